@@ -1,0 +1,91 @@
+"""What an acquisition rule is, and what several rules share: the incumbent and sampled utilities of sets of points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from calibo.data import Array, Dataset
+from calibo.surrogates.base import Model
+
+#: Points m x d, or sets of points m x q x d, to m values; larger is better.
+Acquisition = Callable[[Array], Array]
+
+
+class AcquisitionRule(Protocol):
+    """How a model's beliefs become the wish to try a point."""
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether the values are logarithms of a non-negative utility."""
+        ...
+
+    @property
+    def smooth(self) -> bool:
+        """Whether values may be compared between calls and climbed; else only within one call."""
+        ...
+
+    def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
+        """The acquisition function for what is known now, pending points taken into account."""
+        ...
+
+
+def incumbent(model: Model, data: Dataset) -> float:
+    """The best expected latent value at a point already tried: what is to be improved upon, robust to noise."""
+    return float(np.max(model.predict(data.X, latent=True).mean))
+
+
+@dataclass(frozen=True)
+class SampledUtility:
+    """The expected utility of sets of points under joint draws with the pending points.
+
+    Attributes:
+        model: What is believed.
+        pending: Points whose outcomes are awaited, k x d.
+        utility: Log utility of draws: (of the set, m x S x q; of the pending points, m x S x k) -> m x S.
+        seed: Of the base samples, the same for every set, so that values can be compared and climbed.
+        draws: Number of base samples, half of them the negatives of the others.
+    """
+
+    model: Model
+    pending: Array
+    utility: Callable[[Array, Array], Array]
+    seed: int
+    draws: int = 128
+
+    def __call__(self, X: Array) -> Array:
+        """Log of the expected utility of points, m x d, or sets, m x q x d."""
+        sets = X[:, None, :] if X.ndim == 2 else X
+        q = sets.shape[1]
+        awaited = np.broadcast_to(self.pending, (sets.shape[0], *self.pending.shape))
+        law = self.model.predict(np.concatenate([sets, awaited], axis=1), latent=True)
+        f, log_weights = law.samples(base_samples(self.seed, self.draws, q + self.pending.shape[0]))
+        log_utility = self.utility(f[..., :q], f[..., q:])
+        return _log_weighted_mean(log_utility, log_weights)
+
+
+def base_samples(seed: int, draws: int, points: int) -> Array:
+    """Antithetic standard normal base samples, draws x points; the first columns do not depend on ``points``."""
+    half = np.random.default_rng(seed).standard_normal((points, draws // 2)).T
+    return np.concatenate([half, -half])
+
+
+def _log_weighted_mean(log_values: Array, log_weights: Array) -> Array:
+    """log of the weighted mean over the last axis, m x S -> m; weights are normalised."""
+    weights = log_weights - _logsumexp(log_weights)
+    return _logsumexp(log_values + weights)
+
+
+def _logsumexp(a: Array) -> Array:
+    top = np.max(a, axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.squeeze(top, -1) + np.log(np.exp(a - top).sum(axis=-1))
+
+
+def log_softplus(x: Array) -> Array:
+    """log log(1 + exp(x)): a smooth log of max(x, 0) that still slopes where there is no improvement."""
+    return np.where(x < -30.0, x, np.log(np.logaddexp(0.0, np.maximum(x, -30.0))))

@@ -1,0 +1,37 @@
+"""Gates: what multiplies an acquisition function from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from calibo.acquisition.base import Acquisition
+from calibo.data import Array
+
+_LEAST = np.finfo(np.float64).tiny
+
+
+def gated(
+    acquisition: Acquisition, probability: Callable[[Array], Array], *, logarithmic: bool, floor: float
+) -> Acquisition:
+    """The acquisition multiplied by the probability that an evaluation succeeds.
+
+    Args:
+        acquisition: Of points, m x d, or sets, m x q x d (the last point of a set is the new one).
+        probability: P(success) at points, m x d -> m.
+        logarithmic: Whether the acquisition is the log of a utility; else it is an outcome's value and what is
+            multiplied is its gain over ``floor``.
+        floor: The worst outcome seen: what a failure is worth.
+    """
+
+    def product(X: Array) -> Array:
+        chance = np.maximum(probability(X if X.ndim == 2 else X[:, -1, :]), _LEAST)
+        values = acquisition(X)
+        if logarithmic:
+            return values + np.log(chance)
+        gain = values - floor
+        # A loss must not shrink by being unlikely to be measured at all.
+        return np.where(gain > 0.0, gain * chance, gain / chance)
+
+    return product

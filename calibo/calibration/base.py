@@ -1,0 +1,87 @@
+"""A calibrator turns a surrogate into a surrogate: where evidence comes from (resampler) x what is learned from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from calibo.calibration.resampling import Prequential, Resampler
+from calibo.data import Array, Dataset, Evidence
+from calibo.predictive import LevelFunction, Predictive, relevel
+from calibo.surrogates.base import HasHyperparameters, Model, Surrogate
+
+#: (law, its points ... x q x d) -> calibrated law.
+LevelMap = Callable[[Predictive, Array], Predictive]
+
+
+class Recalibrator(Protocol):
+    """What is learned from evidence."""
+
+    def fit(self, evidence: Evidence) -> LevelMap:
+        """The map that would have calibrated the evidence; the identity if there is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class Relevel:
+    """The level map that reads every law at other levels, the same at every point."""
+
+    levels: LevelFunction
+
+    def __call__(self, law: Predictive, X: Array) -> Predictive:
+        return relevel(law, self.levels)
+
+
+def identity(law: Predictive, X: Array) -> Predictive:
+    """The level map that changes nothing: what no evidence gives."""
+    return law
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A surrogate whose forecasts are corrected by how its past forecasts came out; itself a surrogate.
+
+    Latent laws are mapped by the same levels as measurements: what was learned of the forecasts' scale and shape is
+    taken to hold for f as well.
+
+    Attributes:
+        surrogate: Whose forecasts are calibrated; may itself be ``Calibrated``.
+        by: The recalibrator.
+        evidence: Where past forecasts come from.
+    """
+
+    surrogate: Surrogate
+    by: Recalibrator
+    evidence: Resampler = field(default_factory=Prequential)
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> CalibratedModel:
+        model, evidence = self.evidence.fit(self.surrogate, data, stage=stage(self.surrogate), rng=rng)
+        return CalibratedModel(model, self.by.fit(evidence) if len(evidence) else identity)
+
+
+@dataclass(frozen=True)
+class CalibratedModel:
+    """A model seen through a level map."""
+
+    base: Model
+    level_map: LevelMap
+
+    def predict(self, X: Array, *, latent: bool) -> Predictive:
+        return self.level_map(self.base.predict(X, latent=latent), X)
+
+    @property
+    def hyperparameters(self) -> tuple[float, ...]:
+        return self.base.hyperparameters if isinstance(self.base, HasHyperparameters) else ()
+
+
+def stage(surrogate: Surrogate) -> int:
+    """At which stage of a stored forecast this surrogate's own law stands: the number of calibrators inside it."""
+    return 1 + stage(surrogate.surrogate) if isinstance(surrogate, Calibrated) else 0
+
+
+def stages(model: Model) -> tuple[Model, ...]:
+    """The model and those inside it: the raw one first, the one seen by users last."""
+    return (*stages(model.base), model) if isinstance(model, CalibratedModel) else (model,)

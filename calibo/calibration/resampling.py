@@ -1,0 +1,154 @@
+"""Where held-out forecasts come from: stored ones, leave-one-out, time-series splits or folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from calibo.data import Dataset, Evidence, Marginal
+from calibo.errors import RecipeError
+from calibo.surrogates.base import HasLeaveOneOut, Model, Surrogate
+from calibo.surrogates.standardization import single_outcome
+
+#: A model of fewer points says nothing worth learning from.
+_FEWEST_POINTS = 2
+
+
+class Resampler(Protocol):
+    """Gives a model of all data and evidence of how the surrogate forecasts what it has not seen."""
+
+    def fit(
+        self, surrogate: Surrogate, data: Dataset, *, stage: int, rng: np.random.Generator
+    ) -> tuple[Model, Evidence]:
+        """The model, and evidence in the order of the outcomes.
+
+        Args:
+            surrogate: Whose forecasts are wanted.
+            data: All that is known, one outcome.
+            stage: At which stage of a stored forecast this surrogate's law stands.
+            rng: For shuffling and for surrogates that draw.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Prequential:
+    """The forecasts stored when the points were asked for: the only evidence the online theorems speak of.
+
+    Attributes:
+        fill: Points told but never asked for have no forecast. ``False`` skips them; ``True`` lets their
+            leave-one-out predictions stand in (closed form where the model has one).
+    """
+
+    fill: bool = False
+
+    def fit(
+        self, surrogate: Surrogate, data: Dataset, *, stage: int, rng: np.random.Generator
+    ) -> tuple[Model, Evidence]:
+        model = surrogate.fit(data, rng=rng)
+        laws: list[Marginal | None] = [
+            f[0].stages[stage] if f is not None and len(f[0].stages) > stage else None for f in data.forecasts
+        ]
+        if self.fill and len(data) > _FEWEST_POINTS and None in laws:
+            stand_in = _leave_one_out(surrogate, model, data, rng)
+            laws = [stand_in[i] if law is None else law for i, law in enumerate(laws)]
+        return model, _evidence(data, laws)
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """Each point forecast from all the others: by the model's closed form, or by n refits without one."""
+
+    def fit(
+        self, surrogate: Surrogate, data: Dataset, *, stage: int, rng: np.random.Generator
+    ) -> tuple[Model, Evidence]:
+        model = surrogate.fit(data, rng=rng)
+        if len(data) <= _FEWEST_POINTS:
+            return model, _evidence(data, [None] * len(data))
+        return model, _evidence(data, _leave_one_out(surrogate, model, data, rng))
+
+
+@dataclass(frozen=True)
+class TimeSeries:
+    """Each block of points forecast from all before it.
+
+    Attributes:
+        splits: Number of blocks that are forecast, by refits. ``None`` forecasts every point from those before it,
+            under the hyper-parameters of all data, by the model's closed form (or by refits without one).
+    """
+
+    splits: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.splits is not None and self.splits < 1:
+            raise RecipeError(f"TimeSeries needs at least one split, got {self.splits}")
+
+    def fit(
+        self, surrogate: Surrogate, data: Dataset, *, stage: int, rng: np.random.Generator
+    ) -> tuple[Model, Evidence]:
+        model, n = surrogate.fit(data, rng=rng), len(data)
+        laws: list[Marginal | None] = [None] * n
+        if self.splits is None and isinstance(model, HasLeaveOneOut) and n > _FEWEST_POINTS:
+            laws[_FEWEST_POINTS:] = model.one_step_ahead().marginals()[_FEWEST_POINTS:]
+            return model, _evidence(data, laws)
+        splits = min(self.splits or n, max(n - _FEWEST_POINTS, 0))
+        blocks = np.array_split(np.arange(_FEWEST_POINTS, n), splits) if splits else []
+        for block in blocks:
+            _forecast(surrogate, data, np.arange(block[0]), block, laws, rng)
+        return model, _evidence(data, laws)
+
+
+@dataclass(frozen=True)
+class KFold:
+    """Each fold forecast from the other folds, by k refits; folds are drawn at random.
+
+    Attributes:
+        k: Number of folds.
+    """
+
+    k: int = 5
+
+    def __post_init__(self) -> None:
+        if self.k < 2:
+            raise RecipeError(f"KFold needs at least two folds, got {self.k}")
+
+    def fit(
+        self, surrogate: Surrogate, data: Dataset, *, stage: int, rng: np.random.Generator
+    ) -> tuple[Model, Evidence]:
+        model, n = surrogate.fit(data, rng=rng), len(data)
+        laws: list[Marginal | None] = [None] * n
+        if n > _FEWEST_POINTS:
+            for fold in np.array_split(rng.permutation(n), min(self.k, n)):
+                _forecast(surrogate, data, np.setdiff1d(np.arange(n), fold), fold, laws, rng)
+        return model, _evidence(data, laws)
+
+
+def _leave_one_out(surrogate: Surrogate, model: Model, data: Dataset, rng: np.random.Generator) -> list[Marginal]:
+    if isinstance(model, HasLeaveOneOut):
+        return list(model.leave_one_out().marginals())
+    laws: list[Marginal | None] = [None] * len(data)
+    for i in range(len(data)):
+        _forecast(surrogate, data, np.delete(np.arange(len(data)), i), np.array([i]), laws, rng)
+    return [law for law in laws if law is not None]
+
+
+def _forecast(
+    surrogate: Surrogate,
+    data: Dataset,
+    train: np.ndarray,
+    test: np.ndarray,
+    laws: list[Marginal | None],
+    rng: np.random.Generator,
+) -> None:
+    """Puts the laws of the ``test`` rows, from a model of the ``train`` rows, into ``laws``."""
+    fitted = surrogate.fit(data.rows(train), rng=rng)
+    for i, law in zip(test, fitted.predict(data.X[test], latent=False).marginals(), strict=True):
+        laws[i] = law
+
+
+def _evidence(data: Dataset, laws: list[Marginal] | list[Marginal | None]) -> Evidence:
+    kept = [i for i, law in enumerate(laws) if law is not None]
+    y = single_outcome(data.Y)
+    return Evidence(data.X[kept], y[kept], tuple(law for law in laws if law is not None))

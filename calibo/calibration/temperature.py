@@ -1,0 +1,51 @@
+"""One number that widens or narrows every interval: the smallest recalibrator there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibo.calibration.base import LevelMap, Relevel
+from calibo.data import Array, Evidence
+from calibo.errors import RecipeError
+from calibo.predictive import Tempered
+
+
+@dataclass(frozen=True)
+class Temperature:
+    """Scales the forecasts' normal scores by a factor, estimated from past scores z_t with weights that fade.
+
+    factor^2 = (prior + sum_t w_t z_t^2) / (prior + sum_t w_t), w_t = memory^(age of t): the maximum likelihood scale,
+    shrunk towards 1 by ``prior`` pseudo-observations. A score counts at most ``largest`` times the factor found so far,
+    so that one surprise cannot blow up all intervals.
+
+    Attributes:
+        prior: Pseudo-observations that speak for the factor 1.
+        memory: How much of a weight is left one outcome later, in (0, 1]; 1 never forgets.
+        largest: Limit of a score in units of the running factor.
+    """
+
+    prior: float = 4.0
+    memory: float = 1.0
+    largest: float = 3.0
+
+    def __post_init__(self) -> None:
+        if self.prior <= 0.0 or not 0.0 < self.memory <= 1.0 or self.largest <= 0.0:
+            raise RecipeError(
+                f"Temperature needs prior > 0, memory in (0, 1] and largest > 0, got {self.prior}, {self.memory}, "
+                f"{self.largest}"
+            )
+
+    def factor(self, scores: Array) -> float:
+        """The factor after a stream of scores, T."""
+        total, weight, factor = self.prior, self.prior, 1.0
+        for z in np.abs(scores):
+            square = min(float(z), self.largest * factor) ** 2
+            total = self.prior + self.memory * (total - self.prior) + square
+            weight = self.prior + self.memory * (weight - self.prior) + 1.0
+            factor = float(np.sqrt(total / weight))
+        return factor
+
+    def fit(self, evidence: Evidence) -> LevelMap:
+        return Relevel(Tempered(self.factor(evidence.scores)))

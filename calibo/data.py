@@ -1,0 +1,249 @@
+"""The records that travel through the house: datasets, forecasts, evidence and suggestions.
+
+Inside the house larger outcomes are better and points lie on the unit cube; sign, scale and names are converted at the
+door (``calibo.optimize`` and ``calibo.study``). All records are frozen; none knows how it was made.
+
+Notation:
+    n  points with an outcome          d  columns of an encoded point
+    m  outcomes (objectives)           k  pending points          j  failed points
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibo.errors import DataError
+
+Array = npt.NDArray[np.float64]
+Params = dict[str, Any]
+
+#: Levels at which a law that is not Gaussian is stored: dense in the tails, with the ends of the 50, 80, 90, 95 and 99 %
+#: central intervals among them, so that those intervals are stored exactly.
+STORED_LEVELS: tuple[float, ...] = (
+    *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45),
+    0.5,
+    *(0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.999, 0.9995),
+)
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """The law of one outcome at one point, small enough to be stored beside a trial.
+
+    Attributes:
+        mean: Expected value.
+        sd: Standard deviation.
+        quantiles: Values at ``STORED_LEVELS``, non-decreasing; ``None`` for a Gaussian law. Between the levels the
+            normal score is interpolated linearly, beyond them its last slope goes on.
+    """
+
+    mean: float
+    sd: float
+    quantiles: tuple[float, ...] | None = None
+
+    def cdf(self, y: float) -> float:
+        """Probability of an outcome at or below ``y``."""
+        from scipy.special import ndtr
+
+        return float(ndtr(self.score(y)))
+
+    def score(self, y: float) -> float:
+        """Normal score of ``y``: the standard normal quantile at ``cdf(y)``, finite far out in the tails."""
+        if self.quantiles is None:
+            return (y - self.mean) / self.sd
+        return float(_extended_interp(y, np.asarray(self.quantiles), _stored_scores()))
+
+    def icdf(self, u: float) -> float:
+        """Quantile at level ``u`` in (0, 1)."""
+        from scipy.special import ndtri
+
+        score = float(ndtri(u))
+        if self.quantiles is None:
+            return self.mean + self.sd * score
+        return float(_extended_interp(score, _stored_scores(), np.asarray(self.quantiles)))
+
+    def interval(self, coverage: float) -> tuple[float, float]:
+        """Central interval that is believed to hold the outcome with probability ``coverage``."""
+        tail = (1.0 - coverage) / 2.0
+        return self.icdf(tail), self.icdf(1.0 - tail)
+
+    def negated(self) -> Marginal:
+        """The law of minus the outcome (used at the door, where minimisation becomes maximisation)."""
+        flipped = None if self.quantiles is None else tuple(-q for q in reversed(self.quantiles))
+        return Marginal(mean=-self.mean, sd=self.sd, quantiles=flipped)
+
+
+def _stored_scores() -> Array:
+    from scipy.special import ndtri
+
+    return ndtri(np.asarray(STORED_LEVELS))
+
+
+def _extended_interp(x: float, xp: Array, fp: Array) -> float:
+    """Linear interpolation that continues with the outermost slope; flat stretches of ``xp`` count from the right."""
+    strict = np.concatenate([np.diff(xp) > 0, [True]])
+    xs, fs = xp[strict], fp[strict]
+    if xs.size == 1:
+        return float(fs[0]) if x == xs[0] else float(np.sign(x - xs[0]) * 40.0)
+    i = int(np.clip(np.searchsorted(xs, x) - 1, 0, xs.size - 2))
+    return float(fs[i] + (fs[i + 1] - fs[i]) * ((x - xs[i]) / (xs[i + 1] - xs[i])))
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What was believed of one outcome's *measurement* (noise included) before it was made.
+
+    Attributes:
+        stages: One law per stage of calibration: first the raw model, last what was shown and acted on. A plain
+            surrogate has one stage; each ``Calibrated`` around it adds one.
+    """
+
+    stages: tuple[Marginal, ...]
+
+    @property
+    def raw(self) -> Marginal:
+        """The surrogate's own law, before any calibration."""
+        return self.stages[0]
+
+    @property
+    def calibrated(self) -> Marginal:
+        """The law after all calibration: the one a user sees."""
+        return self.stages[-1]
+
+    def negated(self) -> Forecast:
+        """The forecast of minus the outcome."""
+        return Forecast(tuple(law.negated() for law in self.stages))
+
+
+#: One forecast per outcome.
+Forecasts = tuple[Forecast, ...]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How past forecasts came out, in the order the outcomes arrived: all that a recalibrator may look at.
+
+    Attributes:
+        X: Points forecast, t x d.
+        y: Outcomes, t.
+        laws: The forecast laws, t of them, of the surrogate that is to be calibrated.
+    """
+
+    X: Array
+    y: Array
+    laws: tuple[Marginal, ...]
+
+    def __len__(self) -> int:
+        return len(self.laws)
+
+    @property
+    def scores(self) -> Array:
+        """Normal scores of the outcomes under their forecasts, t; standard normal if the forecasts were right."""
+        return np.array([law.score(y) for law, y in zip(self.laws, self.y, strict=True)])
+
+    @property
+    def pit(self) -> Array:
+        """Probability integral transforms F_t(y_t), t; uniform if the forecasts were right."""
+        from scipy.special import ndtr
+
+        return ndtr(self.scores)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """All that is known when a suggestion is made; larger Y is better.
+
+    Attributes:
+        X: Points with an outcome, n x d, on the unit cube, in the order the outcomes arrived.
+        Y: Outcomes, n x m.
+        Y_var: Known noise variances, n x m with NaN where unknown, or ``None`` if no variance is known.
+        forecasts: For each of the n points its forecasts (one per outcome), or ``None`` if it was never asked for.
+        X_pending: Points asked for whose outcome is awaited, k x d.
+        X_failed: Points whose evaluation failed, j x d. Their outcomes are never made up.
+        categories: Number of choices of each categorical column, 0 for a numeric one, d. ``()`` means all numeric.
+        hyperparameters: Per outcome, the hyper-parameters stored with the latest suggestion: where a fit may start.
+    """
+
+    X: Array
+    Y: Array
+    Y_var: Array | None = None
+    forecasts: tuple[Forecasts | None, ...] = ()
+    X_pending: Array = field(default_factory=lambda: np.empty((0, 0)))
+    X_failed: Array = field(default_factory=lambda: np.empty((0, 0)))
+    categories: tuple[int, ...] = ()
+    hyperparameters: tuple[tuple[float, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        n, d = _two_dimensional("X", self.X)
+        rows, m = _two_dimensional("Y", self.Y)
+        if rows != n:
+            raise DataError(f"X has {n} rows but Y has {rows}: give one row of outcomes for every point")
+        if n and not (np.isfinite(self.X).all() and np.isfinite(self.Y).all()):
+            raise DataError("X and Y must be finite: leave failed evaluations out of Y and put them into X_failed")
+        if self.Y_var is not None and self.Y_var.shape != self.Y.shape:
+            raise DataError(f"Y_var has shape {self.Y_var.shape}, expected that of Y, {self.Y.shape}")
+        set_ = object.__setattr__
+        set_(self, "forecasts", self.forecasts or (None,) * n)
+        set_(self, "categories", self.categories or (0,) * d)
+        set_(self, "X_pending", self.X_pending.reshape(-1, d))
+        set_(self, "X_failed", self.X_failed.reshape(-1, d))
+        if len(self.forecasts) != n:
+            raise DataError(f"{len(self.forecasts)} forecasts for {n} points: give one (or None) for every point")
+        if len(self.categories) != d:
+            raise DataError(f"{len(self.categories)} entries in categories for {d} columns")
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    def outcome(self, index: int) -> Dataset:
+        """The same data with one outcome only."""
+        return replace(
+            self,
+            Y=self.Y[:, [index]],
+            Y_var=None if self.Y_var is None else self.Y_var[:, [index]],
+            forecasts=tuple(None if f is None else (f[index],) for f in self.forecasts),
+            hyperparameters=self.hyperparameters[index : index + 1],
+        )
+
+    def rows(self, index: npt.NDArray[np.intp] | slice) -> Dataset:
+        """The same data with some of its points only (nothing pending, nothing failed)."""
+        kept = np.arange(len(self))[index]
+        return replace(
+            self,
+            X=self.X[kept],
+            Y=self.Y[kept],
+            Y_var=None if self.Y_var is None else self.Y_var[kept],
+            forecasts=tuple(self.forecasts[i] for i in kept),
+            X_pending=self.X_pending[:0],
+            X_failed=self.X_failed[:0],
+        )
+
+
+def _two_dimensional(name: str, array: Array) -> tuple[int, int]:
+    if array.ndim != 2:
+        raise DataError(f"{name} must be two-dimensional (points x columns), got shape {array.shape}")
+    return array.shape[0], array.shape[1]
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A point to try, with what is believed of it.
+
+    Attributes:
+        params: The parameters, by name, in the user's units.
+        x: The same point encoded on the unit cube, d.
+        forecasts: One forecast per outcome, in the sign used inside the house, or ``None`` if there is no model yet.
+        hyperparameters: Per outcome, the fitted hyper-parameters, for the next fit to start from.
+        number: Which suggestion of its optimizer this is, counted from 0.
+    """
+
+    params: Mapping[str, Any]
+    x: Array
+    forecasts: Forecasts | None = None
+    hyperparameters: tuple[tuple[float, ...], ...] = ()
+    number: int = 0

@@ -1,0 +1,46 @@
+"""Numbers on how forecasts and optimisations came out: coverage, calibration error, scores, regret, the table in words."""
+
+from calibo.diagnostics.calibration_error import calibration_error, observed_frequencies
+from calibo.diagnostics.coverage import (
+    RunningCoverage,
+    binomial_band,
+    clopper_pearson,
+    coverage,
+    covered,
+    pit,
+    points_needed,
+    running_coverage,
+)
+from calibo.diagnostics.regret import area_under_curve, best_so_far, cumulative_regret, simple_regret
+from calibo.diagnostics.reliability import ReliabilityCurve, reliability_curve, simultaneous_half_width
+from calibo.diagnostics.scores import crps, interval_score, log_score, pinball_loss, sharpness
+from calibo.diagnostics.table import CalibrationRow, CalibrationTable, Verdict, calibration_table
+
+__all__ = [
+    "CalibrationRow",
+    "CalibrationTable",
+    "ReliabilityCurve",
+    "RunningCoverage",
+    "Verdict",
+    "area_under_curve",
+    "best_so_far",
+    "binomial_band",
+    "calibration_error",
+    "calibration_table",
+    "clopper_pearson",
+    "coverage",
+    "covered",
+    "crps",
+    "cumulative_regret",
+    "interval_score",
+    "log_score",
+    "observed_frequencies",
+    "pinball_loss",
+    "pit",
+    "points_needed",
+    "reliability_curve",
+    "running_coverage",
+    "sharpness",
+    "simple_regret",
+    "simultaneous_half_width",
+]

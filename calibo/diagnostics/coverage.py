@@ -1,0 +1,195 @@
+"""Did the intervals hold what they promised? PITs, coverage, and the exact binomial laws that judge a count.
+
+Notation:
+    n  forecasts with an outcome       k  how many central intervals contained theirs
+    p  nominal coverage                u  PIT of an outcome, F(y)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtr, betaincinv, ndtr
+
+from calibo.data import Array, Marginal
+from calibo.errors import DataError, RecipeError
+
+Flags = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int64]
+
+
+def pit(laws: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
+    """Probability integral transforms F_i(y_i), n; uniform on (0, 1) if the forecasts were right.
+
+    Args:
+        laws: What was forecast, n laws.
+        outcomes: What came of it, n.
+    """
+    y = matched_outcomes(laws, outcomes)
+    return np.array([_pit(law, value) for law, value in zip(laws, y.tolist(), strict=True)], dtype=np.float64)
+
+
+def covered(laws: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> Flags:
+    """Whether each outcome fell into its central interval (ends included), n.
+
+    Args:
+        laws: What was forecast, n laws.
+        outcomes: What came of it, n.
+        coverage: Probability the intervals promise, in (0, 1).
+    """
+    y = matched_outcomes(laws, outcomes)
+    low, high = central_intervals(laws, coverage).T
+    return (low <= y) & (y <= high)
+
+
+def coverage(laws: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> float:
+    """Fraction of the outcomes that fell into their central intervals; needs at least one.
+
+    Args:
+        laws: What was forecast, n laws.
+        outcomes: What came of it, n.
+        coverage: Probability the intervals promise, in (0, 1).
+    """
+    inside = covered(laws, outcomes, coverage)
+    if not inside.size:
+        raise DataError("coverage needs at least one forecast with an outcome, got none: wait for a first result")
+    return float(inside.mean())
+
+
+def central_intervals(laws: Sequence[Marginal], coverage: float) -> Array:
+    """Lower and upper ends of the central intervals, n x 2."""
+    check_probability("coverage", coverage)
+    return np.array([law.interval(coverage) for law in laws], dtype=np.float64).reshape(-1, 2)
+
+
+def binomial_band(n: int, p: float, confidence: float = 0.95) -> tuple[int, int]:
+    """Counts, both ends included, that n trials of probability p are to be expected to give.
+
+    Equal-tailed and exact: each side misses with probability at most (1 - confidence) / 2.
+
+    Args:
+        n: Number of trials.
+        p: Probability of each.
+        confidence: Least probability of the band.
+    """
+    if n < 0:
+        raise DataError(f"the number of trials must be 0 or more, got {n}")
+    low, high = _binomial_bands(np.array([n]), p, confidence)
+    return int(low[0]), int(high[0])
+
+
+def clopper_pearson(k: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Exact confidence interval for a proportion of which k of n were seen; (0, 1) if n is 0."""
+    if not 0 <= k <= n:
+        raise DataError(f"expected a count between 0 and {n}, got {k}: it cannot exceed the number of trials")
+    check_probability("confidence", confidence)
+    tail = (1.0 - confidence) / 2.0
+    low = float(betaincinv(k, n - k + 1, tail)) if k > 0 else 0.0
+    high = float(betaincinv(k + 1, n - k, 1.0 - tail)) if k < n else 1.0
+    return low, high
+
+
+def points_needed(coverage: float) -> int:
+    """Fewest results from which a finite conformal interval of this coverage can be learnt: ceil(p / (1 - p)).
+
+    19 for 95 %, 4 for 80 %, 99 for 99 %. With fewer, no rank among the results is high enough.
+    """
+    check_probability("coverage", coverage)
+    ratio = coverage / (1.0 - coverage)
+    # 0.95 / (1 - 0.95) is a hair off 19 in floating point, and a hair above would ask for a twentieth result.
+    return max(1, math.ceil(ratio * (1.0 - 1e-9)))
+
+
+@dataclass(frozen=True, eq=False)
+class RunningCoverage:
+    """Coverage after each result, with the band in which right forecasts would keep it.
+
+    Attributes:
+        nominal: Probability the intervals promised.
+        count: Results so far: 1, 2, ..., n.
+        contained: How many of them fell into their intervals, n.
+        low: Smallest count to be expected after each result, n.
+        high: Largest count to be expected after each result, n.
+    """
+
+    nominal: float
+    count: Counts
+    contained: Counts
+    low: Counts
+    high: Counts
+
+    @property
+    def fraction(self) -> Array:
+        """Coverage after each result, n."""
+        return self.contained / self.count
+
+    @property
+    def band(self) -> Array:
+        """Lower and upper ends of the fractions to be expected, n x 2; pointwise, not simultaneous."""
+        return np.stack([self.low, self.high], axis=1) / self.count[:, None]
+
+
+def running_coverage(
+    laws: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float, *, confidence: float = 0.95
+) -> RunningCoverage:
+    """Coverage over time, in the order of the outcomes, with its exact pointwise band.
+
+    Args:
+        laws: What was forecast, n laws.
+        outcomes: What came of it, n, in the order it arrived.
+        coverage: Probability the intervals promise, in (0, 1).
+        confidence: Least probability of the band at each time.
+    """
+    inside = covered(laws, outcomes, coverage)
+    count = np.arange(1, inside.size + 1, dtype=np.int64)
+    low, high = _binomial_bands(count, coverage, confidence)
+    contained = np.cumsum(inside, dtype=np.int64)
+    return RunningCoverage(nominal=coverage, count=count, contained=contained, low=low, high=high)
+
+
+def matched_outcomes(laws: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
+    """The outcomes as an array of n finite numbers, one per law; an error says what does not fit."""
+    y = np.asarray(outcomes, dtype=np.float64)
+    if y.shape != (len(laws),):
+        raise DataError(f"expected {len(laws)} outcomes, one per law, got shape {y.shape}")
+    if not np.isfinite(y).all():
+        raise DataError("outcomes must be finite: leave out the forecasts whose evaluation failed")
+    return y
+
+
+def check_probability(name: str, value: float) -> None:
+    """Refuse anything that is not strictly between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise RecipeError(f"{name} must lie strictly between 0 and 1, got {value}: write 95 % as 0.95")
+
+
+def _pit(law: Marginal, y: float) -> float:
+    if law.quantiles is None and law.sd == 0:  # a point mass has no score to divide
+        return float(y >= law.mean)
+    return float(ndtr(law.score(y)))
+
+
+def _binomial_bands(n: Counts, p: float, confidence: float) -> tuple[Counts, Counts]:
+    """Acceptance bands for several numbers of trials at once, each of n's shape."""
+    check_probability("probability", p)
+    check_probability("confidence", confidence)
+    tail = (1.0 - confidence) / 2.0
+    return _binomial_quantile(tail, n, p), _binomial_quantile(1.0 - tail, n, p)
+
+
+def _binomial_quantile(q: float, n: Counts, p: float) -> Counts:
+    """Smallest k with P(K <= k) >= q, by bisection on integers, so that it is exact."""
+    below = np.full(n.shape, -1, dtype=np.int64)
+    at_or_above = n.astype(np.int64)
+    while np.any(at_or_above - below > 1):
+        middle = (below + at_or_above) // 2
+        # Where the bracket has closed, middle may be -1, whose distribution function is a NaN to bdtr.
+        reached = bdtr(np.maximum(middle, 0), n, p) >= q
+        open_ = at_or_above - below > 1
+        at_or_above = np.where(open_ & reached, middle, at_or_above)
+        below = np.where(open_ & ~reached, middle, below)
+    return at_or_above

@@ -1,0 +1,172 @@
+"""Ask and tell: the one mutable object of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+
+from calibo.data import Dataset, Suggestion
+from calibo.errors import DataError, RecipeError
+from calibo.optimize.predictions import believed, predict_table
+from calibo.optimize.records import Direction, Record, State, dataset, finite_value, turned
+from calibo.optimize.strategy import Strategy
+from calibo.optimize.suggest import propose
+from calibo.space import PoolSpace, ProductSpace, as_space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from calibo.diagnostics import CalibrationTable
+
+
+class Optimizer:
+    """Suggests points, takes their outcomes, and says what it believes.
+
+    Suggestions may be told in any order or never; those not yet told are pending and respected by the next ``ask``.
+
+    Args:
+        space: A mapping of names to parameters, a space, or a table of rows (a pool).
+        method: A method's name ("ocbo", "gp_ei", ...) or a strategy.
+        direction: "minimize" or "maximize".
+        seed: Makes every suggestion reproducible; drawn at random if not given.
+    """
+
+    def __init__(
+        self, space: Any, method: str | Strategy = "ocbo", *, direction: str = "minimize", seed: int | None = None
+    ) -> None:
+        from calibo.methods import strategy
+
+        self.space: ProductSpace | PoolSpace = as_space(space)  # pyright: ignore[reportAttributeAccessIssue]
+        self.strategy: Strategy = strategy(method)
+        self.direction: Direction = Direction.of(direction)
+        self.seed: int = int(np.random.SeedSequence().entropy % 2**63) if seed is None else _checked_seed(seed)  # pyright: ignore[reportOperatorIssue]
+        self._asked: int = 0
+        self._pending: dict[int, Record] = {}
+        self._done: list[Record] = []
+        self._latest: tuple[tuple[float, ...], ...] = ()
+
+    @overload
+    def ask(self, q: Literal[1] = 1) -> Suggestion: ...
+    @overload
+    def ask(self, q: int) -> list[Suggestion]: ...
+    def ask(self, q: int = 1) -> Suggestion | list[Suggestion]:
+        """The next point to try (or a list of ``q`` points if ``q`` > 1), each with the forecast it will be judged by."""
+        if not isinstance(q, (int, np.integer)) or q < 1:
+            raise RecipeError(f"ask for at least one point, got q={q!r}")
+        found = propose(
+            self.data(), space=self.space, strategy=self.strategy, seed=self.seed, number=self._asked, q=int(q)
+        )
+        for suggestion in found:
+            self._pending[suggestion.number] = Record(
+                x=suggestion.x,
+                state=State.PENDING,
+                forecasts=turned(suggestion.forecasts, [self.direction]),
+                hyperparameters=suggestion.hyperparameters,
+            )
+            self._latest = suggestion.hyperparameters or self._latest
+        self._asked += len(found)
+        return found[0] if q == 1 else found
+
+    def tell(self, what: Suggestion | Mapping[str, Any], value: float, sem: float | None = None) -> None:
+        """Takes the outcome of a suggestion, or of any parameters (a warm start, which has no forecast).
+
+        Args:
+            what: The suggestion, or parameters by name.
+            value: The outcome; anything but a finite number is rejected and changes nothing.
+            sem: Standard error of the value, if known.
+        """
+        outcome = finite_value(value)
+        variance = None if sem is None else (self._checked_sem(sem) ** 2,)
+        record = self._record(what)
+        self._done.append(replace(record, state=State.TOLD, values=(outcome,), variances=variance))
+        self._forget(what)
+
+    def tell_failed(self, what: Suggestion | Mapping[str, Any]) -> None:
+        """Takes note that an evaluation failed; no outcome is made up for it, but its surroundings become less likely."""
+        record = self._record(what)
+        self._done.append(replace(record, state=State.FAILED))
+        self._forget(what)
+
+    def predict(self, params: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+        """Mean, median and calibrated intervals at parameters; see ``calibo.optimize.predict_table``."""
+        return predict_table(
+            self.data(),
+            params,
+            space=self.space,
+            strategy=self.strategy,
+            direction=self.direction,
+            rng=np.random.default_rng(self.seed),
+        )
+
+    @property
+    def best(self) -> tuple[dict[str, Any], float]:
+        """The parameters with the best outcome told so far, and that outcome."""
+        told = self._told()
+        best = max(told, key=lambda record: self.direction.value * record.values[0])
+        return self.space.decode(best.x[None, :])[0], best.values[0]
+
+    @property
+    def best_expected(self) -> tuple[dict[str, Any], float]:
+        """The parameters tried whose expected value is best under the calibrated model, and that expectation."""
+        X = np.stack([record.x for record in self._told()])
+        rng = np.random.default_rng(self.seed)
+        law = believed(
+            self.data(), X, strategy=self.strategy, direction=self.direction, latent=True, rng=rng
+        )
+        best = int(np.argmax(self.direction.value * law.mean))
+        return self.space.decode(X[[best]])[0], float(law.mean[best])
+
+    def calibration(self) -> CalibrationTable:
+        """How the forecasts made so far came out."""
+        from calibo.diagnostics import calibration_table
+
+        pairs = [(r.forecasts[0], r.values[0]) for r in self._done if r.state is State.TOLD and r.forecasts]
+        outcomes = np.array([value for _, value in pairs])
+        return calibration_table([f.calibrated for f, _ in pairs], outcomes, raw=[f.raw for f, _ in pairs])
+
+    def data(self) -> Dataset:
+        """All that is known, as the strategies see it (larger is better, points on the unit cube)."""
+        return dataset(
+            [*self._done, *self._pending.values()],
+            directions=[self.direction],
+            categories=self.space.categories,
+            hyperparameters=self._latest,
+        )
+
+    def _told(self) -> list[Record]:
+        told = [record for record in self._done if record.state is State.TOLD]
+        if not told:
+            raise DataError("nothing has been told yet: tell at least one outcome first")
+        return told
+
+    def _record(self, what: Suggestion | Mapping[str, Any]) -> Record:
+        if isinstance(what, Suggestion):
+            if what.number not in self._pending:
+                raise DataError(
+                    f"suggestion {what.number} is not pending here: it was told before, or another optimizer made it; "
+                    "tell its params instead to add a further measurement"
+                )
+            return self._pending[what.number]
+        if isinstance(what, Mapping):
+            return Record(x=self.space.encode([what])[0], state=State.PENDING)
+        raise DataError(f"tell a suggestion or a mapping of parameters, got a {type(what).__name__}")
+
+    def _forget(self, what: Suggestion | Mapping[str, Any]) -> None:
+        if isinstance(what, Suggestion):
+            del self._pending[what.number]
+
+    @staticmethod
+    def _checked_sem(sem: float) -> float:
+        number = finite_value(sem, "the standard error (sem)")
+        if number < 0.0:
+            raise DataError(f"the standard error (sem) must not be negative, got {number}")
+        return number
+
+
+def _checked_seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise RecipeError(f"a seed is a non-negative whole number, got {seed!r}")
+    return int(seed)

@@ -1,0 +1,93 @@
+"""The Gaussian law: what an uncalibrated Gaussian process believes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from calibo.data import Array, Marginal
+from calibo.predictive.base import Predictive
+from calibo.predictive.normal import log_density, log_first_integral
+
+
+@dataclass(frozen=True)
+class Gaussian(Predictive):
+    """Y = mean + sd Z at each of q points, dependent between the points if a correlation is known.
+
+    Attributes:
+        mean: ... x q.
+        sd: ... x q, positive.
+        correlation: Gives the correlation matrices, ... x q x q, when joint draws are needed (computing them costs more
+            than the marginals, so it is put off); ``None`` means independent points.
+    """
+
+    mean: Array = field()  # pyright: ignore[reportIncompatibleVariableOverride]
+    sd: Array = field()
+    correlation: Callable[[], Array] | None = None
+
+    def cdf(self, y: Array | float) -> Array:
+        return ndtr((y - self.mean) / self.sd)
+
+    def icdf(self, u: Array | float) -> Array:
+        return self.mean + self.sd * ndtri(u)
+
+    @property
+    def std(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.sd
+
+    def logpdf(self, y: Array | float) -> Array:
+        """Log density at ``y``, ... x q."""
+        return log_density((y - self.mean) / self.sd) - np.log(self.sd)
+
+    def pdf(self, y: Array | float) -> Array:
+        """Density at ``y``, ... x q."""
+        return np.exp(self.logpdf(y))
+
+    def log_expected_improvement(self, c: Array | float) -> Array:
+        """log E (Y - c)_+ = log sd + log g((mean - c) / sd), stable however far c lies above the mean."""
+        return np.log(self.sd) + log_first_integral((self.mean - c) / self.sd)
+
+    def probability_of_improvement(self, c: Array | float) -> Array:
+        return ndtr((self.mean - c) / self.sd)
+
+    @cached_property
+    def _cholesky(self) -> Array | None:
+        return None if self.correlation is None else stable_cholesky(self.correlation())
+
+    def scores(self, base: Array) -> Array:
+        if self._cholesky is None:
+            return base
+        return base @ np.swapaxes(self._cholesky, -1, -2)
+
+    def samples(self, base: Array) -> tuple[Array, Array]:
+        scores = self.scores(base)
+        return self.mean[..., None, :] + self.sd[..., None, :] * scores, np.zeros(base.shape[0])
+
+    def over_samples(self) -> Gaussian:
+        return Gaussian(self.mean[..., None, :], self.sd[..., None, :])
+
+    def negated(self) -> Gaussian:
+        return Gaussian(-self.mean, self.sd, self.correlation)
+
+    def scaled(self, factor: float) -> Gaussian:
+        """The same law with its standard deviation multiplied by ``factor``."""
+        return Gaussian(self.mean, factor * self.sd, self.correlation)
+
+    def marginals(self) -> tuple[Marginal, ...]:
+        return tuple(Marginal(float(m), float(s)) for m, s in zip(self.mean, self.sd, strict=True))
+
+
+def stable_cholesky(matrix: Array) -> Array:
+    """Lower Cholesky factor of positive semi-definite matrices, ... x q x q, with the least jitter that works."""
+    q = matrix.shape[-1]
+    largest = float(np.max(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)), initial=0.0)) or 1.0
+    for jitter in (0.0, *(10.0**e for e in range(-12, 0))):
+        try:
+            return np.linalg.cholesky(matrix + jitter * largest * np.eye(q))
+        except np.linalg.LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("a covariance matrix is far from positive semi-definite")

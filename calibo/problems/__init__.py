@@ -1,0 +1,46 @@
+"""Objectives to test on, with known optima."""
+
+from calibo.problems.noisy import NoisyProblem, with_noise
+from calibo.problems.synthetic import (
+    Problem,
+    ackley,
+    alpine1,
+    beale,
+    branin,
+    cosines,
+    cross_in_tray,
+    drop_wave,
+    forrester,
+    hartmann3,
+    hartmann6,
+    levy,
+    mccormick,
+    powers,
+    problem,
+    rastrigin,
+    rosenbrock,
+    six_hump_camel,
+)
+
+__all__ = [
+    "NoisyProblem",
+    "Problem",
+    "ackley",
+    "alpine1",
+    "beale",
+    "branin",
+    "cosines",
+    "cross_in_tray",
+    "drop_wave",
+    "forrester",
+    "hartmann3",
+    "hartmann6",
+    "levy",
+    "mccormick",
+    "powers",
+    "problem",
+    "rastrigin",
+    "rosenbrock",
+    "six_hump_camel",
+    "with_noise",
+]

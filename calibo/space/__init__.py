@@ -1,0 +1,23 @@
+"""What may be tried, and how it becomes points of the unit cube."""
+
+from calibo.space.encoding import from_one_hot, one_hot
+from calibo.space.parameters import Categorical, Float, Int, Ordinal, Parameter
+from calibo.space.pool import PoolSpace
+from calibo.space.product import ProductSpace, Space, as_space
+from calibo.space.spec import space_from_dict, space_from_toml
+
+__all__ = [
+    "Categorical",
+    "Float",
+    "Int",
+    "Ordinal",
+    "Parameter",
+    "PoolSpace",
+    "ProductSpace",
+    "Space",
+    "as_space",
+    "from_one_hot",
+    "one_hot",
+    "space_from_dict",
+    "space_from_toml",
+]

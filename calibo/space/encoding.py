@@ -1,0 +1,56 @@
+"""Encoded points as arrays: checking them, and spreading categorical columns into indicators and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from calibo.data import Array
+from calibo.errors import DataError
+
+
+def as_points(X: npt.ArrayLike, d: int) -> Array:
+    """Encoded points as a float64 array, n x d, or a ``DataError`` saying why they are none."""
+    points = np.asarray(X, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != d:
+        raise DataError(f"encoded points must have shape (points, {d}), got {points.shape}; make one point (1, {d})")
+    if np.isnan(points).any():
+        raise DataError(f"encoded points must be numbers, got NaN in row {int(np.isnan(points).any(axis=1).argmax())}")
+    return points
+
+
+def one_hot(X: npt.ArrayLike, categories: Sequence[int]) -> Array:
+    """Points whose categorical columns are indicators, for models that know only numbers.
+
+    Args:
+        X: Encoded points, n x d.
+        categories: Number of choices of each categorical column, 0 for a numeric one, d; ``()`` means all numeric.
+
+    Returns:
+        n x D, D = sum of max(1, choices): numeric columns as they are, categorical ones as indicators, in order.
+    """
+    points = _matching(X, categories)
+    blocks = [
+        np.eye(k)[np.clip((points[:, j] * k).astype(np.int64), 0, k - 1)] if k else points[:, [j]]
+        for j, k in enumerate(categories)
+    ]
+    return np.hstack(blocks) if blocks else points
+
+
+def from_one_hot(H: npt.ArrayLike, categories: Sequence[int]) -> Array:
+    """The inverse of ``one_hot``: n x D to n x d, each block of indicators giving its largest (first, if several)."""
+    wide = as_points(H, sum(max(1, k) for k in categories)) if len(categories) else np.asarray(H, dtype=np.float64)
+    blocks = np.split(wide, np.cumsum([max(1, k) for k in categories])[:-1], axis=1) if len(categories) else []
+    columns = [
+        (block.argmax(axis=1) + 0.5) / k if k else block[:, 0] for block, k in zip(blocks, categories, strict=True)
+    ]
+    return np.column_stack(columns) if columns else wide
+
+
+def _matching(X: npt.ArrayLike, categories: Sequence[int]) -> Array:
+    points = np.asarray(X, dtype=np.float64)
+    if len(categories) == 0 and points.ndim == 2:
+        return as_points(points, points.shape[1])
+    return as_points(points, len(categories))

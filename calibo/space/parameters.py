@@ -1,0 +1,399 @@
+"""What one parameter may be: Float, Int, Categorical and Ordinal, each with its own way onto the unit interval.
+
+A parameter with finitely many values divides [0, 1] into cells and stands in one place in each: in the middle,
+(i + .5) / k for cell i of k, unless it is a log-scaled Int, whose cells are as wide as its values are apart on the log
+scale. Uniform points therefore fall on all values evenly, and the ends of a range are as likely as its middle.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from calibo.data import Array
+from calibo.errors import DataError, SpaceError
+
+Cells = npt.NDArray[np.int64]
+
+#: More cells than this and float64 could no longer tell neighbours apart on the unit interval.
+MAX_CELLS = 2**50
+#: The same for log-scaled integers, as high / step: the logarithm of a large number has fewer digits to spare.
+MAX_LOG_RATIO = 10**13
+#: How far off its grid a stepped float may be, in steps: float dust such as .1 + .2, or a float32, but not a mistake.
+STEP_TOLERANCE = Fraction(1, 10**6)
+
+
+class _Parameter(ABC):
+    """What all four parameters share; a subclass says which values it has, by cell (counted from 0)."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int | None:
+        """Number of values, or ``None`` if they are a continuum."""
+
+    @property
+    def categories(self) -> int:
+        """Number of choices if they have no order, else 0."""
+        return 0
+
+    def position(self, cell: npt.ArrayLike) -> Array:
+        """Where cells (any shape of integers) stand on the unit interval, same shape."""
+        index = np.asarray(cell)
+        if index.size and (index.min() < 0 or index.max() >= self._count()):
+            raise DataError(f"cells must lie from 0 to {self._count() - 1}, got {index.min()} to {index.max()}")
+        return self._place(index)
+
+    def cell(self, u: npt.ArrayLike) -> Cells:
+        """Cells in which places on the unit interval (any shape) fall, same shape; what lies beyond is clipped."""
+        count = self._count()
+        return np.minimum((_unit(u) * count).astype(np.int64), count - 1)
+
+    def snap(self, u: npt.ArrayLike) -> Array:
+        """The encoded values nearest to places on the unit interval (any shape), same shape."""
+        return self._place(self.cell(u))
+
+    def encode(self, value: Any) -> float:
+        """Where ``value`` stands on the unit interval; raises ``SpaceError`` if it is not one of the values."""
+        return float(self._place(self._index(value)))
+
+    def decode(self, u: float) -> Any:
+        """The value at (or nearest to) ``u``, as a plain Python object."""
+        return self._value(int(self.cell(u)))
+
+    def _count(self) -> int:
+        if self.cells is None:
+            raise SpaceError(f"{self!r} is continuous and has no cells: give it a step, or use snap, encode and decode")
+        return self.cells
+
+    def _place(self, cell: Any) -> Any:
+        return (cell + 0.5) / self._count()
+
+    @abstractmethod
+    def _index(self, value: Any) -> int: ...
+
+    @abstractmethod
+    def _value(self, index: int) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Float(_Parameter):
+    """A real number between two bounds, both included.
+
+    Attributes:
+        low: Smallest value.
+        high: Largest value; lowered to the last value that ``step`` reaches.
+        log: Whether equal ratios, instead of equal differences, are equally far apart.
+        step: Distance between neighbouring values, counted from ``low``; ``None`` for a continuum.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        for name in ("low", "high") if self.step is None else ("low", "high", "step"):
+            set_(self, name, _bound("Float", name, getattr(self, name)))
+        _check_range("Float", self.low, self.high, self.log, self.step)
+        if not 0 < self._scale[1] < math.inf:
+            raise SpaceError(f"Float: {self.low} to {self.high} is too short or too long for floats; rescale it")
+        if self.step is None:
+            return
+        if self.log:
+            raise SpaceError("Float: log and step cannot go together; drop one, or use Int(..., log=True) or Ordinal")
+        if self.step < 4 * math.ulp(max(-self.low, self.high)):
+            raise SpaceError(f"Float: step={self.step} is lost in rounding {self.low} to {self.high}; enlarge it")
+        _check_count(self, self._count())
+        set_(self, "high", self._value(self._count() - 1))
+
+    @property
+    def cells(self) -> int | None:
+        """Number of values, or ``None`` without a step."""
+        if self.step is None:
+            return None
+        steps, dust = self._steps(self.high)
+        return math.floor(steps + dust) + 1
+
+    @cached_property
+    def _grid(self) -> tuple[Fraction, Fraction]:
+        # From the decimals a user wrote, not from the binary float: 3 steps of 0.1 are 0.3, not 0.30000000000000004.
+        return Fraction(repr(self.low)), Fraction(repr(self.step))
+
+    def _steps(self, number: float) -> tuple[Fraction, Fraction]:
+        """How many steps ``number`` is from ``low``, and by how much rounding may have put it off."""
+        low, step = self._grid
+        return (Fraction(repr(number)) - low) / step, max(STEP_TOLERANCE, Fraction(math.ulp(number)) / step)
+
+    @cached_property
+    def _scale(self) -> tuple[float, float]:
+        if self.log:
+            return math.log(self.low), math.log(self.high) - math.log(self.low)
+        return self.low, self.high - self.low
+
+    def snap(self, u: npt.ArrayLike) -> Array:
+        """The encoded values nearest to ``u`` (any shape), same shape; only clipped to [0, 1] without a step."""
+        return _unit(u) if self.step is None else super().snap(u)
+
+    def encode(self, value: Any) -> float:
+        """Where ``value`` stands on the unit interval; raises ``SpaceError`` outside the bounds or off the steps."""
+        if self.step is not None:
+            return super().encode(value)
+        if not self.low <= (number := _number(self, value)) <= self.high:
+            raise self._outside(value)
+        start, width = self._scale
+        return ((math.log(number) if self.log else number) - start) / width
+
+    def decode(self, u: float) -> float:
+        """The value at ``u``: exactly ``low`` at 0 and ``high`` at 1, never outside."""
+        if self.step is not None:
+            return super().decode(u)
+        place = float(_unit(u))
+        if place in (0.0, 1.0):
+            return self.high if place else self.low
+        start, width = self._scale
+        number = math.exp(start + place * width) if self.log else start + place * width
+        return min(max(number, self.low), self.high)
+
+    def _index(self, value: Any) -> int:
+        if not math.isfinite(number := _number(self, value)):
+            raise self._outside(value)
+        steps, dust = self._steps(number)
+        if not 0 <= (index := round(steps)) < self._count():
+            raise self._outside(value)
+        if abs(steps - index) > dust:
+            raise SpaceError(f"{value!r} is not on the steps of {self!r}: the nearest value is {self._value(index)}")
+        return index
+
+    def _value(self, index: int) -> float:
+        low, step = self._grid
+        return float(low + index * step)
+
+    def _outside(self, value: Any) -> SpaceError:
+        return SpaceError(f"{value!r} lies outside {self!r}: give a number from {self.low} to {self.high}")
+
+
+@dataclass(frozen=True)
+class Int(_Parameter):
+    """An integer between two bounds, both included.
+
+    Attributes:
+        low: Smallest value.
+        high: Largest value; lowered to the last value that ``step`` reaches.
+        log: Whether equal ratios, instead of equal differences, are equally far apart.
+        step: Distance between neighbouring values, counted from ``low``.
+    """
+
+    low: int
+    high: int
+    log: bool = False
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        for name in ("low", "high", "step"):
+            set_(self, name, _integer_bound(name, getattr(self, name)))
+        _check_range("Int", self.low, self.high, self.log, self.step)
+        _check_count(self, self.cells)
+        set_(self, "high", self.low + (self.cells - 1) * self.step)
+        if self.log and self.high > MAX_LOG_RATIO * self.step:
+            raise SpaceError(f"{self!r} needs high / step <= {MAX_LOG_RATIO:.0e}; enlarge the step or use a Float")
+
+    @property
+    def cells(self) -> int:
+        """Number of values."""
+        return (self.high - self.low) // self.step + 1
+
+    @cached_property
+    def _log_scale(self) -> tuple[float, float, float]:
+        """First value in steps, and start and width of the unit interval on the log scale: half a step further out."""
+        first = self.low / self.step
+        # Where half a step below low there is nothing left to take the logarithm of, half of low has to do.
+        start = math.log(max(first - 0.5, first / 2))
+        return first, start, math.log(first + self.cells - 0.5) - start
+
+    def cell(self, u: npt.ArrayLike) -> Cells:
+        """Cells of the values nearest to places on the unit interval (any shape), same shape."""
+        if not self.log:
+            return super().cell(u)
+        first, start, width = self._log_scale
+        steps = np.rint(np.exp(start + _unit(u) * width) - first)
+        return np.clip(steps, 0, self.cells - 1).astype(np.int64)
+
+    def _place(self, cell: Any) -> Any:
+        if not self.log:
+            return super()._place(cell)
+        first, start, width = self._log_scale
+        return (np.log(first + cell) - start) / width
+
+    def _index(self, value: Any) -> int:
+        number = _number(self, value)
+        if not isinstance(value, Integral) and not number.is_integer():
+            raise SpaceError(f"{value!r} is not an integer: {self!r} takes integers from {self.low} to {self.high}")
+        whole = int(value)
+        if not self.low <= whole <= self.high:
+            raise SpaceError(f"{value!r} lies outside {self!r}: give an integer from {self.low} to {self.high}")
+        index, rest = divmod(whole - self.low, self.step)
+        if rest:
+            near = f"{self._value(index)} or {self._value(index + 1)}"
+            raise SpaceError(f"{value!r} is not on the steps of {self!r}: give {near}")
+        return index
+
+    def _value(self, index: int) -> int:
+        return self.low + index * self.step
+
+
+@dataclass(frozen=True)
+class _Choices(_Parameter):
+    """One of some listed values, which may be any objects.
+
+    Two choices are the same if they are equal *and* of one type: 1, 1.0 and True are three choices (scikit-learn's
+    ``max_features=1`` and ``1.0`` differ), and each is found again as itself. A value that is no choice itself but
+    equals exactly one, as 1.0 does 1, stands for that one; bools and numbers never stand for each other.
+
+    Attributes:
+        choices: The values, kept as a tuple; NumPy scalars become Python ones.
+    """
+
+    choices: Sequence[Any]
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        object.__setattr__(self, "choices", _listed(kind, self.choices))
+        if not self.choices:
+            raise SpaceError(f"{kind}: choices are empty; give at least one")
+        seen, unhashable = set[tuple[type, Any]](), list[Any]()
+        for choice in self.choices:
+            if isinstance(choice, float) and math.isnan(choice):
+                raise SpaceError(f"{kind}: NaN cannot be a choice, as it does not equal itself; use None or a string")
+            key = (type(choice), choice)
+            if (key in seen) if _hashable(choice) else any(_equal(choice, other) for other in unhashable):
+                raise SpaceError(f"{kind}: choice {choice!r} is given twice; list every choice once")
+            seen.add(key) if _hashable(choice) else unhashable.append(choice)
+
+    @property
+    def cells(self) -> int:
+        """Number of choices."""
+        return len(self.choices)
+
+    @cached_property
+    def _places(self) -> dict[tuple[type, Any], int]:
+        return {(type(c), c): i for i, c in enumerate(self.choices) if _hashable(c)}
+
+    def _index(self, value: Any) -> int:
+        plain = value.item() if isinstance(value, np.generic) else value
+        if _hashable(plain) and (index := self._places.get((type(plain), plain))) is not None:
+            return index
+        equal = [i for i, choice in enumerate(self.choices) if _equal(choice, plain)]
+        if len(equal) != 1:
+            known = reprlib.repr(list(self.choices))
+            raise SpaceError(f"{value!r} is not a choice of this {type(self).__name__}: give one of {known}")
+        return equal[0]
+
+    def _value(self, index: int) -> Any:
+        return self.choices[index]
+
+
+@dataclass(frozen=True)
+class Categorical(_Choices):
+    """One of some choices that have no order; a single one is allowed."""
+
+    @property
+    def categories(self) -> int:
+        """Number of choices."""
+        return len(self.choices)
+
+
+@dataclass(frozen=True)
+class Ordinal(_Choices):
+    """One of some choices whose order, as listed, matters: neighbours are expected to behave alike."""
+
+
+Parameter: TypeAlias = Float | Int | Categorical | Ordinal
+
+
+def _unit(u: npt.ArrayLike) -> Array:
+    places = np.asarray(u, dtype=np.float64)
+    if np.isnan(places).any():
+        raise DataError("a place on the unit interval must be a number from 0 to 1, got NaN")
+    return np.clip(places, 0.0, 1.0)
+
+
+def _float(value: Any) -> float:
+    """``value`` as a float: NaN if it is not a number, infinite if it is too large for one."""
+    try:
+        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        return math.inf
+
+
+def _number(parameter: _Parameter, value: Any) -> float:
+    if math.isnan(number := _float(value)):
+        raise SpaceError(f"{value!r} is not a number: {parameter!r} takes numbers (bools and strings are none)")
+    return number
+
+
+def _bound(kind: str, name: str, value: Any) -> float:
+    if not math.isfinite(number := _float(value)):
+        raise SpaceError(f"{kind}: {name} must be a finite number, got {value!r}")
+    return number
+
+
+def _integer_bound(name: str, value: Any) -> int:
+    # A Python int may be too large for a float, and needs none.
+    number = value if isinstance(value, int) and not isinstance(value, bool) else _bound("Int", name, value)
+    if number != math.floor(number):
+        raise SpaceError(f"Int: {name} must be an integer, got {value!r}; use Float for fractions")
+    return int(value)
+
+
+def _check_range(kind: str, low: float, high: float, log: Any, step: float | None) -> None:
+    if not isinstance(log, bool | np.bool_):
+        raise SpaceError(f"{kind}: log must be True or False, got {log!r}")
+    if low == high:
+        raise SpaceError(f"{kind}: low and high are both {low}: keep a constant outside of the space")
+    if low > high:
+        raise SpaceError(f"{kind}: low must lie below high, got low={low} and high={high}; swap them")
+    if log and low <= 0:
+        raise SpaceError(f"{kind}: a log scale needs low > 0, got low={low}; raise low or drop log=True")
+    if step is not None and step <= 0:
+        raise SpaceError(f"{kind}: step must be positive, got {step}")
+
+
+def _check_count(parameter: _Parameter, count: int) -> None:
+    if count < 2:
+        raise SpaceError(f"the step of {parameter!r} is longer than its range and leaves one value; use a smaller step")
+    if count > MAX_CELLS:
+        raise SpaceError(f"{parameter!r} has more values than float64 can tell apart; use a larger step or a Float")
+
+
+def _listed(kind: str, choices: Any) -> tuple[Any, ...]:
+    if isinstance(choices, str | bytes | Mapping | Set) or not isinstance(choices, Iterable):
+        given = f"{type(choices).__name__} {reprlib.repr(choices)}"
+        raise SpaceError(f"{kind}: choices must be a list or tuple, got {given}; list them one by one inside [...]")
+    return tuple(c.item() if isinstance(c, np.generic) else c for c in choices)
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return one is other or (isinstance(one, bool) == isinstance(other, bool) and bool(one == other))
+    except Exception:  # arrays and the like do not compare to one bool: they are found by identity only
+        return False

@@ -1,0 +1,235 @@
+"""Where a study is kept: opening a store so that many workers can share it, and saying what is wrong if it cannot be opened.
+
+Optuna on SQLite reads, decides and writes in a transaction that takes its write lock only at the first write; two workers
+can therefore act on the same reading, and one that loses the race crashes. Here every writing transaction takes the lock
+when it begins and waits for it, and a new store appears in one transaction, under SQLite's own lock: there is no lock
+file that could go stale, and a worker that dies while it creates a store leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import functools
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import optuna
+import sqlalchemy
+from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
+from sqlalchemy.engine import URL, make_url
+
+from calibo.errors import MissingExtra, StudyError
+
+#: How long a worker waits for others to finish their writing before it gives up, in seconds.
+BUSY_TIMEOUT = 60.0
+
+#: File endings that mean a SQLite store when a path is given instead of a URL.
+FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
+
+_reading: contextvars.ContextVar[bool] = contextvars.ContextVar("reading", default=False)
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def open_storage(
+    storage: str | os.PathLike[str] | BaseStorage | None = None,
+    *,
+    heartbeat_interval: int | None = None,
+    grace_period: int | None = None,
+    heartbeat_stale_trial_callback: Callable[[optuna.Study, optuna.trial.FrozenTrial], None] | None = None,
+) -> BaseStorage:
+    """The Optuna storage that ``storage`` names, created if it is a database that does not exist yet.
+
+    Args:
+        storage: ``None`` for memory; a database URL (``sqlite:///study.db``, ``postgresql+psycopg://...``); the path of a
+            SQLite file ending in .db, .sqlite or .sqlite3; or an Optuna storage, which is returned as it is.
+        heartbeat_interval: Seconds between the signs of life of a running trial; only for databases.
+        grace_period: Seconds without a sign of life after which a trial counts as failed.
+        heartbeat_stale_trial_callback: What is done with such a trial, such as Optuna's
+            ``RetryHeartbeatStaleTrialCallback``.
+
+    Raises:
+        StudyError: If the storage cannot be opened; whatever it holds is left as it is.
+        MissingExtra: If the driver of that kind of database is not installed.
+    """
+    if storage is None:
+        return InMemoryStorage()
+    if isinstance(storage, BaseStorage):
+        return storage
+    url = _url(os.fspath(storage))
+    options: dict[str, Any] = {
+        "heartbeat_interval": heartbeat_interval,
+        "grace_period": grace_period,
+        "heartbeat_stale_trial_callback": heartbeat_stale_trial_callback,
+    }
+    text = url.render_as_string(hide_password=False)
+    file = _sqlite_file(url)
+    if file is None:
+        return _server_storage(url, lambda: RDBStorage(text, **options))
+    with _sqlite_errors(file):
+        _create(file)
+        return SqliteStorage(text, **options)
+
+
+def _reads(method: _Method) -> _Method:
+    """The method, with its transactions marked as ones that write nothing."""
+
+    @functools.wraps(method)
+    def reading(*args: Any, **kwargs: Any) -> Any:
+        token = _reading.set(True)
+        try:
+            return method(*args, **kwargs)
+        finally:
+            _reading.reset(token)
+
+    return reading  # pyright: ignore[reportReturnType]
+
+
+class SqliteStorage(RDBStorage):
+    """Optuna's SQLite storage for many workers: transactions take the write lock when they begin.
+
+    Methods known to read only do without the lock; one that is not listed here takes it, which is never wrong.
+    """
+
+    get_study_id_from_name = _reads(RDBStorage.get_study_id_from_name)
+    get_study_name_from_id = _reads(RDBStorage.get_study_name_from_id)
+    get_study_directions = _reads(RDBStorage.get_study_directions)
+    get_study_user_attrs = _reads(RDBStorage.get_study_user_attrs)
+    get_study_system_attrs = _reads(RDBStorage.get_study_system_attrs)
+    get_all_studies = _reads(RDBStorage.get_all_studies)
+    get_trial = _reads(RDBStorage.get_trial)
+    get_all_trials = _reads(RDBStorage.get_all_trials)
+    get_trial_param = _reads(RDBStorage.get_trial_param)
+    get_trial_user_attrs = _reads(RDBStorage.get_trial_user_attrs)
+    get_trial_system_attrs = _reads(RDBStorage.get_trial_system_attrs)
+    get_trial_id_from_study_id_trial_number = _reads(RDBStorage.get_trial_id_from_study_id_trial_number)
+    get_best_trial = _reads(RDBStorage.get_best_trial)
+    get_current_version = _reads(RDBStorage.get_current_version)
+    # Optuna's cache in front of a database calls these instead of the public ones.
+    _get_trials = _reads(RDBStorage._get_trials)
+    _get_best_trial_id = _reads(RDBStorage._get_best_trial_id)
+    _get_stale_trial_ids = _reads(RDBStorage._get_stale_trial_ids)
+
+    def __init__(self, url: str, **options: Any) -> None:
+        # With isolation_level None the driver begins no transactions of its own, so that ours are the only ones. While
+        # RDBStorage is being built none of ours are there yet, but it only reads: the tables exist already.
+        engine = {"connect_args": {"timeout": BUSY_TIMEOUT, "isolation_level": None}}
+        # RDBStorage takes its URL for a template, in which a brace must be written twice.
+        super().__init__(url.replace("{", "{{").replace("}", "}}"), engine_kwargs=engine, **options)
+        sqlalchemy.event.listen(self.engine, "begin", _begin)
+
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        super().__setstate__(state)
+        sqlalchemy.event.listen(self.engine, "begin", _begin)
+
+
+def _begin(connection: sqlalchemy.Connection) -> None:
+    connection.exec_driver_sql("BEGIN" if _reading.get() else "BEGIN IMMEDIATE")
+
+
+def _url(text: str) -> URL:
+    if "://" not in text:
+        if text.endswith(FILE_ENDINGS):
+            return URL.create("sqlite", database=text)
+        raise StudyError(
+            f"a storage is a URL such as sqlite:///study.db or a file ending in {', '.join(FILE_ENDINGS)}, got {text!r}"
+        )
+    try:
+        return make_url(text)
+    except (sqlalchemy.exc.ArgumentError, ValueError) as error:
+        raise StudyError(f"{text!r} is not a database URL ({error}); write e.g. sqlite:///study.db") from error
+
+
+def _sqlite_file(url: URL) -> Path | None:
+    """The file of a SQLite URL; ``None`` for SQLite in memory, for its own ``file:`` syntax and for other databases."""
+    name = url.database
+    plain = name is not None and name not in ("", ":memory:") and not name.startswith("file:")
+    return Path(name) if url.get_backend_name() == "sqlite" and plain else None
+
+
+def _create(file: Path) -> None:
+    """Lay the tables into a file that has none yet; of many workers one does it and the others wait."""
+    if not file.parent.is_dir():
+        raise StudyError(f"the folder {file.parent} does not exist; create it, or give another place for {file.name}")
+    with contextlib.closing(sqlite3.connect(file, timeout=BUSY_TIMEOUT, isolation_level=None)) as connection:
+        tables = _tables(connection)
+        if not tables:
+            # The template is made before the lock is taken, so that nobody waits for it.
+            script = _table_script()
+            connection.execute("BEGIN IMMEDIATE")
+            if not _tables(connection):
+                for statement in script:
+                    connection.execute(statement)
+            connection.execute("COMMIT")
+        elif "studies" not in tables or "trials" not in tables:
+            raise StudyError(
+                f"{file} is a database of something else (its tables: {', '.join(sorted(tables)[:5])}) and was left as it "
+                "is; give the study a file of its own"
+            )
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return {name for (name,) in rows}
+
+
+def _table_script() -> list[str]:
+    """The statements that make an empty Optuna store, read off one made in memory."""
+    pool = {"poolclass": sqlalchemy.pool.StaticPool}
+    template = RDBStorage("sqlite://", engine_kwargs=pool)
+    try:
+        raw = template.engine.raw_connection()
+        dump = list(raw.driver_connection.iterdump())  # pyright: ignore[reportOptionalMemberAccess]
+        raw.close()
+    finally:
+        template.engine.dispose()
+    return [line for line in dump if line not in ("BEGIN TRANSACTION;", "COMMIT;")]
+
+
+@contextlib.contextmanager
+def _sqlite_errors(file: Path) -> Iterator[None]:
+    """Whatever SQLite complains of, said so that a user knows what to do."""
+    try:
+        yield
+    except (sqlite3.Error, sqlalchemy.exc.DBAPIError, optuna.exceptions.StorageInternalError) as error:
+        raise StudyError(f"{file} cannot be opened as a study store: {_remedy(file, str(error))}") from error
+    except RuntimeError as error:
+        # Optuna's own check of the version of the tables; its message says which command to run.
+        raise StudyError(f"{file} cannot be opened as a study store: {error}") from error
+
+
+def _remedy(file: Path, message: str) -> str:
+    if file.is_dir():
+        return "it is a folder; give the path of a file in it"
+    if "not a database" in message or "malformed" in message or "encrypted" in message:
+        return "it is not a SQLite database, or is damaged. It was left as it is; restore a copy or give another file"
+    if "readonly" in message or "unable to open" in message or "disk I/O" in message:
+        return "it cannot be written. Give write permission for the file and its folder, or another place"
+    if "locked" in message:
+        return f"another process has kept it locked for {BUSY_TIMEOUT:.0f} s; wait for it, or stop it"
+    if "full" in message:
+        return "the disk is full; make room and try again"
+    return f"{message}. It was left as it is; give another file"
+
+
+def _server_storage(url: URL, connect: Callable[[], RDBStorage]) -> RDBStorage:
+    shown = url.render_as_string(hide_password=True)
+    try:
+        return connect()
+    except ImportError as error:
+        backend = url.get_backend_name()
+        if backend == "postgresql":
+            raise MissingExtra(
+                f"{shown} needs a PostgreSQL driver: pip install 'calibo[postgres]', and write postgresql+psycopg://..."
+            ) from error
+        raise MissingExtra(f"{shown} needs the Python driver of {backend}, which is not installed") from error
+    except sqlalchemy.exc.NoSuchModuleError as error:
+        raise StudyError(
+            f"{shown}: there is no kind of database called {url.drivername!r}; use sqlite:///FILE or postgresql+psycopg://..."
+        ) from error
+    except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.StorageInternalError, RuntimeError) as error:
+        raise StudyError(f"{shown} cannot be opened: {error}") from error

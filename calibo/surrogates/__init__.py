@@ -1,0 +1,18 @@
+"""Surrogates: Dataset -> Model."""
+
+from calibo.surrogates.base import HasHyperparameters, HasLeaveOneOut, Model, Surrogate
+from calibo.surrogates.gaussian_process import GaussianProcess
+from calibo.surrogates.kernels import RBF, Kernel, Matern52
+from calibo.surrogates.success import SuccessModel
+
+__all__ = [
+    "RBF",
+    "GaussianProcess",
+    "HasHyperparameters",
+    "HasLeaveOneOut",
+    "Kernel",
+    "Matern52",
+    "Model",
+    "SuccessModel",
+    "Surrogate",
+]

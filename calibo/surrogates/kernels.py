@@ -1,0 +1,46 @@
+"""Stationary kernels of a scaled squared distance, with the derivative the likelihood gradient needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from calibo.data import Array
+
+
+class Kernel(Protocol):
+    """A correlation that depends on s = sum_j (x_j - x'_j)^2 / l_j^2 only."""
+
+    def correlation(self, s: Array) -> Array:
+        """k(s), with k(0) = 1; any shape."""
+        ...
+
+    def derivative(self, s: Array) -> Array:
+        """-2 dk/ds, so that dk / d log l_j = derivative(s) (x_j - x'_j)^2 / l_j^2."""
+        ...
+
+
+@dataclass(frozen=True)
+class Matern52:
+    """k = (1 + r + r^2 / 3) exp(-r), r = sqrt(5 s)."""
+
+    def correlation(self, s: Array) -> Array:
+        r = np.sqrt(5.0 * s)
+        return (1.0 + r + (5.0 / 3.0) * s) * np.exp(-r)
+
+    def derivative(self, s: Array) -> Array:
+        r = np.sqrt(5.0 * s)
+        return (5.0 / 3.0) * (1.0 + r) * np.exp(-r)
+
+
+@dataclass(frozen=True)
+class RBF:
+    """k = exp(-s / 2)."""
+
+    def correlation(self, s: Array) -> Array:
+        return np.exp(-0.5 * s)
+
+    def derivative(self, s: Array) -> Array:
+        return np.exp(-0.5 * s)

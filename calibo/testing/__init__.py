@@ -1,0 +1,1 @@
+"""Shipped conformance suites: inherit one, say what is under test, and run pytest."""

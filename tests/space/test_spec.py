@@ -1,0 +1,91 @@
+"""Spaces written down: read right, or refused with file, parameter and what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calibo.errors import SpaceError
+from calibo.space import Categorical, Float, Int, Ordinal, ProductSpace, space_from_dict, space_from_toml
+
+TOML = """
+[lr]
+type = "float"
+low = 1e-4
+high = 1.0
+log = true
+
+[layers]
+type = "int"
+low = 1
+high = 9
+step = 2
+
+[act]
+type = "categorical"
+choices = ["relu", "gelu"]
+
+["model.size"]
+type = "ordinal"
+choices = ["s", "m", "l"]
+"""
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(TOML)
+    expected = ProductSpace(
+        {
+            "lr": Float(1e-4, 1.0, log=True),
+            "layers": Int(1, 9, step=2),
+            "act": Categorical(["relu", "gelu"]),
+            "model.size": Ordinal(["s", "m", "l"]),
+        }
+    )
+    assert space_from_toml(path) == space_from_toml(str(path)) == expected
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"x": {"type": "real", "low": 0}}, "parameter 'x': type must be one of float, int, categorical, ordinal, got 'real'"),
+        ({"x": {"type": ["int"]}}, "type must be one of"),
+        ({"x": {"low": 0, "high": 1}}, r"there is none among \['high', 'low'\]"),
+        ({"model": {"lr": {"type": "float"}}}, r"quote a name that has a dot in it: \[\"model.lr\"\]"),
+        ({"x": {"type": "float", "low": 0, "hi": 1}}, "unknown hi and missing high; float takes low, high, log, step and needs"),
+        ({"x": {"type": "categorical"}}, "missing choices; categorical takes choices and needs choices"),
+        ({"x": {"type": "float", "low": 2, "high": 1}}, "parameter 'x': Float: low must lie below high"),
+        ({"x": {"type": "categorical", "choices": "abc"}}, "must be a list or tuple"),
+        ({"x": 3}, "expected a table such as"),
+        ({}, "one entry for every parameter"),
+        ([], "one entry for every parameter"),
+    ],
+)
+def test_wrong_tables_are_refused(table: Any, says: str) -> None:
+    with pytest.raises(SpaceError, match=says):
+        space_from_dict(table)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"[lr\n", "is not valid TOML"),
+        (b"\xff\xfe", "is not valid TOML"),
+        (b"", "one entry for every parameter"),
+        (b"lr = 3", "parameter 'lr': expected a table"),
+    ],
+)
+def test_bad_files_are_named(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_bytes(content)
+    with pytest.raises(SpaceError, match=says) as caught:
+        space_from_toml(path)
+    assert str(path) in str(caught.value)
+
+
+def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(SpaceError, match="cannot be read"):
+            space_from_toml(path)
