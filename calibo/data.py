@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,7 @@ class Marginal:
         return Marginal(mean=-self.mean, sd=self.sd, quantiles=flipped)
 
 
+@lru_cache(maxsize=1)
 def _stored_scores() -> Array:
     from scipy.special import ndtri
 

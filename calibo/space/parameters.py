@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -112,28 +112,32 @@ class Float(_Parameter):
             return
         if self.log:
             raise SpaceError("Float: log and step cannot go together; drop one, or use Int(..., log=True) or Ordinal")
-        if self.step < 4 * math.ulp(max(-self.low, self.high)):
+        if self.step < 16 * math.ulp(max(-self.low, self.high)):
             raise SpaceError(f"Float: step={self.step} is lost in rounding {self.low} to {self.high}; enlarge it")
-        _check_count(self, self._count())
-        set_(self, "high", self._value(self._count() - 1))
+        _check_count(self, self._last + 1)
+        set_(self, "high", self._value(self._last))
 
     @property
     def cells(self) -> int | None:
         """Number of values, or ``None`` without a step."""
-        if self.step is None:
-            return None
-        steps, dust = self._steps(self.high)
-        return math.floor(steps + dust) + 1
+        return None if self.step is None else self._last + 1
 
     @cached_property
-    def _grid(self) -> tuple[Fraction, Fraction]:
+    def _grid(self) -> tuple[int, int, int]:
+        """Whole numbers a, b, q such that value i is (a + i b) / q."""
         # From the decimals a user wrote, not from the binary float: 3 steps of 0.1 are 0.3, not 0.30000000000000004.
-        return Fraction(repr(self.low)), Fraction(repr(self.step))
+        low, step = Fraction(repr(self.low)), Fraction(repr(self.step))
+        q = math.lcm(low.denominator, step.denominator)
+        return int(low * q), int(step * q), q
+
+    @cached_property
+    def _last(self) -> int:
+        return math.floor(sum(self._steps(self.high)))
 
     def _steps(self, number: float) -> tuple[Fraction, Fraction]:
         """How many steps ``number`` is from ``low``, and by how much rounding may have put it off."""
-        low, step = self._grid
-        return (Fraction(repr(number)) - low) / step, max(STEP_TOLERANCE, Fraction(math.ulp(number)) / step)
+        a, b, q = self._grid
+        return (Fraction(repr(number)) * q - a) / b, max(STEP_TOLERANCE, Fraction(math.ulp(number)) * q / b)
 
     @cached_property
     def _scale(self) -> tuple[float, float]:
@@ -166,18 +170,20 @@ class Float(_Parameter):
         return min(max(number, self.low), self.high)
 
     def _index(self, value: Any) -> int:
-        if not math.isfinite(number := _number(self, value)):
+        assert self.step is not None
+        steps = (_number(self, value) - self.low) / self.step
+        if not -0.5 <= steps <= self._last + 0.5:
             raise self._outside(value)
-        steps, dust = self._steps(number)
-        if not 0 <= (index := round(steps)) < self._count():
-            raise self._outside(value)
-        if abs(steps - index) > dust:
-            raise SpaceError(f"{value!r} is not on the steps of {self!r}: the nearest value is {self._value(index)}")
+        index = min(max(round(steps), 0), self._last)
+        if self._value(index) != value:
+            exact, dust = self._steps(float(value))
+            if abs(exact - index) > dust:
+                raise SpaceError(f"{value!r} is not on the steps of {self!r}: its nearest is {self._value(index)}")
         return index
 
     def _value(self, index: int) -> float:
-        low, step = self._grid
-        return float(low + index * step)
+        a, b, q = self._grid
+        return (a + index * b) / q
 
     def _outside(self, value: Any) -> SpaceError:
         return SpaceError(f"{value!r} lies outside {self!r}: give a number from {self.low} to {self.high}")
@@ -269,11 +275,14 @@ class _Choices(_Parameter):
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
-        object.__setattr__(self, "choices", _listed(kind, self.choices))
-        if not self.choices:
+        if isinstance(self.choices, str | bytes) or not isinstance(self.choices, Sequence | np.ndarray):
+            raise SpaceError(f"{kind}: choices must be a list or tuple, got {self.choices!r}; list them inside [...]")
+        plain = tuple(c.item() if isinstance(c, np.generic) else c for c in self.choices)
+        object.__setattr__(self, "choices", plain)
+        if not plain:
             raise SpaceError(f"{kind}: choices are empty; give at least one")
         seen, unhashable = set[tuple[type, Any]](), list[Any]()
-        for choice in self.choices:
+        for choice in plain:
             if isinstance(choice, float) and math.isnan(choice):
                 raise SpaceError(f"{kind}: NaN cannot be a choice, as it does not equal itself; use None or a string")
             key = (type(choice), choice)
@@ -296,8 +305,7 @@ class _Choices(_Parameter):
             return index
         equal = [i for i, choice in enumerate(self.choices) if _equal(choice, plain)]
         if len(equal) != 1:
-            known = reprlib.repr(list(self.choices))
-            raise SpaceError(f"{value!r} is not a choice of this {type(self).__name__}: give one of {known}")
+            raise SpaceError(f"{value!r} is not a choice: {type(self).__name__} takes {reprlib.repr(self.choices)}")
         return equal[0]
 
     def _value(self, index: int) -> Any:
@@ -377,13 +385,6 @@ def _check_count(parameter: _Parameter, count: int) -> None:
         raise SpaceError(f"{parameter!r} has more values than float64 can tell apart; use a larger step or a Float")
 
 
-def _listed(kind: str, choices: Any) -> tuple[Any, ...]:
-    if isinstance(choices, str | bytes | Mapping | Set) or not isinstance(choices, Iterable):
-        given = f"{type(choices).__name__} {reprlib.repr(choices)}"
-        raise SpaceError(f"{kind}: choices must be a list or tuple, got {given}; list them one by one inside [...]")
-    return tuple(c.item() if isinstance(c, np.generic) else c for c in choices)
-
-
 def _hashable(value: Any) -> bool:
     try:
         hash(value)
@@ -395,5 +396,5 @@ def _hashable(value: Any) -> bool:
 def _equal(one: Any, other: Any) -> bool:
     try:
         return one is other or (isinstance(one, bool) == isinstance(other, bool) and bool(one == other))
-    except Exception:  # arrays and the like do not compare to one bool: they are found by identity only
+    except (TypeError, ValueError):  # arrays and the like do not compare to one bool: they are found by identity only
         return False

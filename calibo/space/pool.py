@@ -252,7 +252,7 @@ def _coded_choices(name: str, values: Values) -> tuple[Categorical, Array]:
 def _check_present(name: str, values: Values) -> None:
     absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
     if values.dtype == object:
-        absent = np.fromiter((v is None or (isinstance(v, float) and v != v) for v in values), dtype=bool)
+        absent = np.fromiter((v is None or (isinstance(v, float) and math.isnan(v)) for v in values), dtype=bool)
     if absent.any():
         row = int(absent.argmax())
         raise SpaceError(f"row {row}, column {name!r}: the value is missing; fill it in, or drop the row or column")

@@ -1,8 +1,8 @@
-"""The laws every space obeys, as a suite to inherit.
+"""The laws every space obeys, as a suite to inherit::
 
-    class TestMySpace(SpaceLaws):
-        def space(self):
-            return MySpace(...)
+class TestMySpace(SpaceLaws):
+    def space(self):
+        return MySpace(...)
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ def test_no_categories_means_numbers_only() -> None:
 
 
 def test_from_one_hot_undoes_one_hot() -> None:
-    space = ProductSpace({"k": Categorical(list("abcde")), "x": Float(0, 1), "n": Int(0, 3), "b": Categorical([True, False])})
+    letters, flag = Categorical(list("abcde")), Categorical([True, False])
+    space = ProductSpace({"k": letters, "x": Float(0, 1), "n": Int(0, 3), "b": flag})
     X = space.sample(50, np.random.default_rng(0))
     H = one_hot(X, space.categories)
     assert H.shape == (50, 9)

@@ -18,49 +18,54 @@ from calibo.space import Categorical, Float, Int, Ordinal
 
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e100, max_value=1e100)
 
+# Calls a type checker would already refuse.
+AnyFloat: Any = Float
+AnyInt: Any = Int
+AnyCategorical: Any = Categorical
+
 
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Float(1, 0), "low must lie below high"),
-        (lambda: Float(1, 1), "outside of the space"),
-        (lambda: Int(3, 3), "outside of the space"),
-        (lambda: Int(3, 1), "low must lie below high"),
-        (lambda: Float(math.nan, 1), "low must be a finite number, got nan"),
-        (lambda: Float(0, math.inf), "high must be a finite number"),
-        (lambda: Float(0, 10**400), "high must be a finite number"),
-        (lambda: Float("0", 1), "low must be a finite number, got '0'"),
-        (lambda: Float(None, 1), "low must be a finite number"),
-        (lambda: Float(False, True), "low must be a finite number, got False"),
-        (lambda: Int(np.False_, 3), "low must be a finite number"),
-        (lambda: Int(True, 3), "low must be a finite number, got True"),
-        (lambda: Int(0, math.nan), "high must be a finite number"),
-        (lambda: Int(0.5, 3), "low must be an integer, got 0.5"),
-        (lambda: Int(0, 3, step=0.5), "step must be an integer"),
-        (lambda: Int(0, 3, step=0), "step must be positive"),
-        (lambda: Float(0, 3, step=-1.0), "step must be positive"),
-        (lambda: Float(0, 1, step=math.nan), "step must be a finite number"),
-        (lambda: Float(0, 1, step=2), "leaves one value"),
-        (lambda: Int(0, 1, step=2), "leaves one value"),
-        (lambda: Float(0, 1, log=True), "log scale needs low > 0"),
-        (lambda: Int(0, 10, log=True), "log scale needs low > 0"),
-        (lambda: Float(0.1, 1, log=True, step=0.1), "log and step cannot go together"),
-        (lambda: Float(0, 1, log="yes"), "log must be True or False"),
-        (lambda: Float(-1.7e308, 1.7e308), "too long"),
-        (lambda: Float(1e300, math.nextafter(1e300, 2e300), log=True), "too short"),
-        (lambda: Float(1e16, 2e16, step=0.1), "enlarge it"),
-        (lambda: Int(0, 10**20), "more values than float64 can tell apart"),
-        (lambda: Int(1, 10**14, log=True), "high / step"),
-        (lambda: Categorical([]), "at least one"),
+        (lambda: AnyFloat(1, 0), "low must lie below high"),
+        (lambda: AnyFloat(1, 1), "outside of the space"),
+        (lambda: AnyInt(3, 3), "outside of the space"),
+        (lambda: AnyInt(3, 1), "low must lie below high"),
+        (lambda: AnyFloat(math.nan, 1), "low must be a finite number, got nan"),
+        (lambda: AnyFloat(0, math.inf), "high must be a finite number"),
+        (lambda: AnyFloat(0, 10**400), "high must be a finite number"),
+        (lambda: AnyFloat("0", 1), "low must be a finite number, got '0'"),
+        (lambda: AnyFloat(None, 1), "low must be a finite number"),
+        (lambda: AnyFloat(False, True), "low must be a finite number, got False"),
+        (lambda: AnyInt(np.False_, 3), "low must be a finite number"),
+        (lambda: AnyInt(True, 3), "low must be a finite number, got True"),
+        (lambda: AnyInt(0, math.nan), "high must be a finite number"),
+        (lambda: AnyInt(0.5, 3), "low must be an integer, got 0.5"),
+        (lambda: AnyInt(0, 3, step=0.5), "step must be an integer"),
+        (lambda: AnyInt(0, 3, step=0), "step must be positive"),
+        (lambda: AnyFloat(0, 3, step=-1.0), "step must be positive"),
+        (lambda: AnyFloat(0, 1, step=math.nan), "step must be a finite number"),
+        (lambda: AnyFloat(0, 1, step=2), "leaves one value"),
+        (lambda: AnyInt(0, 1, step=2), "leaves one value"),
+        (lambda: AnyFloat(0, 1, log=True), "log scale needs low > 0"),
+        (lambda: AnyInt(0, 10, log=True), "log scale needs low > 0"),
+        (lambda: AnyFloat(0.1, 1, log=True, step=0.1), "log and step cannot go together"),
+        (lambda: AnyFloat(0, 1, log="yes"), "log must be True or False"),
+        (lambda: AnyFloat(-1.7e308, 1.7e308), "too long"),
+        (lambda: AnyFloat(1e300, math.nextafter(1e300, 2e300), log=True), "too short"),
+        (lambda: AnyFloat(1e16, 2e16, step=0.1), "enlarge it"),
+        (lambda: AnyInt(0, 10**20), "more values than float64 can tell apart"),
+        (lambda: AnyInt(1, 10**14, log=True), "high / step"),
+        (lambda: AnyCategorical([]), "at least one"),
         (lambda: Ordinal([]), "at least one"),
-        (lambda: Categorical("abc"), "must be a list or tuple, got str 'abc'"),
-        (lambda: Categorical({"a": 1}), "must be a list or tuple, got dict"),
-        (lambda: Categorical({"a", "b"}), "must be a list or tuple, got set"),
-        (lambda: Categorical(3), "must be a list or tuple, got int"),
-        (lambda: Categorical(["a", "b", "a"]), "'a' is given twice"),
-        (lambda: Categorical([[1], [2], [1]]), r"\[1\] is given twice"),
+        (lambda: AnyCategorical("abc"), "must be a list or tuple, got 'abc'"),
+        (lambda: AnyCategorical({"a": 1}), "must be a list or tuple, got {'a'"),
+        (lambda: AnyCategorical({"a", "b"}), "must be a list or tuple, got {'"),
+        (lambda: AnyCategorical(3), "must be a list or tuple, got 3"),
+        (lambda: AnyCategorical(["a", "b", "a"]), "'a' is given twice"),
+        (lambda: AnyCategorical([[1], [2], [1]]), r"\[1\] is given twice"),
         (lambda: Ordinal([1, np.int64(1)]), "1 is given twice"),
-        (lambda: Categorical([1.0, math.nan]), "NaN cannot be a choice"),
+        (lambda: AnyCategorical([1.0, math.nan]), "NaN cannot be a choice"),
     ],
 )
 def test_nonsense_is_refused_with_a_reason(make: Any, says: str) -> None:
@@ -77,7 +82,7 @@ def test_nonsense_is_refused_with_a_reason(make: Any, says: str) -> None:
         (Float(0, 1), "0.5", "not a number"),
         (Float(0, 1), True, "not a number"),
         (Float(0, 1), None, "not a number"),
-        (Float(0, 1, step=0.25), 0.3, "nearest value is 0.25"),
+        (Float(0, 1, step=0.25), 0.3, "its nearest is 0.25"),
         (Float(0, 1, step=0.25), 1.25, "outside"),
         (Float(0, 1, step=0.25), math.inf, "outside"),
         (Float(0, 1, step=0.25), -0.25, "outside"),
@@ -152,7 +157,7 @@ def test_stepped_floats_have_no_dust(low: Any, step: Any, span: int, data: st.Da
 
 @given(finite, st.floats(1e-6, 1e6), st.integers(1, 1000))
 def test_any_stepped_float_comes_back(low: float, step: float, span: int) -> None:
-    assume(step >= 8 * math.ulp(abs(low) + step * span))
+    assume(step >= 32 * math.ulp(abs(low) + step * span))
     parameter = Float(low, low + step * span, step=step)
     assert parameter.cells in (span, span + 1)
     assert replace(parameter) == parameter
@@ -161,7 +166,10 @@ def test_any_stepped_float_comes_back(low: float, step: float, span: int) -> Non
         assert parameter.decode(parameter.encode(value)) == value
 
 
-@given(st.lists(st.one_of(st.integers(), st.text(), st.booleans(), st.none()), min_size=1, unique_by=lambda c: (type(c), c)))
+choice = st.one_of(st.integers(), st.text(max_size=3), st.booleans(), st.none())
+
+
+@given(st.lists(choice, min_size=1, max_size=20, unique_by=lambda c: (type(c), c)))
 def test_choices_come_back(choices: list[Any]) -> None:
     for parameter in (Categorical(choices), Ordinal(choices)):
         for choice in choices:
@@ -183,7 +191,7 @@ def test_tenths_are_tenths() -> None:
         (Float(0, 1, step=0.3), 0.9, 4),
         (Float(0.1, 0.3, step=0.2), 0.3, 2),
         (Int(0, 10, step=4), 8, 3),
-        (Int(1.0, np.int32(5)), 5, 5),
+        (AnyInt(1.0, np.int32(5)), 5, 5),
         (Float(0, 1), 1.0, None),
     ],
 )
@@ -193,13 +201,15 @@ def test_high_is_the_last_value_reached(parameter: Any, high: float, cells: int 
 
 @pytest.mark.parametrize(
     "parameter",
-    [Int(-3, 3), Int(1, 64, log=True), Int(1, 101, log=True, step=10), Int(10, 50, log=True, step=20)]
-    + [Float(-1, 1, step=0.125), Categorical(list("abcde")), Ordinal([1, 10, 100]), Categorical(["only"])],
+    [
+        *(Int(-3, 3), Int(1, 64, log=True), Int(1, 101, log=True, step=10), Int(10, 50, log=True, step=20)),
+        *(Float(-1, 1, step=0.125), Categorical(list("abcde")), Ordinal([1, 10, 100]), Categorical(["only"])),
+    ],
 )
 def test_cells_and_positions_are_inverse(parameter: Any) -> None:
     index = np.arange(parameter.cells)
     u = parameter.position(index)
-    assert u.dtype == np.float64 and (np.diff(u) > 0).all() and 0 < u[0] and u[-1] < 1
+    assert u.dtype == np.float64 and (np.diff(u) > 0).all() and u[0] > 0 and u[-1] < 1
     np.testing.assert_array_equal(parameter.cell(u), index)
     np.testing.assert_array_equal(parameter.snap(u), u)
     np.testing.assert_array_equal([parameter.encode(parameter.decode(v)) for v in u], u)
@@ -229,8 +239,8 @@ def test_one_true_and_one_point_zero_are_three_choices() -> None:
 
 def test_equal_values_stand_for_a_choice() -> None:
     assert Ordinal([1, 2, 4]).decode(Ordinal([1, 2, 4]).encode(2.0)) == 2
-    assert Categorical(np.array(["a", "b"])).choices == ("a", "b")
-    assert type(Ordinal(np.arange(3)).choices[0]) is int
+    assert AnyCategorical(np.array(["a", "b"])).choices == ("a", "b")
+    assert type(AnyCategorical(np.arange(3)).choices[0]) is int
 
 
 def test_unhashable_and_incomparable_choices_work() -> None:

@@ -15,6 +15,7 @@ from calibo.errors import DataError, SpaceError
 from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace, Space, as_space
 
 SPACE = ProductSpace({"lr": Float(1e-4, 1, log=True), "layers": Int(1, 8), "act": Categorical(["relu", "gelu", None])})
+GOOD = {"lr": 0.1, "layers": 2, "act": None}
 
 
 def test_columns_follow_the_parameters() -> None:
@@ -39,8 +40,8 @@ def test_size_counts_points() -> None:
         ([{"lr": 0.1, "layers": 2}], r"parameters 0: missing \['act'\]"),
         ([{"lr": 0.1, "layers": 2, "act": None, "bs": 1}], r"unknown \['bs'\]; give exactly \['lr', 'layers', 'act'\]"),
         ([{"lr": 0.1, "layer": 2, "act": None}], r"unknown \['layer'\] and missing \['layers'\]"),
-        ([{"lr": 0.1, "layers": 2, "act": None}, {"lr": 7, "layers": 2, "act": None}], "parameters 1, 'lr': 7 lies outside"),
-        ({"lr": 0.1, "layers": 2, "act": None}, r"write encode\(\[params\]\)"),
+        ([GOOD, {**GOOD, "lr": 7}], "parameters 1, 'lr': 7 lies outside"),
+        (GOOD, r"write encode\(\[params\]\)"),
     ],
 )
 def test_wrong_parameters_are_named(params: Any, says: str) -> None:
@@ -102,6 +103,7 @@ def test_other_things_are_not(obj: Any) -> None:
 
 
 def test_pandas_and_friends_are_not_imported() -> None:
-    code = "import sys, calibo.space as s; s.as_space([{'a': 1}]); print(*{'pandas', 'sklearn', 'scipy'} & {*sys.modules})"
+    heavy = {"pandas", "sklearn", "scipy"}
+    code = f"import sys, calibo.space as s; s.as_space([{{'a': 1}}]); print(*{heavy} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

@@ -33,8 +33,8 @@ class TestProduct(SpaceLaws):
 class TestFinitePool(SpaceLaws):
     def space(self) -> Space:
         rng = np.random.default_rng(0)
-        rows = [{"a": int(rng.integers(4)), "b": float(rng.random()), "c": "xyz"[i % 3], "d": i % 2 == 0} for i in range(40)]
-        return PoolSpace(rows)
+        b = rng.random(40).tolist()
+        return PoolSpace([{"a": i % 4, "b": b[i], "c": "xyz"[i % 3], "d": i % 2 == 0} for i in range(40)])
 
 
 class TestFramePool(SpaceLaws):
