@@ -1,1 +1,86 @@
-"""calibo"""
+"""calibo: calibrated Bayesian optimization.
+
+Every suggestion is a forecast. A calibrator turns a surrogate into a surrogate by looking at how past forecasts came
+out, and everything after it sees only a predictive distribution.
+
+The public names are loaded when they are first used, so that ``import calibo`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calibo import methods
+    from calibo.calibration import Calibrated
+    from calibo.citation import cite
+    from calibo.data import Suggestion
+    from calibo.errors import CaliboError, CaliboWarning
+    from calibo.methods import gp_ei, ocbo
+    from calibo.optimize import ModelBased, Optimizer
+    from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace, space_from_toml
+    from calibo.study import CalibratedSampler, Result, maximize, minimize
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CaliboError",
+    "CaliboWarning",
+    "Calibrated",
+    "CalibratedSampler",
+    "Categorical",
+    "Float",
+    "Int",
+    "ModelBased",
+    "Optimizer",
+    "Ordinal",
+    "PoolSpace",
+    "Result",
+    "Suggestion",
+    "__version__",
+    "cite",
+    "gp_ei",
+    "maximize",
+    "methods",
+    "minimize",
+    "ocbo",
+    "space_from_toml",
+]
+
+#: In which room each public name lives.
+_HOMES = {
+    "CaliboError": "calibo.errors",
+    "CaliboWarning": "calibo.errors",
+    "Calibrated": "calibo.calibration",
+    "CalibratedSampler": "calibo.study",
+    "Categorical": "calibo.space",
+    "Float": "calibo.space",
+    "Int": "calibo.space",
+    "ModelBased": "calibo.optimize",
+    "Optimizer": "calibo.optimize",
+    "Ordinal": "calibo.space",
+    "PoolSpace": "calibo.space",
+    "Result": "calibo.study",
+    "Suggestion": "calibo.data",
+    "cite": "calibo.citation",
+    "gp_ei": "calibo.methods",
+    "maximize": "calibo.study",
+    "minimize": "calibo.study",
+    "ocbo": "calibo.methods",
+    "space_from_toml": "calibo.space",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "methods":
+        return importlib.import_module("calibo.methods")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'calibo' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value  # found at once the next time
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -20,7 +20,7 @@ def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = 
 
 def ocbo(
     *,
-    eta: float = 0.05,
+    eta: float = 0.25,
     surrogate: Surrogate | None = None,
     rule: AcquisitionRule | None = None,
     **options: Any,
@@ -29,7 +29,7 @@ def ocbo(
     calibrated = Calibrated(
         Calibrated(surrogate or GaussianProcess(), by=Temperature()), by=OnlineQuantile(eta)
     )
-    return ModelBased(calibrated, rule or ExpectedImprovement(), name="ocbo", **options)
+    return ModelBased(calibrated, rule or UpperQuantile(0.9), name="ocbo", **options)
 
 
 @dataclass(frozen=True)

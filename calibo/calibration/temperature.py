@@ -26,9 +26,9 @@ class Temperature:
         largest: Limit of a score in units of the running factor.
     """
 
-    prior: float = 4.0
-    memory: float = 1.0
-    largest: float = 3.0
+    prior: float = 2.0
+    memory: float = 0.95
+    largest: float = 5.0
 
     def __post_init__(self) -> None:
         if self.prior <= 0.0 or not 0.0 < self.memory <= 1.0 or self.largest <= 0.0:

@@ -23,8 +23,9 @@ def central_differences(acquisition: Acquisition, X: Array, columns: np.ndarray)
     shifted[:, 1 + index, columns] = np.minimum(shifted[:, 1 + index, columns] + _STEP, 1.0)
     shifted[:, 1 + c + index, columns] = np.maximum(shifted[:, 1 + c + index, columns] - _STEP, 0.0)
     width = shifted[:, 1 + index, columns] - shifted[:, 1 + c + index, columns]
-    values = np.nan_to_num(acquisition(shifted.reshape(-1, d)), nan=_WORST, posinf=-_WORST, neginf=_WORST)
-    values = values.reshape(count, 2 * c + 1)
+    values = acquisition(shifted.reshape(-1, d)).reshape(count, 2 * c + 1)
+    if not np.isfinite(values).all():
+        values = np.nan_to_num(values, nan=_WORST, posinf=-_WORST, neginf=_WORST)
     return values[:, 0], (values[:, 1 : 1 + c] - values[:, 1 + c :]) / width
 
 

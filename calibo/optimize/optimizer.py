@@ -32,10 +32,17 @@ class Optimizer:
         method: A method's name ("ocbo", "gp_ei", ...) or a strategy.
         direction: "minimize" or "maximize".
         seed: Makes every suggestion reproducible; drawn at random if not given.
+        n_initial: Points of the initial design (points told count); by default two per parameter, from 5 to 10.
     """
 
     def __init__(
-        self, space: Any, method: str | Strategy = "ocbo", *, direction: str = "minimize", seed: int | None = None
+        self,
+        space: Any,
+        method: str | Strategy = "ocbo",
+        *,
+        direction: str = "minimize",
+        seed: int | None = None,
+        n_initial: int | None = None,
     ) -> None:
         from calibo.methods import strategy
 
@@ -43,6 +50,7 @@ class Optimizer:
         self.strategy: Strategy = strategy(method)
         self.direction: Direction = Direction.of(direction)
         self.seed: int = int(np.random.SeedSequence().entropy % 2**63) if seed is None else _checked_seed(seed)  # pyright: ignore[reportOperatorIssue]
+        self.n_initial: int | None = n_initial
         self._asked: int = 0
         self._pending: dict[int, Record] = {}
         self._done: list[Record] = []
@@ -57,7 +65,13 @@ class Optimizer:
         if not isinstance(q, (int, np.integer)) or q < 1:
             raise RecipeError(f"ask for at least one point, got q={q!r}")
         found = propose(
-            self.data(), space=self.space, strategy=self.strategy, seed=self.seed, number=self._asked, q=int(q)
+            self.data(),
+            space=self.space,
+            strategy=self.strategy,
+            seed=self.seed,
+            number=self._asked,
+            q=int(q),
+            n_initial=self.n_initial,
         )
         for suggestion in found:
             self._pending[suggestion.number] = Record(

@@ -31,7 +31,14 @@ def suggest(
 
 
 def propose(
-    data: Dataset, *, space: Space, strategy: Strategy, seed: int, number: int, q: int = 1
+    data: Dataset,
+    *,
+    space: Space,
+    strategy: Strategy,
+    seed: int,
+    number: int,
+    q: int = 1,
+    n_initial: int | None = None,
 ) -> list[Suggestion]:
     """The next ``q`` suggestions: points of the initial design while little is known, then the strategy's.
 
@@ -42,11 +49,13 @@ def propose(
         seed: Of the study.
         number: How many points were asked for before; with the seed it determines all randomness.
         q: How many points are wanted.
+        n_initial: Points of the initial design, those told count; by default as many as the dimension suggests.
     """
+    enough = initial_size(data.X.shape[1]) if n_initial is None else n_initial
     suggestions: list[Suggestion] = []
     for offset in range(q):
         known = len(data) + len(data.X_pending) + len(data.X_failed)
-        if len(data) and known >= initial_size(data.X.shape[1]):
+        if len(data) and known >= enough:
             break
         suggestion = _designed(data, space, strategy, seed, number + offset)
         suggestions.append(suggestion)

@@ -1,9 +1,9 @@
-"""Where a study is kept: opening a store so that many workers can share it, and saying what is wrong if it cannot be opened.
+"""Where a study is kept: opening a store so that many workers can share it, and saying what is wrong if that fails.
 
-Optuna on SQLite reads, decides and writes in a transaction that takes its write lock only at the first write; two workers
-can therefore act on the same reading, and one that loses the race crashes. Here every writing transaction takes the lock
-when it begins and waits for it, and a new store appears in one transaction, under SQLite's own lock: there is no lock
-file that could go stale, and a worker that dies while it creates a store leaves nothing behind.
+Optuna on SQLite reads, decides and writes in a transaction that takes its write lock only at the first write; two
+workers can therefore act on the same reading, and one that loses the race crashes. Here every writing transaction takes
+the lock when it begins and waits for it, and a new store appears in one transaction, under SQLite's own lock: there is
+no lock file that could go stale, and a worker that dies while it creates a store leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from typing import Any, TypeVar
 
 import optuna
 import sqlalchemy
+import sqlalchemy.event
+import sqlalchemy.exc
+import sqlalchemy.pool
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from sqlalchemy.engine import URL, make_url
 
@@ -45,8 +48,8 @@ def open_storage(
     """The Optuna storage that ``storage`` names, created if it is a database that does not exist yet.
 
     Args:
-        storage: ``None`` for memory; a database URL (``sqlite:///study.db``, ``postgresql+psycopg://...``); the path of a
-            SQLite file ending in .db, .sqlite or .sqlite3; or an Optuna storage, which is returned as it is.
+        storage: ``None`` for memory; a database URL (``sqlite:///study.db``, ``postgresql+psycopg://...``); the path of
+            a SQLite file ending in .db, .sqlite or .sqlite3; or an Optuna storage, which is returned as it is.
         heartbeat_interval: Seconds between the signs of life of a running trial; only for databases.
         grace_period: Seconds without a sign of life after which a trial counts as failed.
         heartbeat_stale_trial_callback: What is done with such a trial, such as Optuna's
@@ -66,13 +69,13 @@ def open_storage(
         "grace_period": grace_period,
         "heartbeat_stale_trial_callback": heartbeat_stale_trial_callback,
     }
-    text = url.render_as_string(hide_password=False)
     file = _sqlite_file(url)
     if file is None:
+        text = url.render_as_string(hide_password=False)
         return _server_storage(url, lambda: RDBStorage(text, **options))
     with _sqlite_errors(file):
         _create(file)
-        return SqliteStorage(text, **options)
+        return SqliteStorage(url.set(database=str(file)).render_as_string(hide_password=False), **options)
 
 
 def _reads(method: _Method) -> _Method:
@@ -147,8 +150,10 @@ def _url(text: str) -> URL:
 def _sqlite_file(url: URL) -> Path | None:
     """The file of a SQLite URL; ``None`` for SQLite in memory, for its own ``file:`` syntax and for other databases."""
     name = url.database
-    plain = name is not None and name not in ("", ":memory:") and not name.startswith("file:")
-    return Path(name) if url.get_backend_name() == "sqlite" and plain else None
+    if url.get_backend_name() != "sqlite" or not name or name == ":memory:" or name.startswith("file:"):
+        return None
+    # Absolute, as connections are opened again later, when the process may work in another folder.
+    return Path(name).expanduser().absolute()
 
 
 def _create(file: Path) -> None:
@@ -167,8 +172,8 @@ def _create(file: Path) -> None:
             connection.execute("COMMIT")
         elif "studies" not in tables or "trials" not in tables:
             raise StudyError(
-                f"{file} is a database of something else (its tables: {', '.join(sorted(tables)[:5])}) and was left as it "
-                "is; give the study a file of its own"
+                f"{file} is a database of something else (its tables: {', '.join(sorted(tables)[:5])}) and was left as "
+                "it is; give the study a file of its own"
             )
 
 

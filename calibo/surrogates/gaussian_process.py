@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_solve, lapack
@@ -59,8 +60,8 @@ class GaussianProcess:
         starts = objective.starts()
         if stored.size == starts.shape[1]:
             lower, upper = np.array(objective.bounds()).T
-            starts = np.vstack([np.clip(stored, lower, upper), starts])
-        values = [objective(start)[0] for start in starts]
+            starts = np.vstack([np.clip(stored, lower, upper), starts[-1:]])
+        values = [objective.value(start) for start in starts]
         best = int(np.nanargmin(values))
         result = minimize(
             objective,
@@ -68,7 +69,7 @@ class GaussianProcess:
             jac=True,
             method="L-BFGS-B",
             bounds=objective.bounds(),
-            options={"maxiter": self.max_iterations, "ftol": 1e-6, "gtol": 1e-3},
+            options={"maxiter": self.max_iterations, "ftol": 1e-5, "gtol": 1e-3},
         )
         if not np.isfinite(result.fun):
             warnings.warn(
@@ -101,9 +102,13 @@ class NegativeLogPosterior:
     z: Array
     known_noise: Array
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_points", self.features(self.X))
-        object.__setattr__(self, "_unknown", np.isnan(self.known_noise))
+    @cached_property
+    def _points(self) -> Array:
+        return self.features(self.X)
+
+    @cached_property
+    def _unknown(self) -> np.ndarray:
+        return np.isnan(self.known_noise)
 
     @property
     def dimensions(self) -> int:
@@ -125,38 +130,47 @@ class NegativeLogPosterior:
 
     def hyperparameters(self, raw: Array) -> Hyperparameters:
         """The hyper-parameters behind raw ones, with the profiled mean; noise is the known one's mean if all is known."""
-        _, mean = self._solve(raw)[-2:]
-        known = self.known_noise[~self._unknown]  # pyright: ignore[reportAttributeAccessIssue]
+        mean = self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))[-1]
+        known = self.known_noise[~self._unknown]
         all_known = known.size == self.z.size and known.size > 0
         noise = float(known.mean()) if all_known else float(np.exp(raw[-1]))
         return Hyperparameters(np.exp(raw[: self.dimensions]), float(np.exp(raw[-2])), noise, mean)
 
-    def _solve(self, raw: Array) -> tuple[Array, Array, Array, Array, Array, float]:
-        """Scaled points, squared distances, correlations, Cholesky factor, dual vector and profiled mean."""
-        scaled = self._points / np.exp(raw[self.features.column])  # pyright: ignore[reportAttributeAccessIssue]
-        s = cdist(scaled, scaled, "sqeuclidean")
-        correlation = self.kernel.correlation(s)
+    def _solve(self, raw: Array, correlation: Array) -> tuple[Array, Array, float]:
+        """Cholesky factor, dual vector and profiled mean for given correlations, n x n."""
         covariance = np.exp(raw[-2]) * correlation
-        noise = np.where(self._unknown, np.exp(raw[-1]), np.maximum(self.known_noise, np.exp(_NOISE_BOUNDS[0])))  # pyright: ignore[reportAttributeAccessIssue]
+        floor = np.exp(_NOISE_BOUNDS[0])
+        noise = np.where(self._unknown, np.exp(raw[-1]), np.maximum(self.known_noise, floor))
         covariance[np.diag_indices_from(covariance)] += noise
         factor = stable_cholesky(covariance)
         both = cho_solve((factor, True), np.stack([self.z, np.ones_like(self.z)], axis=1), check_finite=False)
         mean = float(both[:, 0].sum() / both[:, 1].sum()) if self.z.size else 0.0
-        return scaled, s, correlation, factor, both[:, 0] - mean * both[:, 1], mean
+        return factor, both[:, 0] - mean * both[:, 1], mean
+
+    def _distances(self, raw: Array) -> tuple[Array, Array]:
+        """Scaled points, n x D, and their squared distances, n x n."""
+        scaled = self._points / np.exp(raw[self.features.column])
+        return scaled, cdist(scaled, scaled, "sqeuclidean")
+
+    def value(self, raw: Array) -> float:
+        """Value at ``raw``, d + 2, without the gradient."""
+        factor, dual, mean = self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))
+        return float(0.5 * (self.z - mean) @ dual + np.log(np.diagonal(factor)).sum() + self._prior(raw)[0])
 
     def __call__(self, raw: Array) -> tuple[float, Array]:
         """Value and gradient at ``raw``, d + 2."""
-        scaled, s, correlation, factor, dual, mean = self._solve(raw)
+        scaled, s = self._distances(raw)
+        correlation, derivative = self.kernel.with_derivative(s)
+        factor, dual, mean = self._solve(raw, correlation)
         value = 0.5 * (self.z - mean) @ dual + np.log(np.diagonal(factor)).sum()
-        inverse = lapack.dpotri(factor, lower=1)[0]
-        weights = _symmetric(inverse) - np.outer(dual, dual)
+        weights = _symmetric(lapack.dpotri(factor, lower=1)[0]) - np.outer(dual, dual)
         gradient = np.empty_like(raw)
-        slopes = np.exp(raw[-2]) * weights * self.kernel.derivative(s)
+        slopes = np.exp(raw[-2]) * weights * derivative
         # sum_ab M_ab (x_aj - x_bj)^2 = 2 [sum_a (M 1)_a x_aj^2 - (X' M X)_jj]: a matrix product instead of n x n x d.
         per_feature = slopes.sum(axis=1) @ np.square(scaled) - np.einsum("ij,ij->j", scaled, slopes @ scaled)
         gradient[: self.dimensions] = np.bincount(self.features.column, per_feature, minlength=self.dimensions)
         gradient[-2] = 0.5 * np.exp(raw[-2]) * np.einsum("ij,ij->", weights, correlation)
-        gradient[-1] = 0.5 * np.exp(raw[-1]) * np.diagonal(weights)[self._unknown].sum()  # pyright: ignore[reportAttributeAccessIssue]
+        gradient[-1] = 0.5 * np.exp(raw[-1]) * np.diagonal(weights)[self._unknown].sum()
         prior, prior_gradient = self._prior(raw)
         return float(value + prior), gradient + prior_gradient
 
@@ -174,6 +188,7 @@ class NegativeLogPosterior:
 
 
 def _symmetric(lower: Array) -> Array:
-    """The symmetric matrix whose lower triangle is given."""
-    triangle = np.tril(lower)
-    return triangle + np.tril(lower, -1).T
+    """The symmetric matrix whose lower triangle is given (and whose upper triangle is zero)."""
+    full = lower + lower.T
+    full[np.diag_indices_from(full)] *= 0.5
+    return full

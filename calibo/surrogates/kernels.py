@@ -17,8 +17,8 @@ class Kernel(Protocol):
         """k(s), with k(0) = 1; any shape."""
         ...
 
-    def derivative(self, s: Array) -> Array:
-        """-2 dk/ds, so that dk / d log l_j = derivative(s) (x_j - x'_j)^2 / l_j^2."""
+    def with_derivative(self, s: Array) -> tuple[Array, Array]:
+        """k(s) and -2 dk/ds, so that dk / d log l_j = -2 dk/ds (x_j - x'_j)^2 / l_j^2."""
         ...
 
 
@@ -30,9 +30,11 @@ class Matern52:
         r = np.sqrt(5.0 * s)
         return (1.0 + r + (5.0 / 3.0) * s) * np.exp(-r)
 
-    def derivative(self, s: Array) -> Array:
+    def with_derivative(self, s: Array) -> tuple[Array, Array]:
         r = np.sqrt(5.0 * s)
-        return (5.0 / 3.0) * (1.0 + r) * np.exp(-r)
+        decay = np.exp(-r)
+        slope = (1.0 + r) * decay
+        return slope + (5.0 / 3.0) * s * decay, (5.0 / 3.0) * slope
 
 
 @dataclass(frozen=True)
@@ -42,5 +44,6 @@ class RBF:
     def correlation(self, s: Array) -> Array:
         return np.exp(-0.5 * s)
 
-    def derivative(self, s: Array) -> Array:
-        return np.exp(-0.5 * s)
+    def with_derivative(self, s: Array) -> tuple[Array, Array]:
+        decay = np.exp(-0.5 * s)
+        return decay, decay

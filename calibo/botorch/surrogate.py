@@ -1,0 +1,171 @@
+"""The other way over the bridge: any exact BoTorch model class as a surrogate."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from botorch.exceptions.errors import ModelFittingError
+from botorch.exceptions.warnings import InputDataWarning
+from botorch.fit import fit_gpytorch_mll
+from botorch.models import SingleTaskGP
+from botorch.models.gpytorch import GPyTorchModel
+from botorch.posteriors.gpytorch import GPyTorchPosterior
+from gpytorch.mlls import ExactMarginalLogLikelihood
+from gpytorch.models import ExactGP
+from scipy.linalg import solve_triangular
+from torch import Tensor
+
+from calibo.data import Array, Dataset
+from calibo.errors import FallbackWarning, RecipeError
+from calibo.predictive import Gaussian
+from calibo.predictive.gaussian import stable_cholesky
+from calibo.space.encoding import one_hot
+from calibo.surrogates.standardization import Standardization, single_outcome
+
+_SMALLEST_VARIANCE = 1e-14
+#: Points whose marginals are computed in one call: the joint covariance grows with the square.
+_BLOCK = 512
+
+
+@dataclass(frozen=True, init=False)
+class BoTorchSurrogate:
+    """A BoTorch model class, fitted by its exact marginal likelihood on standardised outcomes, as a surrogate.
+
+    Categorical columns become indicators. Noise variances are passed on if they are known for every point; if for some
+    only, the noise is learned.
+
+    Attributes:
+        model_class: Called with ``train_X``, ``train_Y`` and, where variances are known, ``train_Yvar``.
+        options: Further keyword arguments of the class. Modules among them (kernels, likelihoods) are copied per fit.
+    """
+
+    model_class: type[GPyTorchModel]
+    options: dict[str, Any]
+
+    def __init__(self, model_class: type[GPyTorchModel] = SingleTaskGP, **options: Any) -> None:
+        """A surrogate of ``model_class(train_X, train_Y, **options)``."""
+        if not (isinstance(model_class, type) and all(issubclass(model_class, c) for c in (GPyTorchModel, ExactGP))):
+            raise RecipeError(
+                f"BoTorchSurrogate needs a BoTorch model class with an exact marginal likelihood (SingleTaskGP and its "
+                f"kind), got {model_class!r}"
+            )
+        if "outcome_transform" in options:
+            raise RecipeError("BoTorchSurrogate standardises the outcomes itself: leave outcome_transform out")
+        object.__setattr__(self, "model_class", model_class)
+        object.__setattr__(self, "options", options)
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> BoTorchModel:
+        """The fitted model; torch's global generator is left as it was."""
+        y = single_outcome(data.Y)
+        units = Standardization.of(y)
+        X = torch.from_numpy(one_hot(data.X, data.categories))
+        arguments = self._arguments(units, data)
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            torch.manual_seed(int(rng.integers(2**62)))
+            # Outcomes that are all equal cannot have unit variance: BoTorch's advice is for those who can help it.
+            warnings.simplefilter("ignore", InputDataWarning)
+            model = self.model_class(train_X=X, train_Y=torch.from_numpy(units.forward(y)[:, None]), **arguments)
+            _fit(model)
+        return BoTorchModel(model.eval(), units, data.categories)
+
+    def _arguments(self, units: Standardization, data: Dataset) -> dict[str, Any]:
+        arguments: dict[str, Any] = deepcopy(self.options)
+        known = inspect.signature(self.model_class).parameters
+        if "outcome_transform" in known:
+            arguments["outcome_transform"] = None
+        if data.Y_var is not None and np.isfinite(data.Y_var).all() and "train_Yvar" in known:
+            arguments["train_Yvar"] = torch.from_numpy(units.forward_variance(data.Y_var)).clamp_min(_SMALLEST_VARIANCE)
+        return arguments
+
+
+def _fit(model: GPyTorchModel) -> None:
+    """Maximises the marginal likelihood in place; announces where that fails and prior hyper-parameters are kept."""
+    try:
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))  # pyright: ignore[reportArgumentType]
+    except ModelFittingError as error:
+        warnings.warn(
+            f"{type(model).__name__} could not be fitted ({error}); its initial hyper-parameters are used for this fit",
+            FallbackWarning,
+            stacklevel=3,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BoTorchModel:
+    """A fitted BoTorch model as a calibo ``Model`` with closed-form leave-one-out and one-step-ahead predictions.
+
+    Attributes:
+        model: In evaluation mode, on standardised outcomes and indicator features.
+        units: The standardisation of the outcomes.
+        categories: Number of choices of each categorical column, 0 for a numeric one, d.
+    """
+
+    model: GPyTorchModel
+    units: Standardization
+    categories: tuple[int, ...]
+
+    def predict(self, X: Array, *, latent: bool) -> Gaussian:
+        """The law at ``X``, ... x q x d; the joint covariance is computed only when draws are asked for."""
+        shape = X.shape[:-1]
+        features = one_hot(X.reshape(-1, X.shape[-1]), self.categories)
+        starts = range(0, max(len(features), 1), _BLOCK)
+        blocks = [self._posterior(features[start : start + _BLOCK], latent) for start in starts]
+        mean = np.concatenate([_numpy(block.mean[..., 0]) for block in blocks])
+        variance = np.concatenate([_numpy(block.variance[..., 0]) for block in blocks])
+        sd = np.sqrt(np.maximum(variance, _SMALLEST_VARIANCE)).reshape(shape)
+
+        def correlation() -> Array:
+            posterior = self._posterior(features.reshape(*shape, -1), latent)
+            covariance = _numpy(posterior.distribution.covariance_matrix)
+            matrix = covariance / (sd[..., :, None] * sd[..., None, :])
+            index = np.arange(shape[-1])
+            matrix[..., index, index] = 1.0
+            return matrix
+
+        return self._in_units(mean.reshape(shape), sd, correlation)
+
+    def _posterior(self, features: Array, latent: bool) -> GPyTorchPosterior:
+        with torch.no_grad():
+            posterior = self.model.posterior(torch.from_numpy(features), observation_noise=not latent)
+        if not isinstance(posterior, GPyTorchPosterior):
+            raise RecipeError(
+                f"{type(self.model).__name__} gives a {type(posterior).__name__}: BoTorchSurrogate needs a model "
+                "with a Gaussian posterior"
+            )
+        return posterior
+
+    def leave_one_out(self) -> Gaussian:
+        """Laws of each measurement given all the others, n, under the hyper-parameters of all data."""
+        _, inverse_root, residuals, z = self._whitened
+        precision = np.square(inverse_root).sum(axis=0)
+        return self._in_units(z - (inverse_root.T @ residuals) / precision, np.sqrt(1.0 / precision))
+
+    def one_step_ahead(self) -> Gaussian:
+        """Laws of each measurement given those before it, n, under the hyper-parameters of all data."""
+        root, _, residuals, z = self._whitened
+        sd = np.diagonal(root)
+        return self._in_units(z - sd * residuals, sd)
+
+    @cached_property
+    def _whitened(self) -> tuple[Array, Array, Array, Array]:
+        """Cholesky factor L of the outcomes' prior covariance, L^-1, L^-1 (z - mean), and the outcomes z."""
+        inputs, z = self.model.train_inputs[0], _numpy(self.model.train_targets)  # pyright: ignore
+        with torch.no_grad():
+            prior: Any = self.model.likelihood(self.model.forward(inputs), inputs)
+        root = stable_cholesky(_numpy(prior.covariance_matrix))
+        inverse = solve_triangular(root, np.eye(len(z)), lower=True)
+        return root, inverse, inverse @ (z - _numpy(prior.mean)), z
+
+    def _in_units(self, mean: Array, sd: Array, correlation: Any = None) -> Gaussian:
+        return Gaussian(self.units.backward(mean), self.units.backward_sd(sd), correlation)
+
+
+def _numpy(tensor: Tensor) -> Array:
+    return tensor.detach().double().cpu().numpy()

@@ -1,0 +1,12 @@
+"""The command line. Only ``main`` lives here, so that importing it costs nothing."""
+
+from __future__ import annotations
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command ``calibo``."""
+    from calibo.cli.app import app
+
+    app(prog_name="calibo")

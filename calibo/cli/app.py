@@ -1,0 +1,377 @@
+"""The commands. Whatever is slow to import is imported inside them, so that help comes at once."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from calibo.errors import CaliboError, CaliboWarning, ObjectiveError, StudyError
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
+
+    from calibo.study import Interrupted, Result
+
+#: Exit codes: of anything calibo reports as an error, and of a run stopped by Ctrl-C (as shells have it).
+FAILED = 2
+INTERRUPTED = 130
+
+#: Where studies are kept unless told otherwise.
+STORAGE = "calibo.db"
+
+#: So many failed trials are shown with all that their command printed, further ones in one line.
+SHOWN_IN_FULL = 3
+
+app = typer.Typer(
+    help="Calibrated Bayesian optimization: suggestions with forecasts that are held to their word.",
+    no_args_is_help=True,
+    # Help in boxes would take twice as long to come.
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_Command = TypeVar("_Command", bound=Callable[..., None])
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+StorageArgument = Annotated[
+    str, typer.Argument(metavar="STORAGE", help="A URL such as sqlite:///study.db, or a .db file.")
+]
+StudyArgument = Annotated[str | None, typer.Argument(metavar="STUDY", help="Not needed if there is only one study.")]
+SpaceOption = Annotated[str | None, typer.Option(help="Only for a pool, or choices that are no plain values.")]
+MethodOption = Annotated[str | None, typer.Option(help="Instead of the method the study was made with.")]
+
+
+def explained(command: _Command) -> _Command:
+    """The command with errors of calibo as one readable message and warnings as one line."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, debug: bool = False, **kwargs: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", CaliboWarning)
+            warnings.showwarning = _show_warning
+            try:
+                command(*args, debug=debug, **kwargs)
+            except CaliboError as error:
+                if debug:
+                    traceback.print_exc()
+                typer.echo(f"error: {error}", err=True)
+                raise typer.Exit(FAILED) from None
+
+    return wrapped  # pyright: ignore[reportReturnType]
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
+    # The parent class itself announces the first failed trial, and the command line shows every one in full anyway.
+    if issubclass(category, CaliboWarning) and category is not CaliboWarning:
+        typer.echo(f"warning: {message}", err=True)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from calibo import __version__
+
+        typer.echo(f"calibo {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Calibrated Bayesian optimization: suggestions with forecasts that are held to their word."""
+
+
+@app.command()
+@explained
+def run(
+    objective: Annotated[
+        str | None, typer.Argument(metavar="FILE.py:FUNCTION", help="Takes a dict of parameters, returns a number.")
+    ] = None,
+    space: Annotated[str, typer.Option(help="FILE.toml, or FILE.py:NAME.", show_default=False)] = "",
+    command: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of a function: a command with a {placeholder} for every parameter, run without a shell; the "
+            "last line of its output is the value."
+        ),
+    ] = None,
+    trials: Annotated[int, typer.Option(min=1, help="How many trials to add.")] = 50,
+    method: Annotated[str, typer.Option(help="See `calibo methods`.")] = "ocbo",
+    storage: Annotated[str, typer.Option(help="A URL such as sqlite:///study.db, or a .db file.")] = STORAGE,
+    study: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the study; resumed if it exists. By default that of the objective.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Makes the suggestions reproducible.")] = None,
+    maximize: Annotated[bool, typer.Option("--maximize/--minimize", help="Which values are wanted.")] = False,
+    timeout: Annotated[float | None, typer.Option(help="Seconds after which no trial is started.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write a report to this HTML file.")] = None,
+    progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")] = True,
+    debug: Debug = False,
+) -> None:
+    """Look for the best parameters of a function or of a command; run it again to add trials to the same study.
+
+    \b
+    calibo run train.py:objective --space space.toml --trials 50
+    calibo run --command "python train.py --lr {lr} --depth {depth}" --space space.toml
+    """
+    if (objective is None) == (command is None):
+        raise ObjectiveError("give either FILE.py:FUNCTION or --command, such as `calibo run train.py:objective ...`")
+    if not space:
+        raise ObjectiveError("say what may be tried with --space FILE.toml or --space FILE.py:NAME")
+    if report is not None:
+        _check_report(report)
+    options = RunOptions(
+        objective=objective,
+        command=command,
+        space=space,
+        method=method,
+        storage=storage,
+        study=study or _study_name(objective, command),
+        seed=seed,
+        maximize=maximize,
+        timeout=timeout,
+        report=report,
+        progress=progress,
+    )
+    _run(options, trials)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What ``calibo run`` was asked for, but for the number of trials; see there."""
+
+    objective: str | None
+    command: str | None
+    space: str
+    method: str
+    storage: str
+    study: str
+    seed: int | None
+    maximize: bool
+    timeout: float | None
+    report: Path | None
+    progress: bool
+
+    def line(self, trials: int) -> str:
+        """The command line that adds ``trials`` trials."""
+        what = [self.objective] if self.objective is not None else ["--command", self.command or ""]
+        words = ["calibo", "run", *what, "--space", self.space, "--trials", str(trials), "--method", self.method]
+        words += ["--storage", self.storage, "--study", self.study]
+        words += [] if self.seed is None else ["--seed", str(self.seed)]
+        words += ["--maximize"] if self.maximize else []
+        words += [] if self.timeout is None else ["--timeout", f"{self.timeout:g}"]
+        words += [] if self.report is None else ["--report", str(self.report)]
+        words += [] if self.progress else ["--no-progress"]
+        return shlex.join(words)
+
+
+def _run(options: RunOptions, trials: int) -> None:
+    from calibo.cli.objectives import CommandObjective, load_objective, load_space
+    from calibo.cli.output import show_result
+
+    where = load_space(options.space)
+    if options.objective is not None:
+        objective: Any = load_objective(options.objective)
+    else:
+        objective = CommandObjective.parse(options.command or "", _parameter_names(where))
+
+    from calibo.study import Interrupted, maximize, minimize
+
+    before = _trials_so_far(options)
+    if before:
+        typer.echo(f"Resuming study {options.study!r} in {options.storage}, which has {before} trials.")
+    watched = _Watched(objective)
+    try:
+        result = (maximize if options.maximize else minimize)(
+            watched,
+            where,
+            n_trials=trials,
+            method=options.method,
+            storage=options.storage,
+            study_name=options.study,
+            seed=options.seed,
+            timeout=options.timeout,
+            callbacks=[watched.after],
+            progress=options.progress,
+        )
+    except Interrupted as stop:
+        _stopped(stop, options, max(1, trials - watched.finished))
+        raise typer.Exit(INTERRUPTED) from None
+    show_result(result)
+    if options.report is not None:
+        _write_report(result, options.report)
+
+
+@dataclass
+class _Watched:
+    """An objective whose trials are counted, and whose failures are shown in full.
+
+    Attributes:
+        objective: The objective itself.
+        finished: How many trials have come to an end.
+        failures: How many of them failed.
+        error: What the latest evaluation raised, if it did.
+    """
+
+    objective: Callable[[dict[str, Any]], float]
+    finished: int = 0
+    failures: int = 0
+    error: Exception | None = None
+
+    def __call__(self, params: dict[str, Any]) -> float:
+        self.error = None
+        try:
+            return self.objective(params)
+        except Exception as error:
+            self.error = error
+            raise
+
+    def after(self, study: Any, trial: FrozenTrial) -> None:
+        """To be called after each trial."""
+        self.finished += 1
+        if trial.state.name == "FAIL":
+            self.failures += 1
+            self._show(trial)
+
+    def _show(self, trial: FrozenTrial) -> None:
+        from tqdm import tqdm
+
+        # With the trial only the beginning of a reason is stored, and a command says what went wrong at the end.
+        reason = str(self.error) if isinstance(self.error, ObjectiveError) else trial.user_attrs.get("error", "")
+        message = f"trial {trial.number} failed: {reason}"
+        if self.failures > SHOWN_IN_FULL:
+            message = message.splitlines()[0]
+        # A plain print would tear the progress bar.
+        tqdm.write(message, file=sys.stderr)
+
+
+def _stopped(stop: Interrupted, options: RunOptions, left: int) -> None:
+    from calibo.cli.output import show_result
+
+    result = stop.result
+    typer.echo("")
+    if any(entry.value is not None for entry in result.entries):
+        show_result(result)
+    done = sum(entry.value is not None for entry in result.entries)
+    typer.echo(f"Stopped. All {done} completed trials are stored. To go on with the {left} that are left:")
+    typer.echo(f"  {options.line(left)}")
+
+
+@app.command()
+@explained
+def report(
+    storage: StorageArgument,
+    study: StudyArgument = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
+    space: SpaceOption = None,
+    method: MethodOption = None,
+    debug: Debug = False,
+) -> None:
+    """Write the report of a study: one HTML file that needs nothing else."""
+    _write_report(_load(storage, study, space, method), output)
+
+
+@app.command()
+@explained
+def predict(
+    storage: StorageArgument,
+    study: StudyArgument = None,
+    params: Annotated[
+        list[str] | None,
+        typer.Option(help="A JSON object such as '{\"lr\": 0.01}', or a .json or .csv file of many; may be repeated."),
+    ] = None,
+    csv: Annotated[
+        str | None, typer.Option(help="Write the predictions to this CSV file, or - for the output.")
+    ] = None,
+    space: SpaceOption = None,
+    method: MethodOption = None,
+    debug: Debug = False,
+) -> None:
+    """Say what is to be expected of parameters: mean, median and calibrated intervals."""
+    from calibo.cli.output import read_params, show_predictions, write_predictions
+
+    result = _load(storage, study, space, method)
+    points = read_params(params or [], result.space)
+    table = result.predict(points)
+    if csv is None or csv != "-":
+        show_predictions(points, table)
+    if csv is not None:
+        write_predictions(points, table, csv)
+
+
+@app.command()
+@explained
+def methods(debug: Debug = False) -> None:
+    """List the methods that there are."""
+    from calibo.cli.output import show_methods
+
+    show_methods()
+
+
+def _load(storage: str, study: str | None, space: str | None, method: str | None) -> Result:
+    """A study that is in a storage, for reading."""
+    _check_there(storage)
+    from calibo.cli.objectives import load_space
+    from calibo.study import load_result
+
+    return load_result(storage, study, space=None if space is None else load_space(space), method=method)
+
+
+def _check_there(storage: str) -> None:
+    """Opening a store creates it, which is not what somebody wants who mistyped the name of one to be read."""
+    file = Path(storage.removeprefix("sqlite:///"))
+    if ("://" not in storage or storage.startswith("sqlite:///")) and not file.exists():
+        raise StudyError(f"{file}: there is no such file, so there is no study in it")
+
+
+def _trials_so_far(options: RunOptions) -> int:
+    from calibo.study import load_result
+
+    try:
+        _check_there(options.storage)
+        return len(load_result(options.storage, options.study).trials)
+    except StudyError:
+        # Either there is nothing yet, or what is wrong will be said when the study is opened.
+        return 0
+
+
+def _study_name(objective: str | None, command: str | None) -> str:
+    """A name by which the same command line finds its study again."""
+    if objective is not None:
+        path, _, name = objective.rpartition(":")
+        return f"{Path(path).stem}:{name}" if path else Path(objective).stem
+    return command or ""
+
+
+def _parameter_names(space: Any) -> list[str]:
+    import numpy as np
+
+    # What a suggestion will hold; of a pool, its columns that are not features too.
+    return list(space.decode(space.sample(1, np.random.default_rng(0)))[0])
+
+
+def _check_report(path: Path) -> None:
+    """Before the first trial rather than after the last."""
+    if not path.parent.is_dir() or path.is_dir():
+        raise StudyError(f"a report cannot be written to {path}: give the name of a file in a folder that exists")
+
+
+def _write_report(result: Result, path: Path) -> None:
+    result.report(path)
+    typer.echo(f"Wrote {path}")

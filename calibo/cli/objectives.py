@@ -1,0 +1,279 @@
+"""What a command line names, as Python objects: functions and spaces in files, and commands that print a value."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import math
+import os
+import shlex
+import shutil
+import signal
+import string
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, Any
+
+from calibo.errors import ObjectiveError, SpaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from calibo.space import PoolSpace, ProductSpace
+
+#: How much of what a failed command printed is shown.
+TAIL_LINES = 12
+_TAIL_BYTES = 16_384
+
+#: How long an interrupted command may take to stop by itself, in seconds.
+_PATIENCE = 5.0
+
+
+def load_objective(reference: str) -> Callable[[dict[str, Any]], float]:
+    """The function that ``FILE.py:name`` (or ``FILE.py``, with the name ``objective``) refers to."""
+    found = _load(reference, default="objective")
+    if not callable(found):
+        raise ObjectiveError(f"{reference} is a {type(found).__name__}; name a function of a dict of parameters")
+    return found  # pyright: ignore[reportReturnType]
+
+
+def load_space(reference: str) -> ProductSpace | PoolSpace:
+    """The space in ``FILE.toml``, or the one that ``FILE.py:name`` (by default ``space``) refers to.
+
+    In a Python file it may be a space, a mapping of names to parameters, a table of rows, or a function without
+    arguments that returns one of these.
+    """
+    from calibo.space import PoolSpace, ProductSpace, as_space, space_from_toml
+
+    path, _ = _split(reference, default="space")
+    if path.suffix == ".toml":
+        return space_from_toml(path)
+    if path.suffix != ".py":
+        raise SpaceError(f"{reference}: a space is FILE.toml or FILE.py:name, got neither")
+    found = _load(reference, default="space")
+    if callable(found):
+        found = found()
+    try:
+        space = as_space(found)
+    except SpaceError as error:
+        raise SpaceError(f"{reference}: {error}") from None
+    if not isinstance(space, ProductSpace | PoolSpace):
+        raise SpaceError(f"{reference}: studies take products of parameters and pools, got a {type(space).__name__}")
+    return space
+
+
+def _split(reference: str, default: str) -> tuple[Path, str]:
+    # Only an identifier after the last colon is a name, so that a colon may be part of the path.
+    path, colon, name = reference.rpartition(":")
+    return (Path(path), name) if colon and name.isidentifier() else (Path(reference), default)
+
+
+def _load(reference: str, default: str) -> Any:
+    path, name = _split(reference, default)
+    if path.suffix != ".py":
+        raise ObjectiveError(f"{reference}: expected FILE.py:name, such as train.py:objective")
+    if not path.is_file():
+        raise ObjectiveError(f"{path}: there is no such file (looked for from {Path.cwd()})")
+    module = _module(path)
+    if not hasattr(module, name):
+        public = {key: value for key, value in vars(module).items() if not key.startswith("_")}
+        there = [key for key, value in public.items() if not isinstance(value, ModuleType)]
+        raise ObjectiveError(f"{path} has no {name!r}; it has {', '.join(there) or 'no names at all'}")
+    return getattr(module, name)
+
+
+def _module(path: Path) -> ModuleType:
+    """The file as a module, loaded once, with the files beside it importable as they are when it is run itself."""
+    full = path.resolve()
+    name = _module_name(full)
+    loaded = sys.modules.get(name)
+    if loaded is not None and getattr(loaded, "__file__", None) == str(full):
+        return loaded
+    spec = importlib.util.spec_from_file_location(name, full)
+    if spec is None or spec.loader is None:
+        raise ObjectiveError(f"{path} cannot be loaded as Python")
+    module = importlib.util.module_from_spec(spec)
+    if str(full.parent) not in sys.path:
+        sys.path.insert(0, str(full.parent))
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        reason = f"{type(error).__name__}: {error}{_line(error, full)}"
+        raise ObjectiveError(f"{path} could not be loaded: {reason}") from error
+    return module
+
+
+def _module_name(path: Path) -> str:
+    """The file's own name, by which worker processes of an objective can import it, unless that is taken."""
+    name = path.stem
+    taken = sys.modules.get(name)
+    if taken is not None:
+        free = getattr(taken, "__file__", None) == str(path)
+    else:
+        # A file that is called like a package (random.py, torch.py) must not take its place.
+        found = importlib.util.find_spec(name) if name.isidentifier() else None
+        free = name.isidentifier() and (found is None or found.origin == str(path))
+    return name if free else f"_calibo_file_{name}"
+
+
+def _line(error: BaseException, path: Path) -> str:
+    """Where in the file itself an error arose, if it did there."""
+    lines: list[int] = []
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            lines.append(trace.tb_lineno)
+        trace = trace.tb_next
+    return f" (line {lines[-1]})" if lines else ""
+
+
+@dataclass(frozen=True)
+class CommandObjective:
+    """An objective that is a command: parameters go in by placeholders, the last line of its output is the value.
+
+    No shell is involved: the command is split into words first and the values are put into the words, so that a value
+    can be anything and stays one word.
+
+    Attributes:
+        words: The words of the command, each a sequence of (text, placeholder after it or ``None``).
+    """
+
+    words: tuple[tuple[tuple[str, str | None], ...], ...]
+
+    @classmethod
+    def parse(cls, command: str, names: Iterable[str]) -> CommandObjective:
+        """The objective of a command line for the parameters of those names.
+
+        Raises:
+            ObjectiveError: If the command cannot be parsed or found, or its placeholders are not the parameters.
+        """
+        try:
+            split = shlex.split(command)
+        except ValueError as error:
+            raise ObjectiveError(f"the command cannot be split into words ({error}): {command}") from None
+        if not split:
+            raise ObjectiveError('the command is empty; write e.g. --command "python train.py --lr {lr}"')
+        words = tuple(_placeholders(word) for word in split)
+        used = {name for word in words for _, name in word if name is not None}
+        known = list(names)
+        if unknown := sorted(used.difference(known)):
+            raise ObjectiveError(
+                f"the command has {_braced(unknown)}, but the space has {_braced(known)}; "
+                "correct the name, or write {{ and }} where braces are meant"
+            )
+        if unused := [name for name in known if name not in used]:
+            raise ObjectiveError(f"the command does not use {_braced(unused)}; add it, or take it out of the space")
+        program = words[0]
+        if all(name is None for _, name in program):
+            _find_program("".join(text for text, _ in program))
+        return cls(words)
+
+    def arguments(self, params: Mapping[str, Any]) -> list[str]:
+        """The words of the command for some parameters."""
+        return [
+            "".join(text + ("" if name is None else _text(params[name])) for text, name in word) for word in self.words
+        ]
+
+    def __call__(self, params: Mapping[str, Any]) -> float:
+        """The value that the command prints for some parameters.
+
+        Raises:
+            ObjectiveError: If it fails, or its last line is not a finite number.
+        """
+        arguments = self.arguments(params)
+        # Into files rather than memory: a training run may print without end.
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+            try:
+                process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
+            except (OSError, ValueError) as error:
+                raise ObjectiveError(f"{shlex.join(arguments)}: could not be started ({error})") from error
+            with _stopped_if_interrupted(process):
+                status = process.wait()
+            printed, complaint = _tail(out), _tail(errors)
+        if status != 0:
+            raise ObjectiveError(f"{shlex.join(arguments)}: {_ended(status)}{_shown(complaint or printed)}")
+        return _value(printed, complaint, arguments)
+
+
+def _placeholders(word: str) -> tuple[tuple[str, str | None], ...]:
+    try:
+        parts = list(string.Formatter().parse(word))
+    except ValueError as error:
+        raise ObjectiveError(
+            f"{word!r} in the command: {error}; a placeholder is {{name}}, and braces that are meant are {{{{ and }}}}"
+        ) from None
+    for _, name, spec, conversion in parts:
+        if name == "" or spec or conversion:
+            raise ObjectiveError(
+                f"{word!r} in the command: a placeholder is the name of a parameter in braces, no more"
+            )
+    return tuple((text, name) for text, name, _, _ in parts)
+
+
+def _text(value: Any) -> str:
+    """A value as a word: floats with all their digits, so that what was run is what is stored."""
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _braced(names: Iterable[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in names)
+
+
+def _find_program(program: str) -> None:
+    if shutil.which(program) is None:
+        raise ObjectiveError(f"the command's program {program!r} is not there, or may not be executed; give its path")
+
+
+@contextlib.contextmanager
+def _stopped_if_interrupted(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        process.terminate()
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        raise
+
+
+def _tail(file: IO[bytes]) -> list[str]:
+    """The last lines of a file."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _TAIL_BYTES))
+    return file.read().decode(errors="replace").rstrip().splitlines()[-TAIL_LINES:]
+
+
+def _ended(status: int) -> str:
+    if status > 0:
+        return f"ended with exit status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"
+
+
+def _shown(lines: list[str]) -> str:
+    return "".join(f"\n    {line}" for line in lines) if lines else " and printed nothing"
+
+
+def _value(printed: list[str], complaint: list[str], arguments: list[str]) -> float:
+    last = printed[-1].strip() if printed else ""
+    try:
+        value = float(last)
+    except ValueError:
+        found = f"the last line of its output is {last[:200]!r}" if last else "it printed nothing"
+        raise ObjectiveError(
+            f"{shlex.join(arguments)}: {found}, not a number{_shown(complaint) if complaint else ''}"
+        ) from None
+    if not math.isfinite(value):
+        raise ObjectiveError(f"{shlex.join(arguments)}: the value it printed is {value}")
+    return value

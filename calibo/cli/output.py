@@ -1,0 +1,150 @@
+"""What the commands print, and the parameters they read."""
+
+from __future__ import annotations
+
+import csv as csv_format
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from calibo.errors import DataError, SpaceError
+from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from calibo.study import Result
+
+#: Columns of a table of predictions: which law, and what it is called.
+_LAWS = {"measured": "The next measurement (noise included)", "mean": "The mean value (noise taken away)"}
+_COVERAGES = (50, 80, 95)
+
+
+def show_result(result: Result) -> None:
+    """The best parameters, and how far the forecasts can be believed."""
+    direction = "smallest" if result.direction.value < 0 else "largest"
+    done = sum(entry.value is not None for entry in result.entries)
+    failed = len(result.failures)
+    count = f"{done} trials" + (f", {failed} failed" if failed else "")
+    typer.echo(f"Study {result.study_name!r}: {count}.")
+    typer.echo(f"The {direction} value is {result.best_value:.6g}, found with")
+    width = max(len(name) for name in result.best_params)
+    for name, value in result.best_params.items():
+        typer.echo(f"  {name:<{width}} = {shown(value)}")
+    table = result.calibration()
+    typer.echo(table.headline())
+    for sentence in table.sentences():
+        typer.echo(f"  {sentence}")
+
+
+def show_methods() -> None:
+    """The methods that can be had by name."""
+    from calibo.methods import METHODS
+
+    table = _table("name", "what it does", "paper")
+    for name, method in METHODS.items():
+        table.add_row(*(Text(text) for text in (name, method.summary, method.paper)))
+    _console().print(table)
+
+
+def show_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame) -> None:
+    """Two tables: of the next measurement, and of the mean value."""
+    console = _console()
+    names = list(points[0])
+    for law, title in _LAWS.items():
+        centres = ("mean", "median") if law == "measured" else ()
+        predictions = _table(*names, *centres, *(f"{c} % interval" for c in _COVERAGES))
+        predictions.title = title
+        for point, (_, row) in zip(points, table.iterrows(), strict=True):
+            intervals = [f"{row[f'{law}_low_{c}']:.5g} to {row[f'{law}_high_{c}']:.5g}" for c in _COVERAGES]
+            cells = [*(shown(point[name]) for name in names), *(f"{row[name]:.5g}" for name in centres), *intervals]
+            predictions.add_row(*(Text(cell) for cell in cells))
+        console.print(predictions)
+
+
+def write_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame, path: str) -> None:
+    """Parameters and predictions as CSV, into a file or (``-``) to the output."""
+    import pandas as pd
+
+    whole = pd.concat([pd.DataFrame(list(points)), table], axis=1)
+    if path == "-":
+        sys.stdout.write(whole.to_csv(index=False))
+        return
+    try:
+        whole.to_csv(path, index=False)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written ({error.strerror or error}); give another file") from error
+    typer.echo(f"Wrote {path}")
+
+
+def read_params(given: Sequence[str], space: ProductSpace | PoolSpace | None) -> list[dict[str, Any]]:
+    """Sets of parameters, each given as a JSON object, or many in a .json or .csv file."""
+    points = [point for text in given for point in _points(text, space)]
+    if not points:
+        raise SpaceError("say which parameters are meant: --params '{\"lr\": 0.01}', or a .json or .csv file")
+    return points
+
+
+def _points(text: str, space: ProductSpace | PoolSpace | None) -> list[dict[str, Any]]:
+    if text.lstrip().startswith(("{", "[")):
+        return _from_json(text, "--params")
+    path = Path(text)
+    if path.suffix not in (".json", ".csv"):
+        raise SpaceError(f"--params takes a JSON object in quotes, or a .json or .csv file, got {text!r}")
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpaceError(f"{path} cannot be read ({error})") from error
+    if path.suffix == ".json":
+        return _from_json(content, text)
+    rows = list(csv_format.DictReader(content.splitlines()))
+    return [{name: _from_text(name, value, space) for name, value in row.items()} for row in rows]
+
+
+def _from_json(text: str, source: str) -> list[dict[str, Any]]:
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise SpaceError(f"{source} is not valid JSON ({error}); write e.g. '{{\"lr\": 0.01}}'") from None
+    points = found if isinstance(found, list) else [found]
+    if not all(isinstance(point, dict) for point in points):
+        raise SpaceError(f"{source} must be a JSON object of parameters by name, or a list of them")
+    return points
+
+
+def _from_text(name: str, text: str, space: ProductSpace | PoolSpace | None) -> Any:
+    """A cell of a CSV file as the value of its parameter; a text that cannot be one stays and is rejected later."""
+    parameter = space.parameters.get(name) if isinstance(space, ProductSpace) else None
+    if isinstance(parameter, Categorical | Ordinal):
+        return next((choice for choice in parameter.choices if str(choice) == text), text)
+    kinds = {Int: (int, float), Float: (float,)}.get(type(parameter), (int, float))
+    for kind in kinds:
+        try:
+            return kind(text)
+        except (TypeError, ValueError):
+            continue
+    return text
+
+
+def shown(value: Any) -> str:
+    """A parameter's value, with as many digits as a reader wants."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title_justify="left")
+    for column in columns:
+        table.add_column(Text(column), overflow="fold")
+    return table
+
+
+def _console() -> Console:
+    return Console(highlight=False)

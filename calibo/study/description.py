@@ -1,0 +1,65 @@
+"""What a study is about, as plain data: written down when it is created, compared and rebuilt when it is resumed."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from calibo.space import Float, Int, Parameter, PoolSpace, ProductSpace, space_from_dict
+from calibo.study.distributions import labels
+
+
+def described(space: ProductSpace | PoolSpace) -> dict[str, Any]:
+    """A space as plain data; a pool only by its size, its features and a checksum."""
+    if isinstance(space, PoolSpace):
+        rows = repr([{name: row[name] for name in space.names} for row in space.decode(space.X)])
+        return {"pool": {"rows": len(space.X), "features": list(space.names), "sum": zlib.crc32(rows.encode())}}
+    return {"parameters": {name: _parameter(parameter) for name, parameter in space.parameters.items()}}
+
+
+def rebuilt(description: Mapping[str, Any]) -> ProductSpace | None:
+    """The space that was described, or ``None`` where only its makers can build it: a pool, or choices of odd types."""
+    table = description.get("parameters")
+    if table is None or any("labels" in one for one in table.values()):
+        return None
+    return space_from_dict(table, source="the stored space")
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """How two described spaces differ, in words; none if they are the same."""
+    if "pool" in old or "pool" in new:
+        return [] if old == new else [f"it was {_shown(old)} and is now {_shown(new)}"]
+    before, after = old["parameters"], new["parameters"]
+    gone = [f"{name!r} is missing" for name in before if name not in after]
+    added = [f"{name!r} is new" for name in after if name not in before]
+    changed = [
+        f"{name!r} was {_spec(before[name])} and is now {_spec(after[name])}"
+        for name in before
+        if name in after and before[name] != after[name]
+    ]
+    return gone + added + changed
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    kind = type(parameter).__name__.lower()
+    if isinstance(parameter, Float | Int):
+        return {"type": kind} | {field.name: getattr(parameter, field.name) for field in fields(parameter)}
+    named = labels(parameter.choices)
+    if named is None:
+        return {"type": kind, "choices": list(parameter.choices)}
+    return {"type": kind, "labels": list(named)}
+
+
+def _spec(spec: Mapping[str, Any]) -> str:
+    said = {key: value for key, value in spec.items() if key != "type" and value is not None and value is not False}
+    return f"{spec['type']}({', '.join(f'{key}={json.dumps(value)}' for key, value in said.items())})"
+
+
+def _shown(description: Mapping[str, Any]) -> str:
+    if "pool" not in description:
+        return f"a product of {', '.join(description['parameters'])}"
+    pool = description["pool"]
+    return f"a pool of {pool['rows']} rows with {', '.join(pool['features'])} (checksum {pool['sum']:08x})"

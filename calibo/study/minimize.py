@@ -1,0 +1,244 @@
+"""minimize and maximize: an objective, a space, and the result."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import optuna
+from optuna.storages import BaseStorage
+from optuna.trial import FrozenTrial
+from tqdm import tqdm
+
+from calibo.data import Params
+from calibo.errors import CaliboWarning, ObjectiveError, RecipeError, ValueRejected
+from calibo.optimize import Direction, Strategy, finite_value
+from calibo.space import as_space
+from calibo.study.attributes import ERROR, INTERRUPTED
+from calibo.study.distributions import OptunaSpace, optuna_space, suggest
+from calibo.study.opening import open_study, quiet_optuna, storage_errors
+from calibo.study.result import Result, method_name, result_of
+from calibo.study.sampler import CalibratedSampler, checked_seed
+from calibo.study.storage import open_storage
+
+Objective = Callable[[Params], float]
+Callback = Callable[[optuna.Study, FrozenTrial], None]
+
+#: So many failures, and no success ever, mean that the objective does not work.
+HOPELESS = 5
+
+#: Longest reason of a failure that is stored with its trial.
+REASON_LENGTH = 500
+
+
+class Interrupted(KeyboardInterrupt):
+    """The run was stopped by Ctrl-C; all that was measured is stored.
+
+    Attributes:
+        result: The result up to then.
+    """
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(message)
+        self.result: Result = result
+
+
+def minimize(
+    objective: Objective,
+    space: Any,
+    n_trials: int = 50,
+    method: str | Strategy = "ocbo",
+    storage: str | os.PathLike[str] | BaseStorage | None = None,
+    study_name: str | None = None,
+    seed: int | None = None,
+    timeout: float | None = None,
+    callbacks: Iterable[Callback] = (),
+    progress: bool = True,
+) -> Result:
+    """Look for the parameters with the smallest value, and say what was believed of each before it was tried.
+
+    A trial whose objective raises, or returns anything but a finite number, is a failed one: the run goes on, a warning
+    says so once, and ``Result.failures`` says why. If the first 5 trials of a study all fail, or none succeeds, the run
+    ends with an ``ObjectiveError``. Ctrl-C ends it with ``Interrupted`` (a ``KeyboardInterrupt``), which has the
+    ``result`` so far; the trial that was running is not held against its parameters.
+
+    Args:
+        objective: Takes a dict of parameters and returns a number.
+        space: What may be tried: a mapping of names to parameters, a space, or a table of rows (a DataFrame or a list
+            of dicts), each of which is a candidate.
+        n_trials: Number of *new* trials, also when a study is resumed.
+        method: A method's name ("ocbo", "gp_ei", ...) or a strategy.
+        storage: Where the study is kept: see ``open_storage``; by default only in memory.
+        study_name: Name of the study. If the storage has one of this name, it is resumed; without a name a new study is
+            made, and ``Result.study_name`` tells its name.
+        seed: Makes all suggestions reproducible. It is stored with a new study, which by default goes on with it when
+            it is resumed; a seed given then holds for the trials of that call only.
+        timeout: Seconds after which no new trial is started.
+        callbacks: Called with the Optuna study and the finished trial after each trial.
+        progress: Whether to show a progress bar on standard error.
+
+    Raises:
+        StudyError: If the storage cannot be used, or has a study of that name with another direction or space.
+        ObjectiveError: If no trial succeeds.
+    """
+    run = _Run(objective, Direction.MINIMIZE, method, n_trials, timeout, tuple(callbacks), progress)
+    return run(space, storage, study_name, seed)
+
+
+def maximize(
+    objective: Objective,
+    space: Any,
+    n_trials: int = 50,
+    method: str | Strategy = "ocbo",
+    storage: str | os.PathLike[str] | BaseStorage | None = None,
+    study_name: str | None = None,
+    seed: int | None = None,
+    timeout: float | None = None,
+    callbacks: Iterable[Callback] = (),
+    progress: bool = True,
+) -> Result:
+    """Look for the parameters with the largest value; all else as in ``minimize``."""
+    run = _Run(objective, Direction.MAXIMIZE, method, n_trials, timeout, tuple(callbacks), progress)
+    return run(space, storage, study_name, seed)
+
+
+class _Failed(Exception):
+    """The objective failed: the one exception after which a run goes on; what else is raised is not about a trial."""
+
+
+@dataclass
+class _Run:
+    """One call of minimize or maximize, with its only state: how many trials failed, and why the last one did."""
+
+    objective: Objective
+    direction: Direction
+    method: str | Strategy
+    n_trials: int
+    timeout: float | None
+    callbacks: tuple[Callback, ...]
+    progress: bool
+    failures: int = field(default=0, init=False)
+    last_error: Exception | None = field(default=None, init=False)
+
+    def __call__(self, space: Any, storage: Any, study_name: str | None, seed: int | None) -> Result:
+        self._check()
+        seen = optuna_space(as_space(space))
+        seed = None if seed is None else checked_seed(seed)
+        sampler = CalibratedSampler(self.method, seed=seed, space=seen.space)
+        study, seed = open_study(
+            open_storage(storage),
+            study_name,
+            direction=self.direction,
+            space=seen,
+            seed=seed,
+            method=method_name(self.method),
+        )
+        study.sampler = sampler
+        interrupted = self._optimize(study, seen)
+        result = result_of(study, space=seen, method=self.method, seed=seed)
+        if interrupted:
+            raise Interrupted(_stopped(result, storage), result)
+        if self.last_error is not None and all(entry.value is None for entry in result.entries):
+            raise ObjectiveError(
+                f"none of {len(result.failures)} trials succeeded; the last failed with {_reason(self.last_error)}. "
+                f"They are kept in study {study.study_name!r}; try the objective with one set of parameters by hand"
+            ) from self.last_error
+        return result
+
+    def _check(self) -> None:
+        if not callable(self.objective):
+            raise ObjectiveError(f"the objective must be a function of a dict, got a {type(self.objective).__name__}")
+        if isinstance(self.n_trials, bool) or not isinstance(self.n_trials, int) or self.n_trials < 1:
+            raise RecipeError(f"n_trials is the number of new trials, a whole number from 1 on, got {self.n_trials!r}")
+        if self.timeout is not None and not self.timeout > 0:
+            raise RecipeError(f"timeout is a number of seconds above 0, or None, got {self.timeout!r}")
+
+    def _optimize(self, study: optuna.Study, space: OptunaSpace) -> bool:
+        """Run the trials; whether the user stopped them."""
+        with storage_errors(), quiet_optuna(), _bar(self.n_trials, self.progress) as bar:
+
+            def show(study: optuna.Study, trial: FrozenTrial) -> None:
+                if (best := _best_value(study)) is not None:
+                    bar.set_postfix_str(f"best={best:.6g}", refresh=False)
+                bar.update()
+
+            def give_up(study: optuna.Study, trial: FrozenTrial) -> None:
+                if self.failures >= HOPELESS and _best_value(study) is None:
+                    study.stop()
+
+            try:
+                study.optimize(
+                    lambda trial: self._evaluate(trial, space),
+                    n_trials=self.n_trials,
+                    timeout=self.timeout,
+                    catch=(_Failed,),
+                    callbacks=[*self.callbacks, show, give_up],
+                )
+            except KeyboardInterrupt:
+                return True
+        return False
+
+    def _evaluate(self, trial: optuna.Trial, space: OptunaSpace) -> float:
+        try:
+            params = space.params(suggest(trial, space))
+            return self._outcome(trial, params)
+        except KeyboardInterrupt:
+            trial.set_user_attr(INTERRUPTED, True)
+            raise
+
+    def _outcome(self, trial: optuna.Trial, params: Params) -> float:
+        try:
+            return _measured(self.objective(params))
+        except optuna.TrialPruned:
+            raise
+        except SystemExit as stop:
+            # Optuna would let it end the run and leave the trial running for ever.
+            error = ObjectiveError(f"the objective called sys.exit({stop.code!r})")
+        except Exception as raised:
+            error = raised
+        self._note(trial, error)
+        raise _Failed from error
+
+    def _note(self, trial: optuna.Trial, error: Exception) -> None:
+        self.failures += 1
+        self.last_error = error
+        trial.set_user_attr(ERROR, _reason(error))
+        if self.failures == 1:
+            warnings.warn(
+                f"trial {trial.number} failed ({_reason(error)}); the run goes on. Result.failures lists all that fail",
+                CaliboWarning,
+                stacklevel=2,
+            )
+
+
+def _measured(value: Any) -> float:
+    try:
+        return finite_value(value)
+    except ValueRejected:
+        raise ValueRejected(f"the objective must return a finite number, it returned {value!r}") from None
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:REASON_LENGTH]
+
+
+def _best_value(study: optuna.Study) -> float | None:
+    try:
+        return study.best_value
+    except ValueError:
+        return None
+
+
+def _bar(total: int, shown: bool) -> tqdm[Any]:
+    return tqdm(total=total, disable=not shown, file=sys.stderr, unit="trial", dynamic_ncols=True)
+
+
+def _stopped(result: Result, storage: Any) -> str:
+    done = sum(entry.value is not None for entry in result.entries)
+    if storage is None:
+        return f"stopped with {done} trials completed; they are in this exception's result, and in no storage"
+    return f"stopped with {done} trials completed; call again with study_name={result.study_name!r} to go on"

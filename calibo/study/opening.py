@@ -1,0 +1,138 @@
+"""Opening a study: a new one, one to be resumed, or one only to be read; all is checked before anything runs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import optuna
+from optuna.distributions import check_distribution_compatibility
+from optuna.storages import BaseStorage
+
+from calibo.errors import CaliboError, StudyError
+from calibo.optimize import Direction
+from calibo.study.attributes import read_description, study_seed, write_description, write_seed
+from calibo.study.description import described, differences
+from calibo.study.distributions import OptunaSpace
+
+OPTUNA_DIRECTIONS = {
+    Direction.MINIMIZE: optuna.study.StudyDirection.MINIMIZE,
+    Direction.MAXIMIZE: optuna.study.StudyDirection.MAXIMIZE,
+}
+
+
+def open_study(
+    storage: BaseStorage,
+    name: str | None,
+    *,
+    direction: Direction,
+    space: OptunaSpace,
+    seed: int | None,
+    method: str | None,
+) -> tuple[optuna.Study, int]:
+    """A study to add trials to, and the seed for them: a new one, or the one of that name in the storage.
+
+    Raises:
+        StudyError: If there is a study of that name with another direction or another space.
+    """
+    with quiet_optuna(), storage_errors():
+        study = optuna.create_study(
+            storage=storage, study_name=name, direction=OPTUNA_DIRECTIONS[direction], load_if_exists=name is not None
+        )
+        _check_direction(study, direction)
+        _check_space(study, space)
+        if read_description(study) is None:
+            if seed is not None:
+                write_seed(study, seed)
+            write_description(study, {"space": described(space.space), "method": method})
+        return study, study_seed(study) if seed is None else seed
+
+
+def load_study(storage: BaseStorage, name: str | None) -> optuna.Study:
+    """The study of that name, or the only one there is, to be read.
+
+    Raises:
+        StudyError: If there is no such study, or several to choose from; the message names those that there are.
+    """
+    with quiet_optuna(), storage_errors():
+        known = sorted(one.study_name for one in storage.get_all_studies())
+        if name is None and len(known) == 1:
+            name = known[0]
+        if name is None or name not in known:
+            there = f"the storage has {', '.join(map(repr, known))}" if known else "the storage has no studies"
+            asked = "say which study is meant" if name is None else f"there is no study {name!r}"
+            raise StudyError(f"{asked}: {there}")
+        return optuna.load_study(storage=storage, study_name=name)
+
+
+@contextlib.contextmanager
+def storage_errors() -> Iterator[None]:
+    """Failures of a storage while it is used, as errors of ours."""
+    try:
+        yield
+    except CaliboError:
+        raise
+    except Exception as error:
+        failure = _storage_failure(error)
+        if failure is None:
+            raise
+        reason = str(failure.__cause__ or failure).splitlines()[0]
+        raise StudyError(
+            f"the storage could not be used ({reason}); what was stored before is left as it is. See that it can be "
+            "reached and written, then call again with the same storage and study_name to go on"
+        ) from error
+
+
+def _storage_failure(error: BaseException | None) -> BaseException | None:
+    """The failure of a storage that is, or led to, an error: Optuna's loop hides some behind errors of its own."""
+    while error is not None and not isinstance(error, optuna.exceptions.StorageInternalError):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+@contextlib.contextmanager
+def quiet_optuna() -> Iterator[None]:
+    """Optuna without its log line for every trial and every failure: calibo reports those itself."""
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(before)
+
+
+def _check_direction(study: optuna.Study, direction: Direction) -> None:
+    stored = [one.name for one in study.directions]
+    if stored != [direction.name]:
+        was = " and ".join(f"{one.lower()}s" for one in stored)
+        raise StudyError(
+            f"study {study.study_name!r} {was}, but you asked to {direction.name.lower()}; call "
+            f"{stored[0].lower()}() to resume it, or give another study_name to start a new one"
+        )
+
+
+def _check_space(study: optuna.Study, space: OptunaSpace) -> None:
+    description = read_description(study)
+    if description is not None:
+        wrong = differences(description["space"], described(space.space))
+    else:
+        wrong = _incompatible(study, space.distributions)
+    if wrong:
+        raise StudyError(
+            f"study {study.study_name!r} was made with another space: {'; '.join(wrong)}. Give the same space to "
+            "resume it, or another study_name to start a new one"
+        )
+
+
+def _incompatible(study: optuna.Study, distributions: Mapping[str, Any]) -> list[str]:
+    """Why the trials of a study that calibo did not make cannot be followed by ones with these distributions."""
+    wrong: list[str] = []
+    held = {name: one for trial in study.get_trials(deepcopy=False) for name, one in trial.distributions.items()}
+    for name, old in held.items():
+        try:
+            if name in distributions:
+                check_distribution_compatibility(old, distributions[name])
+        except ValueError:
+            wrong.append(f"{name!r} was {old} and is now {distributions[name]}")
+    return wrong

@@ -1,0 +1,132 @@
+"""Calibrated suggestions for any Optuna study: a sampler that keeps nothing in memory."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler
+from optuna.trial import FrozenTrial
+
+from calibo.errors import FallbackWarning, RecipeError
+from calibo.optimize import Strategy, propose, turned
+from calibo.space import as_space
+from calibo.study.attributes import Stamp, study_seed, write_stamp
+from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of, space_of
+from calibo.study.trials import completed, dataset_of, direction_of
+
+
+class CalibratedSampler(BaseSampler):
+    """An Optuna sampler whose every suggestion is stored with its forecast.
+
+    All it knows it reads from the study's storage at every suggestion: a restarted process or a further worker
+    continues exactly where the others are. All its randomness comes from the seed and the number of the trial, so that
+    threads (``n_jobs``) do not change it.
+
+    Without ``space``, it optimises jointly the parameters that every completed trial has suggested, in their latest
+    ranges; values outside of them are no longer looked at. Other parameters, and all of them before the first trial is
+    completed, are drawn uniformly; from then on that is announced by a ``FallbackWarning``.
+
+    Args:
+        method: A method's name ("ocbo", "gp_ei", ...) or a strategy.
+        seed: Makes every suggestion reproducible. By default that of the study, drawn and stored on first use.
+        space: What the objective will suggest, if that is known beforehand: a mapping of names to parameters, a space,
+            or a table of rows. The first trials then spread over all of it, and ordinal parameters keep their order.
+    """
+
+    def __init__(self, method: str | Strategy = "ocbo", *, seed: int | None = None, space: Any = None) -> None:
+        from calibo.methods import strategy
+
+        self._strategy: Strategy = strategy(method)
+        self._seed: int | None = None if seed is None else checked_seed(seed)
+        self._space: OptunaSpace | None = None if space is None else optuna_space(as_space(space))
+        self._announced: set[str] = set()
+
+    def reseed_rng(self) -> None:
+        """Nothing to do: threads cannot get in one another's way, as each trial has a generator of its own."""
+
+    def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        """The parameters that are optimised jointly, with their distributions."""
+        if self._space is not None:
+            return dict(self._space.distributions)
+        return common_distributions(completed(study.get_trials(deepcopy=False)))
+
+    def sample_relative(
+        self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Values for the parameters optimised jointly; they are published with the trial, with their forecast."""
+        direction = direction_of(study)
+        if not search_space:
+            return {}
+        space = space_of(search_space) if self._space is None else self._space.restricted(search_space)
+        data = dataset_of(study.get_trials(deepcopy=False), space, direction, asking=trial.number)
+        (suggestion,) = propose(
+            data, space=space.space, strategy=self._strategy, seed=self._seed_of(study), number=trial.number
+        )
+        stored = space.stored(suggestion.params)
+        stamp = Stamp(
+            number=trial.number,
+            params=space.internal(stored),
+            forecasts=turned(suggestion.forecasts, [direction]),
+            hyperparameters=suggestion.hyperparameters,
+        )
+        write_stamp(study, trial, stamp)
+        return stored
+
+    def sample_independent(
+        self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """A value for a parameter that is not optimised jointly: uniform, and the same for the same seed and trial."""
+        direction_of(study)
+        self._announce(study, param_name, param_distribution)
+        name = zlib.crc32(param_name.encode())
+        rng = np.random.default_rng([self._seed_of(study), trial.number, name])
+        return parameter_of(param_distribution).decode(float(rng.random()))
+
+    def _seed_of(self, study: optuna.Study) -> int:
+        return study_seed(study) if self._seed is None else self._seed
+
+    def _announce(self, study: optuna.Study, name: str, distribution: BaseDistribution) -> None:
+        """Say once for each parameter that, and why, it is drawn at random."""
+        if name in self._announced:
+            return
+        if self._space is not None:
+            known = self._space.distributions.get(name)
+            reason = "it is not in the space given" if known is None else f"the space given has another range, {known}"
+        else:
+            trials = completed(study.get_trials(deepcopy=False))
+            if not trials:
+                # Nothing can be known of the space yet, so there is nothing it could fall back from.
+                return
+            if name in common_distributions(trials):
+                reason = f"its range has just become {distribution}"
+            else:
+                reason = "not every completed trial has suggested it (a search space that changes)"
+        self._announced.add(name)
+        message = f"parameter {name!r} is drawn at random instead of being optimised: {reason}"
+        warnings.warn(message, FallbackWarning, stacklevel=2)
+
+
+def common_distributions(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribution]:
+    """The parameters that all of some completed trials have, by name, as the latest of the trials had them.
+
+    Parameters with a single possible value are left out: there is nothing to choose.
+    """
+    trials = list(trials)
+    if not trials:
+        return {}
+    names = set.intersection(*(set(trial.distributions) for trial in trials))
+    latest = trials[-1].distributions
+    return {name: latest[name] for name in sorted(names) if not latest[name].single()}
+
+
+def checked_seed(seed: Any) -> int:
+    """``seed`` as a Python int; anything but a whole number from 0 on is rejected."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise RecipeError(f"a seed is a whole number from 0 on, got {seed!r}")
+    return int(seed)

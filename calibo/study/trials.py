@@ -1,0 +1,202 @@
+"""What the trials of a study say: entries for people, datasets for strategies.
+
+The order of the outcomes is that of their completion (then of the trials' numbers), as stored, so that all workers and
+a restarted one fold over them alike. A pruned trial has no final measurement: it is neither told nor failed, and left
+out. So are trials whose parameters are not in the space (a range that has changed since), and those that the user
+stopped. A measurement that is infinite counts as a failure: nothing finite was measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import optuna
+from optuna.trial import FrozenTrial, TrialState
+
+from calibo.data import Array, Dataset, Forecast, Forecasts
+from calibo.errors import RecipeError, SpaceError
+from calibo.optimize.records import Direction, Record, State, dataset
+from calibo.study.attributes import ERROR, INTERRUPTED, Stamp, read_stamp
+from calibo.study.distributions import OptunaSpace
+
+#: What the states of trials are called.
+STATES = {
+    TrialState.COMPLETE: "complete",
+    TrialState.FAIL: "failed",
+    TrialState.PRUNED: "pruned",
+    TrialState.RUNNING: "running",
+    TrialState.WAITING: "waiting",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One trial of a study, in the user's sign and units.
+
+    Attributes:
+        number: Its number, counted from 0.
+        state: "complete", "failed", "interrupted", "pruned", "running" or "waiting".
+        params: Its parameters, by name; of a pool's row only the features.
+        value: Its outcome, ``None`` unless complete.
+        forecast: What was believed of the outcome before it was measured; ``None`` if the trial was not suggested by a
+            model, or was run with other parameters than those suggested.
+        started: When it was started.
+        finished: When it was finished.
+        error: Why it failed, if it did and that is known.
+    """
+
+    number: int
+    state: str
+    params: dict[str, Any]
+    value: float | None = None
+    forecast: Forecast | None = None
+    started: datetime | None = None
+    finished: datetime | None = None
+    error: str | None = None
+
+
+def direction_of(study: optuna.Study) -> Direction:
+    """The direction of a study with one objective."""
+    if len(study.directions) != 1:
+        raise RecipeError(
+            f"calibo optimises one objective, and this study has {len(study.directions)}; give it a single direction"
+        )
+    return Direction.of(study.directions[0].name)
+
+
+def entries(trials: Iterable[FrozenTrial], space: OptunaSpace | None = None) -> tuple[Entry, ...]:
+    """The trials, by their numbers; in the user's own terms if the space is known."""
+    return tuple(_entry(trial, space) for trial in sorted(trials, key=lambda trial: trial.number))
+
+
+def completed_in_order(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries with an outcome, in the order in which the outcomes came."""
+    done = [entry for entry in entries if entry.value is not None and entry.finished is not None]
+    return sorted(done, key=lambda entry: (entry.finished, entry.number))
+
+
+def completed(trials: Iterable[FrozenTrial]) -> list[FrozenTrial]:
+    """The completed ones of some trials, in the order in which they were completed."""
+    return sorted((trial for trial in trials if trial.state is TrialState.COMPLETE), key=_order)
+
+
+def dataset_of(
+    trials: Iterable[FrozenTrial], space: OptunaSpace, direction: Direction, *, asking: int | None = None
+) -> Dataset:
+    """All that some trials say, as strategies see it.
+
+    Args:
+        trials: The trials of a study.
+        space: The space as Optuna sees it; trials outside are left out.
+        direction: Whether small or large outcomes are wanted.
+        asking: Number of the trial for which a suggestion is wanted, which is not pending for itself.
+    """
+    ordered = sorted((t for t in trials if t.number != asking), key=_order)
+    kept = [(trial, state) for trial in ordered if (state := _state(trial)) is not None]
+    stamps = {trial.number: stamp for trial, _ in kept if (stamp := read_stamp(trial)) is not None}
+    points = [_stored_params(trial, state, stamps.get(trial.number), space) for trial, state in kept]
+    records = [
+        _record(trial, state, x, stamps.get(trial.number))
+        for (trial, state), x in zip(kept, _encoded(points, space), strict=True)
+        if x is not None
+    ]
+    return dataset(
+        records,
+        directions=[direction],
+        categories=space.space.categories,
+        hyperparameters=_latest_hyperparameters(stamps, space),
+    )
+
+
+def forecasts_of(trial: FrozenTrial, stamp: Stamp | None = None) -> Forecasts | None:
+    """The forecasts stamped for a trial if it was run with the parameters they were made for, else ``None``.
+
+    Enqueued trials, and values out of a range that has changed, bypass what the sampler suggested.
+    """
+    stamp = stamp or read_stamp(trial)
+    if stamp is None or stamp.forecasts is None:
+        return None
+    used = {name: one.to_internal_repr(trial.params[name]) for name, one in trial.distributions.items()}
+    return stamp.forecasts if all(used.get(name) == value for name, value in stamp.params.items()) else None
+
+
+def _entry(trial: FrozenTrial, space: OptunaSpace | None) -> Entry:
+    state, value, error = STATES[trial.state], None, None
+    if trial.state is TrialState.FAIL:
+        state = "interrupted" if trial.user_attrs.get(INTERRUPTED) else state
+        error = trial.user_attrs.get(ERROR)
+    elif trial.state is TrialState.COMPLETE and trial.values is not None:
+        value = trial.values[0]
+        if not math.isfinite(value):
+            state, value, error = "failed", None, f"the value is {value}"
+    forecasts = forecasts_of(trial)
+    return Entry(
+        number=trial.number,
+        state=state,
+        params=dict(trial.params) if space is None else space.restored(trial.params),
+        value=value,
+        forecast=None if forecasts is None else forecasts[0],
+        started=trial.datetime_start,
+        finished=trial.datetime_complete,
+        error=error,
+    )
+
+
+def _order(trial: FrozenTrial) -> tuple[datetime, int]:
+    return trial.datetime_complete or datetime.max, trial.number
+
+
+def _state(trial: FrozenTrial) -> State | None:
+    """What has become of a trial's point; ``None`` if the trial says nothing."""
+    if trial.state is TrialState.COMPLETE:
+        finite = trial.values is not None and all(math.isfinite(value) for value in trial.values)
+        return State.TOLD if finite else State.FAILED
+    if trial.state is TrialState.FAIL:
+        return None if trial.user_attrs.get(INTERRUPTED) else State.FAILED
+    return State.PENDING if trial.state is TrialState.RUNNING else None
+
+
+def _stored_params(trial: FrozenTrial, state: State, stamp: Stamp | None, space: OptunaSpace) -> dict[str, Any]:
+    if state is not State.PENDING or stamp is None:
+        return trial.params
+    try:
+        # A running trial takes its values one by one; what it has not taken yet is what was suggested to it.
+        return space.external(stamp.params) | trial.params
+    except IndexError:
+        return trial.params
+
+
+def _encoded(points: Sequence[dict[str, Any]], space: OptunaSpace) -> list[Array | None]:
+    """Points encoded, each d, or ``None`` for one that is not in the space."""
+    try:
+        return list(space.encode(points))
+    except (SpaceError, ValueError):
+        # Rare, so only then is the price paid of finding out which.
+        return [_encoded_one(point, space) for point in points]
+
+
+def _encoded_one(point: dict[str, Any], space: OptunaSpace) -> Array | None:
+    try:
+        return space.encode([point])[0]
+    except (SpaceError, ValueError):
+        return None
+
+
+def _record(trial: FrozenTrial, state: State, x: Array, stamp: Stamp | None) -> Record:
+    if state is not State.TOLD or trial.values is None:
+        return Record(x=x, state=state)
+    forecasts = None if stamp is None else forecasts_of(trial, stamp)
+    return Record(x=x, state=state, values=tuple(trial.values), forecasts=forecasts)
+
+
+def _latest_hyperparameters(stamps: dict[int, Stamp], space: OptunaSpace) -> tuple[tuple[float, ...], ...]:
+    """Those stored with the latest suggestion over the same columns."""
+    for number in sorted(stamps, reverse=True):
+        stamp = stamps[number]
+        if stamp.hyperparameters and tuple(stamp.params) == space.names:
+            return stamp.hyperparameters
+    return ()

@@ -1,0 +1,218 @@
+"""The laws every predictive distribution obeys, as a suite to inherit::
+
+    class TestMyLaw(PredictiveLaws):
+        def law(self, *batch):
+            return MyLaw(np.broadcast_to(mean, (*batch, 3)), ...)
+
+Notation: q points, S levels or draws; u a level, c an incumbent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtr
+from scipy.stats import qmc
+
+from calibo.data import STORED_LEVELS, Array
+from calibo.predictive import Predictive
+
+#: Levels at which quantiles are compared.
+_LEVELS = np.array([0.001, 0.01, 0.05, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.95, 0.99, 0.999])
+#: Levels whose quantiles are the incumbents of improvement.
+_INCUMBENTS = (0.001, 0.1, 0.35, 0.5, 0.8, 0.95, 0.999)
+
+
+class PredictiveLaws:
+    """Tests for pytest; a subclass whose name starts with ``Test`` says which law is under test.
+
+    Attributes:
+        atoms: Whether some values have positive probability; then quantiles need not be undone by the cdf.
+        tolerance: How far closed forms may be from quadrature, in standard deviations (improvement, mean), relatively
+            (standard deviation) or in probability.
+        draws: How many joint draws are made.
+    """
+
+    atoms: bool = False
+    tolerance: float = 1e-5
+    draws: int = 4096
+
+    def law(self, *batch: int) -> Predictive:
+        """The laws under test at q >= 2 points, batch x q; every entry of the batch holds the same q laws."""
+        raise NotImplementedError("override law(*batch) and return the predictive distribution under test")
+
+    def test_arrays_have_one_entry_per_point(self) -> None:
+        law = self.law()
+        q = np.shape(law.mean)[-1]
+        for name, array in self._arrays(law).items():
+            assert array.shape == (q,), f"{name} has shape {array.shape}, expected {(q,)}"
+            assert array.dtype == np.float64, f"{name} is {array.dtype}, expected float64"
+            assert np.isfinite(array).all(), f"{name} is not finite: {array}"
+
+    def test_cdf_undoes_icdf(self) -> None:
+        law = self.law()
+        for u in _LEVELS:
+            y = law.icdf(float(u))
+            if self.atoms:
+                # An atom's place is known to rounding only, so its probability is looked for just above it.
+                back = law.cdf(y + 1e-9 * law.std)
+                assert (back >= u - 1e-9).all(), f"P(Y <= quantile at {u}) = {back} is below {u}"
+            else:
+                np.testing.assert_allclose(law.cdf(y), u, rtol=0, atol=1e-9, err_msg=f"cdf(icdf({u}))")
+
+    def test_icdf_is_monotone(self) -> None:
+        q = _quantiles(self.law(), np.linspace(1e-6, 1.0 - 1e-6, 2001))
+        slack = 1e-12 * np.abs(q).max()
+        assert (np.diff(q, axis=0) >= -slack).all(), "quantiles must not fall as the level rises"
+
+    def test_cdf_is_monotone(self) -> None:
+        law = self.law()
+        grid = np.linspace(-6.0, 6.0, 401)[:, None] * law.std + law.median
+        p = law.over_samples().cdf(grid)
+        assert (np.diff(p, axis=0) >= -1e-12).all() and p.min() >= 0.0 and p.max() <= 1.0
+
+    def test_mean_and_std_equal_quadrature(self) -> None:
+        law = self.law()
+        mean = _expectation(law, lambda y: y)
+        std = np.sqrt(_expectation(law, lambda y: np.square(y - mean)))
+        self._close(law.mean, mean, std, "mean")
+        np.testing.assert_allclose(law.std, std, rtol=self.tolerance, err_msg="std")
+
+    def test_expected_improvement_equals_quadrature(self) -> None:
+        law = self.law()
+        for u in _INCUMBENTS:
+            c = law.icdf(u)
+            reference = _expectation(law, lambda y, c=c: np.maximum(y - c, 0.0))
+            self._close(law.expected_improvement(c), reference, law.std, f"EI over the quantile at {u}")
+
+    def test_probability_of_improvement_equals_quadrature(self) -> None:
+        law = self.law()
+        for u in _INCUMBENTS:
+            c = law.icdf(u) + 1e-7 * law.std
+            self._close(law.probability_of_improvement(c), 1.0 - _level_of(law, c), 1.0, f"PI over quantile {u}")
+
+    def test_log_expected_improvement_agrees(self) -> None:
+        law = self.law()
+        for u in _INCUMBENTS:
+            c = law.icdf(u)
+            log_ei, ei = law.log_expected_improvement(c), law.expected_improvement(c)
+            np.testing.assert_allclose(np.exp(log_ei), ei, rtol=1e-6, err_msg=f"exp(log EI) at the quantile of {u}")
+
+    def test_log_expected_improvement_is_finite_far_out(self) -> None:
+        law = self.law()
+        far = np.stack([law.log_expected_improvement(law.median + k * law.std) for k in (3, 6, 12, 40, 200, 1000)])
+        assert np.isfinite(far).all(), f"log EI must stay finite far above the median, got {far}"
+        assert (np.diff(far, axis=0) <= 1e-9).all(), "log EI must not rise with the incumbent"
+
+    def test_negated_twice_is_the_identity(self) -> None:
+        law = self.law()
+        back = law.negated().negated()
+        for u in _LEVELS:
+            np.testing.assert_allclose(back.icdf(float(u)), law.icdf(float(u)), rtol=1e-9, atol=1e-12)
+
+    def test_negated_mirrors_the_quantiles(self) -> None:
+        law = self.law()
+        mirrored = law.negated()
+        self._close(mirrored.mean, -law.mean, law.std, "mean of the negated law")
+        for u in _LEVELS:
+            self._close(mirrored.icdf(1.0 - float(u)), -law.icdf(float(u)), law.std, f"negated quantile {u}")
+
+    def test_improvement_of_the_negated_law_is_the_shortfall(self) -> None:
+        law = self.law()
+        for u in _INCUMBENTS:
+            c = law.icdf(u)
+            shortfall = _expectation(law, lambda y, c=c: np.maximum(c - y, 0.0))
+            self._close(law.negated().expected_improvement(-c), shortfall, law.std, f"E (c - Y)+, c at level {u}")
+
+    def test_interval_ends_are_quantiles(self) -> None:
+        law = self.law()
+        low, high = law.interval(0.8)
+        np.testing.assert_allclose(low, law.icdf(0.1), rtol=1e-12)
+        np.testing.assert_allclose(high, law.icdf(0.9), rtol=1e-12)
+        np.testing.assert_allclose(law.median, law.icdf(0.5), rtol=1e-12)
+
+    def test_draws_have_the_marginals(self) -> None:
+        law = self.law()
+        q = law.mean.shape[-1]
+        base = qmc.MultivariateNormalQMC(np.zeros(q), rng=np.random.default_rng(0)).random(self.draws)
+        values, log_weights = law.samples(np.asarray(base, dtype=np.float64))
+        assert values.shape == (self.draws, q) and log_weights.shape == (self.draws,)
+        weights = np.exp(log_weights - log_weights.max())
+        weights /= weights.sum()
+        for u in _LEVELS:
+            edge = law.icdf(float(u)) + 1e-9 * law.std
+            share = weights @ (values <= edge)
+            np.testing.assert_allclose(share, law.cdf(edge), atol=2.0 / np.sqrt(self.draws), err_msg=f"level {u}")
+
+    def test_the_same_base_gives_the_same_draws(self) -> None:
+        base = np.random.default_rng(1).standard_normal((16, self.law().mean.shape[-1]))
+        np.testing.assert_array_equal(self.law().samples(base)[0], self.law().samples(base)[0])
+
+    def test_batches_are_consistent(self) -> None:
+        single, batched = self.law(), self.law(2, 3)
+        for name, array in self._arrays(batched).items():
+            expected = np.broadcast_to(self._arrays(single)[name], (2, 3, single.mean.shape[-1]))
+            np.testing.assert_allclose(array, expected, rtol=1e-12, err_msg=f"{name} in a batch")
+        base = np.random.default_rng(2).standard_normal((8, single.mean.shape[-1]))
+        values = batched.samples(base)[0]
+        expected = np.broadcast_to(single.samples(base)[0], (2, 3, 8, single.mean.shape[-1]))
+        np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12, err_msg="draws in a batch")
+
+    def test_stored_form_keeps_the_quantiles(self) -> None:
+        law = self.law()
+        stored = law.marginals()
+        for u in STORED_LEVELS:
+            values = np.array([marginal.icdf(u) for marginal in stored])
+            self._close(values, law.icdf(u), law.std, f"stored quantile at {u}")
+        assert np.allclose([m.mean for m in stored], law.mean) and np.allclose([m.sd for m in stored], law.std)
+
+    def _arrays(self, law: Predictive) -> dict[str, Array]:
+        c = law.icdf(0.7)
+        return {
+            "mean": law.mean,
+            "std": law.std,
+            "median": law.median,
+            "cdf": law.cdf(c),
+            "icdf": law.icdf(0.3),
+            "expected_improvement": law.expected_improvement(c),
+            "log_expected_improvement": law.log_expected_improvement(c),
+            "probability_of_improvement": law.probability_of_improvement(c),
+        }
+
+    def _close(self, value: Array, reference: Array, scale: Array | float, what: str) -> None:
+        error = np.max(np.abs(value - reference) / scale)
+        assert error <= self.tolerance, f"{what}: {value} is not {reference} (error {error:.2g}, in units of the scale)"
+
+
+@lru_cache(maxsize=1)
+def _score_quadrature() -> tuple[Array, Array]:
+    """Levels and weights of an integral over (0, 1): Gauss-Legendre on 3000 panels of scores, for kinked laws."""
+    x, w = np.polynomial.legendre.leggauss(4)
+    edges = np.linspace(-8.1, 8.1, 3001)
+    half = 0.5 * np.diff(edges)
+    z = (0.5 * (edges[1:] + edges[:-1])[:, None] + half[:, None] * x).ravel()
+    weights = (half[:, None] * w).ravel() * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
+    return ndtr(z), weights / weights.sum()
+
+
+def _quantiles(law: Predictive, levels: Array) -> Array:
+    """Quantiles at S levels, S x q."""
+    return law.over_samples().icdf(levels[:, None])
+
+
+def _expectation(law: Predictive, function: Callable[[Array], Array]) -> Array:
+    """E function(Y), q, through the quantile function."""
+    levels, weights = _score_quadrature()
+    return weights @ function(_quantiles(law, levels))
+
+
+def _level_of(law: Predictive, c: Array) -> Array:
+    """sup {u: icdf(u) <= c}, q, by bisection."""
+    low, high = np.zeros_like(c), np.ones_like(c)
+    for _ in range(60):
+        middle = np.clip(0.5 * (low + high), 1e-16, 1.0 - 1e-16)
+        below = law.icdf(middle) <= c
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return low

@@ -1,0 +1,134 @@
+"""BoTorch models as surrogates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("botorch")
+
+from botorch.cross_validation import efficient_loo_cv  # noqa: E402
+from botorch.exceptions.errors import ModelFittingError  # noqa: E402
+from botorch.models import SingleTaskGP, SingleTaskVariationalGP  # noqa: E402
+from gpytorch.kernels import RBFKernel, ScaleKernel  # noqa: E402
+
+import calibo.botorch.surrogate as room  # noqa: E402
+from calibo.botorch import BoTorchSurrogate, calibrated  # noqa: E402
+from calibo.calibration import Calibrated, LeaveOneOut, OnlineQuantile, TimeSeries  # noqa: E402
+from calibo.data import Dataset  # noqa: E402
+from calibo.errors import FallbackWarning, RecipeError  # noqa: E402
+from calibo.surrogates import HasLeaveOneOut, Surrogate  # noqa: E402
+from calibo.testing.surrogate_laws import SurrogateLaws  # noqa: E402
+
+
+def data(n: int = 15, d: int = 2, noise: float = 0.1) -> Dataset:
+    rng = np.random.default_rng(0)
+    X = rng.random((n, d))
+    return Dataset(X=X, Y=(50.0 + 10.0 * np.sin(5.0 * X).sum(axis=1) + noise * rng.standard_normal(n))[:, None])
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return BoTorchSurrogate().fit(data(), rng=np.random.default_rng(0))
+
+
+class TestLaws(SurrogateLaws):
+    points = 8
+
+    def surrogate(self) -> Surrogate:
+        return BoTorchSurrogate()
+
+
+def test_predictions_are_the_posterior_in_the_outcomes_units(model: Any) -> None:
+    X = np.random.default_rng(1).random((3, 4, 2))
+    for latent in (True, False):
+        law = model.predict(X, latent=latent)
+        with torch.no_grad():
+            posterior = model.model.posterior(torch.from_numpy(X), observation_noise=not latent)
+        scale = model.units.unit * model.units.scale
+        np.testing.assert_allclose(law.mean, model.units.backward(posterior.mean[..., 0].numpy()), rtol=1e-9)
+        np.testing.assert_allclose(law.sd, scale * posterior.variance[..., 0].sqrt().numpy(), rtol=1e-5)
+        covariance = scale**2 * posterior.distribution.covariance_matrix.numpy()
+        matrix = law.correlation() * law.sd[..., :, None] * law.sd[..., None, :]
+        np.testing.assert_allclose(matrix, covariance, rtol=1e-3, atol=1e-5)
+
+
+def test_many_points_are_predicted_in_blocks(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(1).random((50, 2))
+    whole = model.predict(X, latent=True)
+    monkeypatch.setattr(room, "_BLOCK", 7)
+    parts = model.predict(X, latent=True)
+    np.testing.assert_allclose(parts.mean, whole.mean, rtol=1e-9)
+    np.testing.assert_allclose(parts.sd, whole.sd, rtol=1e-4)
+
+
+def test_leave_one_out_is_botorch_s(model: Any) -> None:
+    assert isinstance(model, HasLeaveOneOut)
+    reference = efficient_loo_cv(model.model)
+    law = model.leave_one_out()
+    scale = model.units.unit * model.units.scale
+    np.testing.assert_allclose(law.mean, model.units.backward(reference.posterior.mean.detach().numpy().ravel()))
+    np.testing.assert_allclose(law.sd, scale * reference.posterior.variance.detach().sqrt().numpy().ravel(), rtol=1e-6)
+
+
+def test_one_step_ahead_is_the_prediction_from_the_points_before(model: Any) -> None:
+    law, t = model.one_step_ahead(), 9
+    gp = SingleTaskGP(
+        *(v[:t] for v in (model.model.train_inputs[0], model.model.train_targets[:, None])), outcome_transform=None
+    )
+    gp.load_state_dict(model.model.state_dict())
+    with torch.no_grad():
+        posterior = gp.eval().posterior(model.model.train_inputs[0][[t]], observation_noise=True)
+    np.testing.assert_allclose(law.mean[t], model.units.backward(posterior.mean.numpy())[0, 0], rtol=1e-6)
+
+
+def test_known_noise_is_used() -> None:
+    rows = data()
+    known = Dataset(X=rows.X, Y=rows.Y, Y_var=np.full_like(rows.Y, 9.0))
+    model = BoTorchSurrogate().fit(known, rng=np.random.default_rng(0))
+    latent, measured = (model.predict(rows.X[:3], latent=flag).sd for flag in (True, False))
+    np.testing.assert_allclose(np.square(measured) - np.square(latent), 9.0, rtol=1e-6)
+
+
+def test_options_reach_the_model_and_stay_as_they_were() -> None:
+    kernel = ScaleKernel(RBFKernel(ard_num_dims=2))
+    before = {name: value.clone() for name, value in kernel.state_dict().items()}
+    surrogate = BoTorchSurrogate(SingleTaskGP, covar_module=kernel)
+    model = surrogate.fit(data(), rng=np.random.default_rng(0))
+    assert isinstance(model.model.covar_module, ScaleKernel) and model.model.covar_module is not kernel
+    assert all(torch.equal(value, before[name]) for name, value in kernel.state_dict().items())
+
+
+@pytest.mark.parametrize("model_class", [SingleTaskVariationalGP, dict, "SingleTaskGP"])
+def test_other_classes_are_refused(model_class: Any) -> None:
+    with pytest.raises(RecipeError, match="SingleTaskGP"):
+        BoTorchSurrogate(model_class)
+
+
+def test_outcome_transforms_are_refused() -> None:
+    with pytest.raises(RecipeError, match="outcome_transform"):
+        BoTorchSurrogate(outcome_transform=None)
+
+
+def test_a_fit_that_fails_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(mll: Any) -> None:
+        raise ModelFittingError("all attempts failed")
+
+    monkeypatch.setattr(room, "fit_gpytorch_mll", fail)
+    with pytest.warns(FallbackWarning, match="initial hyper-parameters"):
+        model = BoTorchSurrogate().fit(data(), rng=np.random.default_rng(0))
+    assert np.isfinite(model.predict(data().X, latent=False).mean).all()
+
+
+@pytest.mark.parametrize("evidence", [LeaveOneOut(), TimeSeries()])
+def test_it_can_be_calibrated_and_sent_back(evidence: Any) -> None:
+    surrogate = Calibrated(BoTorchSurrogate(), by=OnlineQuantile(), evidence=evidence)
+    model = surrogate.fit(data(), rng=np.random.default_rng(0))
+    X = data().X[:3]
+    law = model.predict(X, latent=False)
+    raw: Any = model.base
+    posterior = calibrated(raw.model, model.level_map).posterior(torch.from_numpy(X), observation_noise=True)
+    np.testing.assert_allclose(raw.units.backward(posterior.mean[:, 0].detach().numpy()), law.mean, rtol=1e-6)

@@ -1,0 +1,149 @@
+"""Each resampler against doing it by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from calibo.calibration import KFold, LeaveOneOut, Prequential, Resampler, TimeSeries
+from calibo.data import Array, Dataset, Forecast, Marginal
+from calibo.errors import RecipeError
+from calibo.predictive import Gaussian
+from calibo.surrogates import GaussianProcess
+from calibo.surrogates.gp_posterior import Posterior
+
+RNG = np.random.default_rng
+
+
+@dataclass(frozen=True)
+class Average:
+    """A surrogate without closed forms: everything is like the mean so far."""
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> AverageModel:
+        return AverageModel(float(data.Y.mean()), float(data.Y.std()) + 0.1 + len(data))
+
+
+@dataclass(frozen=True)
+class AverageModel:
+    mean: float
+    sd: float
+
+    def predict(self, X: Array, *, latent: bool) -> Gaussian:
+        return Gaussian(np.full(X.shape[:-1], self.mean), np.full(X.shape[:-1], self.sd))
+
+
+def data(n: int = 8) -> Dataset:
+    rng = RNG(0)
+    forecasts = tuple((Forecast((Marginal(float(i), 1.0), Marginal(float(i), 2.0))),) if i % 3 else None for i in range(n))
+    return Dataset(X=rng.random((n, 2)), Y=rng.standard_normal((n, 1)), forecasts=forecasts)
+
+
+def frozen(posterior: Posterior, rows: np.ndarray) -> Posterior:
+    """The same hyper-parameters and units with some rows only."""
+    return replace(posterior, X=posterior.X[rows], y=posterior.y[rows], noise=posterior.noise[rows])
+
+
+def test_prequential_reads_what_was_stored() -> None:
+    told = data()
+    for stage, sd in ((0, 1.0), (1, 2.0)):
+        model, evidence = Prequential().fit(GaussianProcess(), told, stage=stage, rng=RNG(0))
+        kept = [i for i in range(8) if i % 3]
+        assert evidence.laws == tuple(Marginal(float(i), sd) for i in kept)
+        np.testing.assert_array_equal(evidence.y, told.Y[kept, 0])
+        np.testing.assert_array_equal(evidence.X, told.X[kept])
+        assert isinstance(model, Posterior) and len(model.y) == 8
+    assert len(Prequential().fit(GaussianProcess(), told, stage=2, rng=RNG(0))[1]) == 0
+
+
+def test_prequential_may_fill_in_leave_one_out() -> None:
+    told = data()
+    _, evidence = Prequential(fill=True).fit(GaussianProcess(), told, stage=0, rng=RNG(0))
+    _, loo = LeaveOneOut().fit(GaussianProcess(), told, stage=0, rng=RNG(0))
+    assert len(evidence) == 8
+    for i in range(8):
+        assert evidence.laws[i] == (Marginal(float(i), 1.0) if i % 3 else loo.laws[i])
+
+
+def test_leave_one_out_by_closed_form() -> None:
+    told = data()
+    model, evidence = LeaveOneOut().fit(GaussianProcess(), told, stage=0, rng=RNG(0))
+    assert isinstance(model, Posterior)
+    for i, law in enumerate(evidence.laws):
+        rest = frozen(model, np.delete(np.arange(8), i)).predict(told.X[[i]], latent=False)
+        assert law.mean == pytest.approx(float(rest.mean[0]), rel=1e-8)
+        assert law.sd == pytest.approx(float(rest.sd[0]), rel=1e-8)
+
+
+def test_leave_one_out_by_refits() -> None:
+    told = data()
+    _, evidence = LeaveOneOut().fit(Average(), told, stage=0, rng=RNG(0))
+    for i, law in enumerate(evidence.laws):
+        rest = np.delete(told.Y[:, 0], i)
+        assert (law.mean, law.sd) == pytest.approx((rest.mean(), rest.std() + 0.1 + 7))
+
+
+def test_time_series_by_closed_form() -> None:
+    told = data()
+    model, evidence = TimeSeries().fit(GaussianProcess(), told, stage=0, rng=RNG(0))
+    assert isinstance(model, Posterior) and len(evidence) == 6
+    for i, law in enumerate(evidence.laws, start=2):
+        before = frozen(model, np.arange(i)).predict(told.X[[i]], latent=False)
+        assert law.mean == pytest.approx(float(before.mean[0]), rel=1e-8)
+        assert law.sd == pytest.approx(float(before.sd[0]), rel=1e-8)
+    np.testing.assert_array_equal(evidence.y, told.Y[2:, 0])
+
+
+@pytest.mark.parametrize(("splits", "starts"), [(None, [2, 3, 4, 5, 6, 7]), (2, [2, 2, 2, 5, 5, 5]), (99, [2, 3, 4, 5, 6, 7])])
+def test_time_series_by_refits(splits: int | None, starts: list[int]) -> None:
+    told = data()
+    _, evidence = TimeSeries(splits).fit(Average(), told, stage=0, rng=RNG(0))
+    assert len(evidence) == 6
+    for law, start in zip(evidence.laws, starts, strict=True):
+        assert law.mean == pytest.approx(told.Y[:start, 0].mean())
+
+
+def test_folds_leave_their_own_points_out() -> None:
+    told = data(10)
+    _, evidence = KFold(3).fit(Average(), told, stage=0, rng=RNG(0))
+    assert len(evidence) == 10
+    np.testing.assert_array_equal(evidence.y, told.Y[:, 0])
+    sizes = sorted(round(law.sd - 0.1) for law in evidence.laws)
+    groups: dict[float, list[int]] = {}
+    for i, law in enumerate(evidence.laws):
+        groups.setdefault(law.mean, []).append(i)
+    assert sorted(len(rows) for rows in groups.values()) == [3, 3, 4] and 6 <= sizes[0] <= sizes[-1] <= 8
+    for mean, rows in groups.items():
+        assert mean == pytest.approx(np.delete(told.Y[:, 0], rows).mean())
+
+
+def test_folds_are_drawn_from_the_generator() -> None:
+    told = data(10)
+    laws = [KFold(3).fit(Average(), told, stage=0, rng=RNG(seed))[1].laws for seed in (0, 0, 1)]
+    assert laws[0] == laws[1] != laws[2]
+
+
+@pytest.mark.parametrize("resampler", [Prequential(fill=True), LeaveOneOut(), TimeSeries(), TimeSeries(3), KFold(4)], ids=repr)
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_points(resampler: Resampler, n: int) -> None:
+    told = replace(data(n), forecasts=(None,) * n)
+    for surrogate in (GaussianProcess(), Average()):
+        model, evidence = resampler.fit(surrogate, told, stage=0, rng=RNG(0))
+        assert np.isfinite(model.predict(told.X, latent=False).mean).all()
+        assert len(evidence) <= n and (n > 2 or len(evidence) == 0)
+        assert np.isfinite(evidence.scores).all()
+
+
+@pytest.mark.parametrize("resampler", [LeaveOneOut(), TimeSeries(2), KFold(4)], ids=repr)
+def test_what_is_pending_or_failed_is_no_evidence(resampler: Resampler) -> None:
+    plain = data()
+    busy = replace(plain, X_pending=np.zeros((2, 2)), X_failed=np.ones((3, 2)))
+    one, other = (resampler.fit(Average(), d, stage=0, rng=RNG(0))[1] for d in (plain, busy))
+    assert one.laws == other.laws
+
+
+@pytest.mark.parametrize("make", [lambda: KFold(1), lambda: KFold(0), lambda: TimeSeries(0)])
+def test_impossible_splits_are_refused(make: object) -> None:
+    with pytest.raises(RecipeError, match="at least"):
+        make()  # type: ignore[operator]

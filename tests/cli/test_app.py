@@ -1,0 +1,304 @@
+"""The commands, in this process and as a user runs them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+from calibo import __version__
+from calibo.cli.app import FAILED, INTERRUPTED, RunOptions, app
+from calibo.study import load_result
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SPACE = """
+[x]
+type = "float"
+low = -1.0
+high = 1.0
+
+[kind]
+type = "categorical"
+choices = ["plain", "two words"]
+"""
+
+OBJECTIVES = """
+def bowl(params):
+    return (params["x"] - 0.25) ** 2 + (params["kind"] != "plain")
+
+def sometimes(params):
+    if params["kind"] != "plain":
+        raise ValueError("out of memory")
+    return params["x"] ** 2
+
+def never(params):
+    return None
+"""
+
+TRAIN = """
+import sys
+x, kind = float(sys.argv[1]), sys.argv[2]
+print("training", kind)
+if kind != "plain":
+    print("cannot train:", kind, file=sys.stderr)
+    sys.exit(4)
+print((x - 0.25) ** 2)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with objectives, which is the current one."""
+    _write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "cli_objectives", raising=False)
+    return tmp_path
+
+
+def _write_files(folder: Path) -> None:
+    (folder / "space.toml").write_text(SPACE)
+    (folder / "cli_objectives.py").write_text(OBJECTIVES)
+    (folder / "train.py").write_text(TRAIN)
+
+
+def calibo(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def run(*words: str) -> Result:
+    return calibo("run", *words, "--no-progress", "--seed", "1")
+
+
+def errors(result: Result) -> str:
+    assert result.exit_code == FAILED, result.output
+    assert "Traceback" not in result.output
+    return result.stderr
+
+
+class TestRunning:
+    def test_a_function_and_again(self, folder: Path) -> None:
+        first = run("cli_objectives.py:bowl", "--space", "space.toml", "--trials", "6", "--method", "gp_ei")
+        assert first.exit_code == 0, first.output
+        assert "Study 'cli_objectives:bowl': 6 trials." in first.stdout
+        assert "smallest value is" in first.stdout
+        assert "kind = plain" in first.stdout
+        assert "intervals" in first.stdout
+        again = run("cli_objectives.py:bowl", "--space", "space.toml", "--trials", "2", "--report", "r.html")
+        assert "Resuming study 'cli_objectives:bowl' in calibo.db, which has 6 trials." in again.stdout
+        assert "8 trials." in again.stdout
+        assert (folder / "r.html").stat().st_size > 100_000
+        assert len(load_result(folder / "calibo.db").trials) == 8
+
+    def test_maximize(self, folder: Path) -> None:
+        words = (
+            "--space",
+            "space.toml",
+            "--trials",
+            "3",
+            "--maximize",
+            "--storage",
+            "sqlite:///other.db",
+            "--study",
+            "top",
+        )
+        done = run("cli_objectives.py:bowl", *words)
+        assert "largest value is" in done.stdout
+        assert load_result("other.db", "top").direction.name == "MAXIMIZE"
+
+    def test_a_command(self, folder: Path) -> None:
+        command = f"{shlex.quote(sys.executable)} train.py {{x}} {{kind}}"
+        done = run("--command", command, "--space", "space.toml", "--trials", "6", "--study", "trained")
+        assert done.exit_code == 0, done.output
+        result = load_result("calibo.db", "trained")
+        assert {entry.params["kind"] for entry in result.entries if entry.value is not None} == {"plain"}
+        # One choice makes the command fail: shown with what it complained of, and the run goes on.
+        assert result.failures
+        assert "exit status 4" in done.stderr
+        assert "cannot train: two words" in done.stderr
+        assert f"{len(result.failures)} failed" in done.stdout
+
+    def test_an_objective_that_fails_at_times(self, folder: Path) -> None:
+        done = run("cli_objectives.py:sometimes", "--space", "space.toml", "--trials", "6")
+        assert done.exit_code == 0, done.output
+        assert "failed: ValueError: out of memory" in done.stderr
+        assert "Traceback" not in done.output
+
+    def test_an_objective_that_never_works(self, folder: Path) -> None:
+        done = run("cli_objectives.py:never", "--space", "space.toml", "--trials", "9")
+        assert "none of 5 trials succeeded" in errors(done)
+        assert done.stderr.count("must return a finite number, it returned None") >= 5
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            ([], "give either FILE.py:FUNCTION or --command"),
+            (["cli_objectives.py:bowl", "--command", "echo"], "give either FILE.py:FUNCTION or --command"),
+            (["cli_objectives.py:bowl"], "say what may be tried with --space"),
+            (["cli_objectives.py:bow", "--space", "space.toml"], "has no 'bow'; it has bowl, sometimes, never"),
+            (["cli_objectives.py:bowl", "--space", "spice.toml"], "spice.toml: cannot be read"),
+            (["cli_objectives.py:bowl", "--space", "space.toml", "--method", "magic"], "unknown method 'magic'"),
+            (["cli_objectives.py:bowl", "--space", "space.toml", "--storage", "train.py"], "a storage is a URL"),
+            (["cli_objectives.py:bowl", "--space", "space.toml", "--report", "no/r.html"], "cannot be written"),
+            (["--command", "echo {x} {kind} {y}", "--space", "space.toml"], "the command has {y}"),
+            (["--command", "echo {x}", "--space", "space.toml"], "the command does not use {kind}"),
+        ],
+    )
+    def test_errors_come_before_the_first_trial(self, folder: Path, words: list[str], message: str) -> None:
+        assert message in errors(run(*words))
+        assert not (folder / "calibo.db").exists()
+
+    def test_debug_shows_the_traceback(self, folder: Path) -> None:
+        done = calibo("run", "nothing.py:objective", "--space", "space.toml", "--debug")
+        assert done.exit_code == FAILED
+        assert "Traceback" in done.stderr
+
+    def test_another_space_is_refused(self, folder: Path) -> None:
+        run("cli_objectives.py:bowl", "--space", "space.toml", "--trials", "1")
+        (folder / "space.toml").write_text(SPACE.replace("-1.0", "-2.0"))
+        done = run("cli_objectives.py:bowl", "--space", "space.toml", "--trials", "1")
+        assert "made with another space: 'x'" in errors(done)
+
+
+class TestReading:
+    @pytest.fixture(scope="class")
+    def finished(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        """A folder with a study that is only read."""
+        folder = tmp_path_factory.mktemp("finished")
+        _write_files(folder)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            patch.delitem(sys.modules, "cli_objectives", raising=False)
+            where = ("--space", "space.toml", "--storage", "s.db", "--study", "b")
+            done = run("cli_objectives.py:bowl", *where, "--trials", "7")
+        assert done.exit_code == 0, done.output
+        return folder
+
+    @pytest.fixture
+    def study(self, finished: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+        monkeypatch.chdir(finished)
+        return "s.db"
+
+    def test_predict(self, study: str, finished: Path) -> None:
+        point = '{"x": 0.5, "kind": "two words"}'
+        done = calibo("predict", study, "b", "--params", point, "--params", '{"x": 0, "kind": "plain"}')
+        assert done.exit_code == 0, done.output
+        assert "two words" in done.stdout
+        (finished / "points.csv").write_text("x,kind\n0.5,two words\n")
+        done = calibo("predict", study, "--params", "points.csv", "--csv", "out.csv")
+        assert done.exit_code == 0, done.output
+        assert pd.read_csv("out.csv")["kind"].tolist() == ["two words"]
+        done = calibo("predict", study, "--params", "points.csv", "--csv", "-")
+        assert done.stdout.startswith("x,kind,mean,median,")
+
+    def test_report(self, study: str, finished: Path) -> None:
+        done = calibo("report", study, "b", "-o", "out.html")
+        assert done.exit_code == 0, done.output
+        assert "Wrote out.html" in done.stdout
+        assert "<html" in (finished / "out.html").read_text(encoding="utf-8")[:2000].lower()
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["predict", "s.db", "--params", '{"x": 0.5}'], "missing ['kind']"),
+            (["predict", "s.db", "--params", '{"x": 5, "kind": "plain"}'], "lies outside"),
+            (["predict", "s.db"], "say which parameters"),
+            (["report", "s.db", "c"], "there is no study 'c'"),
+            (["report", "t.db"], "t.db: there is no such file"),
+            (["report", "sqlite:///t.db"], "t.db: there is no such file"),
+            (["report", "s.db", "-o", "no/where.html"], "there is no folder no"),
+            (["report", "space.toml"], "a storage is a URL"),
+        ],
+    )
+    def test_errors(self, study: str, finished: Path, words: list[str], message: str) -> None:
+        assert message in errors(calibo(*words))
+        assert not (finished / "t.db").exists()
+
+    def test_damaged_storage(self, folder: Path) -> None:
+        (folder / "damaged.db").write_bytes(b"not a database at all" * 100)
+        assert "not a SQLite database" in errors(calibo("report", "damaged.db"))
+
+
+def test_methods_and_version() -> None:
+    assert "ocbo" in calibo("methods").stdout
+    assert calibo("--version").stdout.strip() == f"calibo {__version__}"
+
+
+def test_without_a_command_there_is_help() -> None:
+    assert "Usage: " in calibo().output
+
+
+def test_the_line_to_resume_with() -> None:
+    options = RunOptions(
+        objective=None,
+        command="python 'my train.py' {x}",
+        space="s.toml",
+        method="ocbo",
+        storage="calibo.db",
+        study="a study",
+        seed=3,
+        maximize=True,
+        timeout=60.0,
+        report=Path("r.html"),
+        progress=True,
+    )
+    words = shlex.split(options.line(7))
+    assert words[:4] == ["calibo", "run", "--command", "python 'my train.py' {x}"]
+    assert "--trials 7 --method ocbo --storage calibo.db --study 'a study' --seed 3 --maximize" in options.line(7)
+    assert words[-4:] == ["--timeout", "60", "--report", "r.html"]
+
+
+def _process(words: list[str], folder: Path) -> subprocess.Popen[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "calibo", *words],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_interruption_says_how_to_resume(folder: Path) -> None:
+    log = folder / "log"
+    slow = f"""
+import time
+def objective(params):
+    with open({str(log)!r}, "a") as log:
+        log.write("x")
+    if len(open({str(log)!r}).read()) == 4:
+        time.sleep(60)
+    return params["x"] ** 2
+"""
+    (folder / "slow.py").write_text(slow)
+    words = ["run", "slow.py", "--space", "space.toml", "--trials", "9", "--seed", "1"]
+    process = _process(words, folder)
+    deadline = time.monotonic() + 60
+    while not (log.exists() and len(log.read_text()) == 4):
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    output, complaint = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED, complaint
+    assert "Traceback" not in complaint
+    assert "Stopped. All 3 completed trials are stored. To go on with the 6 that are left:" in output
+    line = re.search(r"^  (calibo run .*)$", output, flags=re.MULTILINE)
+    assert line is not None
+    resumed = _process([*shlex.split(line.group(1))[1:], "--no-progress"], folder)
+    output, complaint = resumed.communicate(timeout=60)
+    assert resumed.returncode == 0, complaint
+    assert "Resuming study 'slow'" in output
+    states = [entry.state for entry in load_result(folder / "calibo.db").entries]
+    assert states.count("complete") == 9
+    assert states.count("interrupted") == 1

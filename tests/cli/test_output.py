@@ -1,0 +1,99 @@
+"""What the commands print, and the parameters they read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from calibo.cli.output import read_params, show_methods, show_predictions, shown, write_predictions
+from calibo.errors import CaliboError, DataError, SpaceError
+from calibo.methods import METHODS
+from calibo.space import Categorical, Float, Int, Ordinal, ProductSpace
+
+SPACE = ProductSpace(
+    {"lr": Float(0, 1), "n": Int(1, 9), "act": Categorical(["relu", None, 3]), "o": Ordinal(["1", "2"])}
+)
+
+
+def _predictions(rows: int) -> pd.DataFrame:
+    columns = {"mean": [1.0] * rows, "median": [2.0] * rows}
+    for law in ("measured", "mean"):
+        for coverage in (50, 80, 95):
+            columns |= {f"{law}_low_{coverage}": [-3.0] * rows, f"{law}_high_{coverage}": [4.0] * rows}
+    return pd.DataFrame(columns)
+
+
+class TestReadingParameters:
+    def test_json_objects(self) -> None:
+        assert read_params(['{"lr": 0.1, "act": null}', '[{"lr": 1}]'], None) == [{"lr": 0.1, "act": None}, {"lr": 1}]
+
+    def test_json_file(self, tmp_path: Path) -> None:
+        file = tmp_path / "points.json"
+        file.write_text('[{"lr": 0.1}, {"lr": 0.2}]')
+        assert read_params([str(file)], SPACE) == [{"lr": 0.1}, {"lr": 0.2}]
+
+    def test_csv_file_is_read_by_the_types_of_the_space(self, tmp_path: Path) -> None:
+        file = tmp_path / "points.csv"
+        file.write_text("lr,n,act,o\n1,3,None,1\n0.5,4,3,2\n")
+        points = read_params([str(file)], SPACE)
+        assert points == [{"lr": 1.0, "n": 3, "act": None, "o": "1"}, {"lr": 0.5, "n": 4, "act": 3, "o": "2"}]
+        assert SPACE.encode(points).shape == (2, 4)
+
+    def test_csv_file_without_a_space(self, tmp_path: Path) -> None:
+        file = tmp_path / "points.csv"
+        file.write_text("a,b,c\n1,0.5,x\n")
+        assert read_params([str(file)], None) == [{"a": 1, "b": 0.5, "c": "x"}]
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ([], "say which parameters"),
+            (["{lr: 1}"], "is not valid JSON"),
+            (["[1, 2]"], "must be a JSON object"),
+            (["0.3"], "takes a JSON object in quotes"),
+            (["nowhere.csv"], "cannot be read"),
+        ],
+    )
+    def test_what_is_wrong_is_said(self, given: list[str], message: str) -> None:
+        with pytest.raises(SpaceError, match=message):
+            read_params(given, SPACE)
+
+
+def test_predictions_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    show_predictions([{"[lr]": 0.123456789}], _predictions(1))
+    printed = capsys.readouterr().out
+    assert "next measurement" in printed
+    assert "mean value" in printed
+    # Brackets are no markup here.
+    assert "[lr]" in printed
+    assert "0.123457" in printed
+    assert "-3 to 4" in printed
+
+
+def test_predictions_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_predictions([{"lr": 0.1}, {"lr": 0.2}], _predictions(2), str(tmp_path / "out.csv"))
+    table = pd.read_csv(tmp_path / "out.csv")
+    assert list(table["lr"]) == [0.1, 0.2]
+    assert "measured_high_80" in table
+    capsys.readouterr()
+    write_predictions([{"lr": 0.1}], _predictions(1), "-")
+    assert capsys.readouterr().out.startswith("lr,mean,median")
+
+
+def test_unwritable_csv(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be written"):
+        write_predictions([{"lr": 0.1}], _predictions(1), str(tmp_path / "missing" / "out.csv"))
+    assert issubclass(DataError, CaliboError)
+
+
+def test_methods_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    show_methods()
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in METHODS)
+    assert "AISTATS" in printed
+
+
+def test_values() -> None:
+    assert [shown(value) for value in (0.1 + 0.2, 3, "relu", None, True)] == ["0.3", "3", "relu", "None", "True"]

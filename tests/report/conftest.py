@@ -1,0 +1,127 @@
+"""Stories for the tests of the report: one from a real optimisation, others made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibo.data import Forecast, Marginal
+from calibo.optimize import Direction, Optimizer, turned
+from calibo.optimize.slices import slice_at
+from calibo.problems import branin, with_noise
+from calibo.report import Story
+from calibo.space import Categorical, Float, Int, ProductSpace
+
+
+def optimised(
+    space: Any,
+    objective: Callable[[dict[str, Any]], float],
+    trials: int,
+    *,
+    method: str = "ocbo",
+    direction: str = "minimize",
+    failing: tuple[int, ...] = (),
+) -> Story:
+    """A story told by an optimizer, as a study would tell it."""
+    optimizer = Optimizer(space, method, direction=direction, seed=1)
+    asked = []
+    for number in range(trials):
+        suggestion = optimizer.ask()
+        value = None if number in failing else objective(dict(suggestion.params))
+        optimizer.tell_failed(suggestion) if value is None else optimizer.tell(suggestion, value)
+        forecasts = turned(suggestion.forecasts, [optimizer.direction])
+        expected = optimizer.best_expected[1] if number % 5 == 4 and number > 5 else None
+        asked.append((number, dict(suggestion.params), value, forecasts[0] if forecasts else None, expected))
+    assert isinstance(optimizer.space, ProductSpace)
+    slices = [
+        slice_at(
+            optimizer.data(),
+            optimizer.best[0],
+            name,
+            space=optimizer.space,
+            strategy=optimizer.strategy,
+            direction=optimizer.direction,
+            rng=np.random.default_rng(0),
+        )
+        for name in optimizer.space.names
+    ]
+    numbers, params, values, forecasts, expected = zip(*asked, strict=True)
+    return Story(
+        title="A real study",
+        method=method,
+        direction=optimizer.direction,
+        numbers=numbers,
+        params=params,
+        values=values,
+        forecasts=forecasts,
+        expected_best=expected,
+        slices=tuple(slices),
+    )
+
+
+@pytest.fixture(scope="session")
+def real() -> Story:
+    """Thirty trials of OCBO on a noisy Branin, of which two failed."""
+    rng = np.random.default_rng(0)
+    problem = with_noise(branin(), 3.0)
+    return optimised(problem.problem.space(), lambda p: problem.objective(p, rng), 30, failing=(7, 19))
+
+
+@pytest.fixture(scope="session")
+def mixed() -> Story:
+    """Fourteen trials on a log, an integer and a categorical parameter, maximised."""
+    space = {"lr": Float(1e-5, 1.0, log=True), "layers": Int(1, 6), "act": Categorical(["relu", "tanh", "gelu"])}
+
+    def objective(p: dict[str, Any]) -> float:
+        return -((np.log10(p["lr"]) + 2.0) ** 2) - 0.1 * abs(p["layers"] - 3) - (p["act"] == "tanh")
+
+    return optimised(space, objective, 14, direction="maximize")
+
+
+@pytest.fixture(scope="session")
+def uncalibrated() -> Story:
+    """Ten trials of the reference method, which has no calibrator."""
+    return optimised({"x": Float(0.0, 1.0)}, lambda p: (p["x"] - 0.3) ** 2, 10, method="gp_ei")
+
+
+def told(
+    values: list[float | None], *, laws: list[Marginal | None] | None = None, params: Any = None, **more: Any
+) -> Story:
+    """A made-up story with the given values; every forecast is standard normal unless said otherwise."""
+    n = len(values)
+    believed: list[Marginal | None] = [Marginal(0.0, 1.0)] * n if laws is None else laws
+    forecasts = tuple(None if law is None else Forecast((Marginal(law.mean, law.sd / 2), law)) for law in believed)
+    return Story(
+        **{
+            "title": "Made up",
+            "method": "ocbo",
+            "direction": Direction.MINIMIZE,
+            "numbers": tuple(range(n)),
+            "params": params or tuple({"x": float(i)} for i in range(n)),
+            "values": tuple(values),
+            "forecasts": forecasts,
+            **more,
+        }
+    )
+
+
+@pytest.fixture
+def tell() -> Callable[..., Story]:
+    """The maker of made-up stories."""
+    return told
+
+
+def trace(figure: Any, name: str) -> Any:
+    """The one visible trace whose name starts with ``name``."""
+    found = [t for t in figure.data if (t.name or "").startswith(name) and t.visible is not False]
+    assert len(found) == 1, f"{len(found)} visible traces named {name}: {[t.name for t in figure.data]}"
+    return found[0]
+
+
+@pytest.fixture
+def trace_of() -> Callable[[Any, str], Any]:
+    """The finder of traces by name."""
+    return trace

@@ -1,0 +1,163 @@
+"""Results: the best, the history, predictions and calibration, from a run or from its storage alone."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pandas as pd
+import pytest
+
+from calibo.candidates import RandomDraw
+from calibo.diagnostics import CalibrationTable
+from calibo.errors import RecipeError, StudyError
+from calibo.methods import ocbo
+from calibo.optimize import Direction
+from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace
+from calibo.study import CalibratedSampler, Result, load_result, maximize, minimize, open_storage
+
+SPACE = {"x": Float(-5.0, 10.0), "k": Int(0, 6), "s": Ordinal(["s", "m", "l"])}
+OCBO = ocbo(search=RandomDraw(64, 32))
+
+
+def _objective(params: dict[str, Any]) -> float:
+    return (params["x"] - 1.0) ** 2 + params["k"] + "sml".index(params["s"])
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return minimize(_objective, SPACE, n_trials=24, method=OCBO, seed=4, progress=False)
+
+
+def test_the_history_has_a_row_for_every_trial(result: Result) -> None:
+    history = result.history
+    assert history is result.history
+    assert list(history["number"]) == list(range(24))
+    assert set(history["state"]) == {"complete"}
+    values = [_objective({name: row[f"params_{name}"] for name in SPACE}) for _, row in history.iterrows()]
+    assert list(history["value"]) == values
+    assert history["forecast_mean"].isna().tolist() == [True] * 3 + [False] * 21
+    made = history[3:]
+    quantiles = ["forecast_q2.5", "forecast_q10", "forecast_q50", "forecast_q90", "forecast_q97.5"]
+    assert (made[quantiles].diff(axis=1).iloc[:, 1:] >= 0).all(axis=None)
+    last = result.entries[-1].forecast
+    assert last is not None
+    assert made["raw_mean"].iloc[-1] == last.raw.mean
+    assert made["forecast_q90"].iloc[-1] == last.calibrated.icdf(0.9)
+    assert (history["finished"] >= history["started"]).all()
+
+
+def test_the_best(result: Result) -> None:
+    assert result.best_value == result.history["value"].min()
+    assert _objective(result.best_params) == result.best_value
+    assert f"best_value={result.best_value!r}" in repr(result)
+
+
+def test_predictions_are_in_the_users_sign(result: Result) -> None:
+    points = [result.best_params, {"x": 10.0, "k": 6, "s": "l"}]
+    table = result.predict(points)
+    assert isinstance(table, pd.DataFrame)
+    assert len(table) == 2
+    assert table["mean"][0] < 10.0 < table["mean"][1]
+    assert (table["measured_low_80"] <= table["measured_high_80"]).all()
+    mirrored = maximize(lambda p: -_objective(p), SPACE, n_trials=24, method=OCBO, seed=4, progress=False)
+    assert mirrored.predict(points)["mean"].tolist() == pytest.approx((-table["mean"]).tolist(), rel=1e-9, abs=1e-9)
+
+
+def test_calibration_counts_what_was_stamped(result: Result) -> None:
+    table = result.calibration()
+    assert isinstance(table, CalibrationTable)
+    made = result.history[3:]
+    inside = (made["value"] >= made["forecast_q10"]) & (made["value"] <= made["forecast_q90"])
+    raw = (made["value"] >= made["raw_q10"]) & (made["value"] <= made["raw_q90"])
+    (row,) = [row for row in table.rows if row.nominal == 0.8]
+    assert (row.of, row.contained, row.raw_contained) == (21, inside.sum(), raw.sum())
+
+
+def test_a_study_is_read_from_its_storage_alone(tmp_path: Path) -> None:
+    kept = {"storage": tmp_path / "a.db", "study_name": "s"}
+    run = minimize(_objective, SPACE, 7, "gp_ei", seed=1, progress=False, **kept)
+    before = (tmp_path / "a.db").read_bytes()
+    read = load_result(tmp_path / "a.db")
+    assert read.entries == run.entries
+    assert (read.method, read.seed, read.direction, read.space) == ("gp_ei", 1, Direction.MINIMIZE, run.space)
+    points = [read.best_params]
+    pd.testing.assert_frame_equal(read.predict(points), run.predict(points))
+    assert (tmp_path / "a.db").read_bytes() == before
+
+
+def test_which_study_is_meant(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="the storage has no studies"):
+        load_result(tmp_path / "a.db")
+    for name in ("one", "two"):
+        minimize(_objective, SPACE, 1, method=OCBO, storage=tmp_path / "a.db", study_name=name, progress=False)
+    with pytest.raises(StudyError, match="say which study is meant: the storage has 'one', 'two'"):
+        load_result(tmp_path / "a.db")
+    with pytest.raises(StudyError, match="there is no study 'tow': the storage has 'one', 'two'"):
+        load_result(tmp_path / "a.db", "tow")
+
+
+def test_what_a_storage_does_not_tell(tmp_path: Path) -> None:
+    space = {"x": Float(0, 1), "layers": Categorical([(1,), (2,)])}
+    kept = {"storage": tmp_path / "a.db", "study_name": "s"}
+    run = minimize(lambda p: p["x"] * len(p["layers"]), space, 6, method=OCBO, seed=1, progress=False, **kept)
+    read = load_result(**kept)
+    assert read.best_value == run.best_value
+    assert read.best_params["layers"] == repr(run.best_params["layers"])
+    with pytest.raises(StudyError, match=r"the space of study 's' is not known.*space=\.\.\."):
+        read.predict([run.best_params])
+    with pytest.raises(StudyError, match=r"the method of study 's' is not known.*method=\.\.\."):
+        load_result(**kept, space=space).predict([run.best_params])
+    told = load_result(**kept, space=space, method=OCBO)
+    assert told.best_params == run.best_params
+    assert told.predict([run.best_params])["mean"][0] == run.predict([run.best_params])["mean"][0]
+
+
+def test_a_study_of_optuna_can_be_read() -> None:
+    study = optuna.create_study(sampler=CalibratedSampler(OCBO, seed=1), study_name="s")
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=6)
+    read = load_result(study._storage)
+    assert read.best_params == study.best_params
+    assert read.calibration().rows[0].of == sum(entry.forecast is not None for entry in read.entries) > 0
+    several = optuna.create_study(directions=["minimize", "maximize"])
+    with pytest.raises(RecipeError, match="one objective"):
+        load_result(several._storage)
+
+
+def test_a_study_without_a_completed_trial(tmp_path: Path) -> None:
+    optuna.create_study(storage=open_storage(tmp_path / "a.db"), study_name="s")
+    read = load_result(tmp_path / "a.db", "s")
+    with pytest.raises(StudyError, match="no completed trial yet"):
+        read.best_value
+    assert "0 of 0 trials" in repr(read)
+    assert len(read.history) == 0
+    assert read.calibration().rows[0].of == 0
+
+
+def test_failures_are_in_the_history() -> None:
+    def objective(params: dict[str, Any]) -> float:
+        return math.nan if params["k"] > 3 else _objective(params)
+
+    with pytest.warns(match="failed"):
+        failing = minimize(objective, SPACE, 10, method=OCBO, seed=1, progress=False)
+    failed = failing.history[failing.history["state"] == "failed"]
+    assert len(failed) == len(failing.failures) > 0
+    assert failed["value"].isna().all()
+    assert failed["error"].str.contains("returned nan").all()
+    assert (failed["params_k"] > 3).all()
+
+
+def test_the_story_of_a_study(result: Result) -> None:
+    story = result.story()
+    assert story.numbers == tuple(range(24))
+    assert story.best_value == result.best_value
+    assert len(story.slices) == 3
+    pool = minimize(lambda row: row["x"], PoolSpace([{"x": i / 3} for i in range(9)]), 4, "gp_ei", progress=False)
+    assert pool.story().slices == ()
+
+
+def test_the_report_is_written(result: Result, tmp_path: Path) -> None:
+    assert result.report(tmp_path / "report.html") == tmp_path / "report.html"
+    assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")

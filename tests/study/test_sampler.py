@@ -1,0 +1,324 @@
+"""The sampler: Optuna's own suites, and that storage alone decides what it suggests."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+from optuna.samplers import BaseSampler
+from optuna.storages import RetryHeartbeatStaleTrialCallback
+from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+from optuna.trial import TrialState
+
+from calibo.calibration import OnlineQuantile
+from calibo.candidates import RandomDraw
+from calibo.data import Evidence
+from calibo.errors import FallbackWarning, RecipeError
+from calibo.methods import gp_ei, ocbo
+from calibo.space import Categorical, Float, Int, Ordinal, ProductSpace
+from calibo.study import CalibratedSampler, open_storage
+from calibo.study.attributes import read_stamp
+from calibo.study.distributions import optuna_space
+from calibo.study.trials import completed_in_order, dataset_of, direction_of, entries, forecasts_of
+
+SPACE = {"x": Float(-5.0, 10.0), "k": Int(0, 6), "c": Categorical(["a", "b"])}
+
+# The search is not what is tested here, so it may be a quick one.
+GP_EI, OCBO = gp_ei(search=RandomDraw(64, 32)), ocbo(search=RandomDraw(64, 32))
+
+
+def _value(params: dict[str, Any]) -> float:
+    return (params["x"] - 1.0) ** 2 + params["k"] + (params["c"] == "b")
+
+
+def _objective(trial: optuna.Trial) -> float:
+    trial.suggest_float("x", -5.0, 10.0)
+    trial.suggest_int("k", 0, 6)
+    trial.suggest_categorical("c", ["a", "b"])
+    return _value(trial.params)
+
+
+def _study(sampler: BaseSampler | None = None, storage: Any = None, name: str = "s", **options: Any) -> optuna.Study:
+    sampler = sampler or CalibratedSampler(GP_EI, seed=1, space=SPACE)
+    return optuna.create_study(sampler=sampler, storage=storage, study_name=name, load_if_exists=True, **options)
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> None:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+@pytest.mark.filterwarnings("ignore::calibo.errors.CaliboWarning")
+class TestOptunasSuites(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    """Optuna's conformance suites for samplers of one objective."""
+
+    @pytest.fixture
+    def sampler(self) -> Callable[[], BaseSampler]:
+        return lambda: CalibratedSampler(GP_EI, seed=0)
+
+
+def test_calibrated_forecasts_are_stored_with_the_trials() -> None:
+    study = _study(CalibratedSampler(OCBO, seed=2, space=SPACE))
+    study.optimize(_objective, n_trials=12)
+    found = entries(study.trials)
+    assert [entry.forecast is not None for entry in found] == [False] * 3 + [True] * 9
+    for entry in found[3:]:
+        assert entry.forecast is not None
+        assert len(entry.forecast.stages) > 1
+    # In the user's sign: all values are positive, and so is what a sensible model expects of the worst of them.
+    worst = max(found[3:], key=lambda entry: entry.value or 0.0)
+    assert worst.forecast is not None
+    assert worst.forecast.calibrated.mean > 0.0
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_both_directions_are_mirror_images(direction: str) -> None:
+    sign = 1.0 if direction == "minimize" else -1.0
+    study = _study(direction=direction)
+    study.optimize(lambda trial: sign * _objective(trial), n_trials=14)
+    assert sign * study.best_value < 1.0
+    data = dataset_of(study.trials, optuna_space(ProductSpace(SPACE)), direction_of(study))
+    assert data.Y[:, 0].tolist() == [-sign * (trial.value or 0.0) for trial in study.trials]
+    last = entries(study.trials)[-1]
+    assert last.forecast is not None
+    assert data.forecasts[-1] == ((last.forecast.negated() if direction == "minimize" else last.forecast),)
+
+
+RESUME = """
+import sys, optuna
+sys.path.insert(0, sys.argv[2])
+from calibo.candidates import RandomDraw
+from calibo.methods import ocbo
+from calibo.space import Categorical, Float, Int
+from calibo.study import CalibratedSampler, open_storage
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+space = {"x": Float(-5.0, 10.0), "k": Int(0, 6), "c": Categorical(["a", "b"])}
+study = optuna.load_study(study_name="s", storage=open_storage(sys.argv[1]),
+                          sampler=CalibratedSampler(ocbo(search=RandomDraw(64, 32)), seed=1, space=space))
+def objective(trial):
+    p = {"x": trial.suggest_float("x", -5.0, 10.0), "k": trial.suggest_int("k", 0, 6),
+         "c": trial.suggest_categorical("c", ["a", "b"])}
+    return (p["x"] - 1.0) ** 2 + p["k"] + (p["c"] == "b")
+study.optimize(objective, n_trials=3)
+"""
+
+
+def test_a_new_process_continues_exactly(tmp_path: Path) -> None:
+    one = _study(CalibratedSampler(OCBO, seed=1, space=SPACE))
+    one.optimize(_objective, n_trials=12)
+    two = _study(CalibratedSampler(OCBO, seed=1, space=SPACE), open_storage(tmp_path / "a.db"))
+    two.optimize(_objective, n_trials=9)
+    root = str(Path(__file__).resolve().parents[2])
+    subprocess.run([sys.executable, "-c", RESUME, str(tmp_path / "a.db"), root], check=True, timeout=120)
+    assert [trial.params for trial in two.trials] == [trial.params for trial in one.trials]
+    assert [read_stamp(trial) for trial in two.trials] == [read_stamp(trial) for trial in one.trials]
+
+
+def _calibrator(study: optuna.Study) -> list[list[float]]:
+    """All states of the calibrator that folds over a study's outcomes."""
+    done = [e for e in completed_in_order(entries(study.trials)) if e.forecast is not None]
+    laws = tuple(e.forecast.raw for e in done if e.forecast is not None)
+    evidence = Evidence(np.zeros((len(done), 1)), np.array([e.value for e in done]), laws)
+    return OnlineQuantile(0.05).run(evidence.pit).hidden.tolist()
+
+
+def test_two_interleaved_workers_reach_the_state_of_one(tmp_path: Path) -> None:
+    one = _study(CalibratedSampler(OCBO, seed=3, space=SPACE))
+    one.optimize(_objective, n_trials=14)
+    workers = [_study(CalibratedSampler(OCBO, seed=3, space=SPACE), open_storage(tmp_path / "a.db")) for _ in range(2)]
+    for i in range(14):
+        workers[i % 2].optimize(_objective, n_trials=1)
+    for worker in workers:
+        assert [trial.params for trial in worker.trials] == [trial.params for trial in one.trials]
+        assert [read_stamp(trial) for trial in worker.trials] == [read_stamp(trial) for trial in one.trials]
+        assert _calibrator(worker) == _calibrator(one)
+    assert len(_calibrator(one)) == 12
+
+
+def test_the_initial_design_does_not_depend_on_the_number_of_threads() -> None:
+    by_jobs = []
+    for n_jobs in (1, 4):
+        study = _study()
+        study.optimize(_objective, n_trials=6, n_jobs=n_jobs)
+        by_jobs.append([trial.params for trial in study.trials])
+    assert by_jobs[0] == by_jobs[1]
+
+
+def test_threads_do_not_get_in_one_anothers_way() -> None:
+    study = _study(CalibratedSampler(OCBO, seed=1))
+    study.optimize(_objective, n_trials=16, n_jobs=4)
+    assert all(trial.state is TrialState.COMPLETE for trial in study.trials)
+    points = [tuple(trial.params.values()) for trial in study.trials]
+    assert len(set(points)) == len(points)
+
+
+def test_the_seed_is_that_of_the_study_unless_it_is_given() -> None:
+    suggestions = []
+    for seed in (5, 5, 6, None):
+        study = _study(CalibratedSampler(GP_EI, seed=seed))
+        study.optimize(_objective, n_trials=2)
+        suggestions.append([trial.params for trial in study.trials])
+    assert suggestions[0] == suggestions[1]
+    assert suggestions[0] != suggestions[2] != suggestions[3]
+    study = _study(CalibratedSampler(GP_EI))
+    study.optimize(_objective, n_trials=1)
+    other = CalibratedSampler(GP_EI)
+    assert other._seed_of(study) == study.sampler._seed_of(study)  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(RecipeError, match="a seed is a whole number"):
+        CalibratedSampler(seed=-1)
+
+
+def test_reseeding_changes_nothing() -> None:
+    sampler = CalibratedSampler(GP_EI, seed=1, space=SPACE)
+    sampler.reseed_rng()
+    study, untouched = _study(sampler), _study()
+    for one in (study, untouched):
+        one.optimize(_objective, n_trials=2)
+    assert [trial.params for trial in study.trials] == [trial.params for trial in untouched.trials]
+
+
+def test_global_random_state_is_left_alone() -> None:
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    before = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002  # pyright: ignore
+    _study(CalibratedSampler(OCBO)).optimize(_objective, n_trials=8)
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # noqa: NPY002  # pyright: ignore
+
+
+def test_pending_points_are_read_from_what_was_published() -> None:
+    study = _study(CalibratedSampler(GP_EI, seed=1, space=SPACE))
+    study.optimize(_objective, n_trials=8)
+    first = study.ask()
+    first.suggest_float("x", -5.0, 10.0)  # its other values are suggested to it, but not taken yet
+    space = optuna_space(ProductSpace(SPACE))
+    data = dataset_of(study.trials, space, direction_of(study))
+    assert len(data.X_pending) == 1
+    assert len(dataset_of(study.trials, space, direction_of(study), asking=8).X_pending) == 0
+    second = study.ask()
+    _objective(second)
+    _objective(first)
+    assert first.params != second.params
+    assert data.X_pending.tolist() == space.encode([first.params]).tolist()
+
+
+def test_failed_pruned_and_infinite_trials() -> None:
+    study = _study()
+
+    def objective(trial: optuna.Trial) -> float:
+        value = _objective(trial)
+        if trial.number == 1:
+            return float("nan")
+        if trial.number == 2:
+            raise ValueError
+        if trial.number == 3:
+            trial.report(1.0, 0)
+            raise optuna.TrialPruned
+        return float("inf") if trial.number == 4 else value
+
+    study.optimize(objective, n_trials=9, catch=(ValueError,))
+    data = dataset_of(study.trials, optuna_space(ProductSpace(SPACE)), direction_of(study))
+    assert len(data) == 5
+    assert len(data.X_failed) == 3  # NaN, raised, infinite; what was pruned is neither told nor failed
+    assert [entry.state for entry in entries(study.trials)[:6]] == [
+        "complete", "failed", "failed", "pruned", "failed", "complete",
+    ]  # fmt: skip
+
+
+def test_enqueued_trials_have_no_forecast_that_is_not_theirs() -> None:
+    study = _study()
+    study.optimize(_objective, n_trials=5)
+    study.enqueue_trial({"x": 1.0, "k": 0, "c": "a"})
+    study.enqueue_trial({"x": 2.5})
+    study.optimize(_objective, n_trials=3)
+    whole, part, own = study.trials[5:]
+    assert whole.params == {"x": 1.0, "k": 0, "c": "a"}
+    assert read_stamp(whole) is None
+    assert part.params["x"] == 2.5
+    assert forecasts_of(part) is None
+    assert forecasts_of(own) is not None
+    assert len(dataset_of(study.trials, optuna_space(ProductSpace(SPACE)), direction_of(study))) == 8
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_a_retried_trial_does_not_take_over_the_forecast() -> None:
+    study = _study()
+    study.optimize(_objective, n_trials=6)
+    trial = study.ask()
+    _objective(trial)
+    study.tell(trial, state=TrialState.FAIL)
+    assert forecasts_of(study.trials[6]) is not None
+    RetryHeartbeatStaleTrialCallback()(study, study.trials[6])
+    study.optimize(_objective, n_trials=1)
+    assert study.trials[7].params == study.trials[6].params
+    assert study.trials[7].system_attrs["failed_trial"] == 6
+    assert forecasts_of(study.trials[7]) is None
+
+
+def test_outcomes_are_ordered_by_completion() -> None:
+    study = _study()
+    first, second = study.ask(), study.ask()
+    for trial in (first, second):
+        _objective(trial)
+    study.tell(second, 2.0)
+    study.tell(first, 1.0)
+    data = dataset_of(study.trials, optuna_space(ProductSpace(SPACE)), direction_of(study))
+    assert data.Y[:, 0].tolist() == [-2.0, -1.0]
+
+
+@pytest.mark.filterwarnings("ignore::calibo.errors.RepeatWarning")
+def test_a_search_space_that_changes_is_announced_once() -> None:
+    study = _study(CalibratedSampler(GP_EI, seed=1))
+
+    def objective(trial: optuna.Trial) -> float:
+        if trial.suggest_categorical("kind", ["p", "q"]) == "p" or trial.number == 0:
+            return trial.suggest_float("p", 0.0, 1.0)
+        return trial.suggest_float("q", 0.0, 1.0)
+
+    with pytest.warns(FallbackWarning) as caught:
+        study.optimize(objective, n_trials=12)
+    said = [str(warning.message) for warning in caught if warning.category is FallbackWarning]
+    assert all("not every completed trial has suggested it" in one for one in said)
+    assert sorted(one.split("'")[1] for one in said) == ["p", "q"]
+    assert set(read_stamp(study.trials[-1]).params) == {"kind"}  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def test_the_first_trial_is_not_announced_and_a_new_range_is() -> None:
+    study = _study(CalibratedSampler(GP_EI, seed=1))
+    study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=4)
+    with pytest.warns(FallbackWarning, match="its range has just become"):
+        study.optimize(lambda trial: trial.suggest_float("x", 5.0, 6.0), n_trials=4)
+    space = study.sampler.infer_relative_search_space(study, study.trials[-1])
+    assert space == {"x": optuna.distributions.FloatDistribution(5.0, 6.0)}
+    data = dataset_of(study.trials, optuna_space(ProductSpace({"x": Float(5.0, 6.0)})), direction_of(study))
+    assert len(data) == 4
+
+
+def test_a_parameter_beside_the_space_is_announced() -> None:
+    study = _study()
+    with pytest.warns(FallbackWarning, match="'other' .* not in the space given"):
+        study.optimize(lambda trial: _objective(trial) + trial.suggest_float("other", 0, 1), n_trials=2)
+
+
+def test_ordinal_and_labelled_choices_from_the_space() -> None:
+    space = {"size": Ordinal(["s", "m", "l"]), "layers": Categorical([(8,), (8, 8)]), "x": Float(0, 1)}
+    study = _study(CalibratedSampler(GP_EI, seed=1, space=space))
+    for _ in range(7):
+        trial = study.ask()
+        size = trial.suggest_categorical("size", ["s", "m", "l"])
+        layers = trial.suggest_categorical("layers", ["(8,)", "(8, 8)"])
+        study.tell(trial, trial.suggest_float("x", 0, 1) + len(layers) + "sml".index(size))
+    data = dataset_of(study.trials, optuna_space(ProductSpace(space)), direction_of(study))
+    assert len(data) == 7
+    assert data.categories == (0, 2, 0)
+
+
+def test_unknown_methods_are_refused() -> None:
+    with pytest.raises(RecipeError, match="unknown method 'magic'"):
+        CalibratedSampler("magic")

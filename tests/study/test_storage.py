@@ -1,0 +1,233 @@
+"""Stores: shared by many processes without harm, and clear about what is wrong with them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import optuna
+import pytest
+import sqlalchemy.event
+from optuna.storages import InMemoryStorage, RDBStorage
+
+from calibo.errors import MissingExtra, StudyError
+from calibo.study import open_storage
+from calibo.study.storage import SqliteStorage
+
+WORKERS, TRIALS = 8, 6
+
+WORKERS_SCRIPT = """
+import multiprocessing, sys
+import optuna
+from calibo.study.storage import open_storage
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+def objective(trial):
+    x, k = trial.suggest_float("x", 0, 1), trial.suggest_int("k", 0, 1000)
+    trial.set_user_attr("x", x)
+    return 1000 * x + k + 0.25 * len(trial.suggest_categorical("c", ["a", "bb", "ccc"]))
+
+def work(start, seed):
+    start.wait()
+    study = optuna.create_study(storage=open_storage(sys.argv[1]), study_name="shared", load_if_exists=True,
+                                sampler=optuna.samplers.RandomSampler(seed))
+    study.optimize(objective, n_trials=int(sys.argv[3]))
+
+context = multiprocessing.get_context("fork")
+start = context.Barrier(int(sys.argv[2]))
+workers = [context.Process(target=work, args=(start, seed)) for seed in range(int(sys.argv[2]))]
+for worker in workers:
+    worker.start()
+for worker in workers:
+    worker.join()
+sys.exit(sum(worker.exitcode != 0 for worker in workers))
+"""
+
+
+def _value(params: dict[str, float | str]) -> float:
+    return 1000 * float(params["x"]) + float(params["k"]) + 0.25 * len(str(params["c"]))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="starts its workers by fork, to have them start at the same time")
+def test_eight_processes_on_a_file_that_does_not_exist_yet(tmp_path: Path) -> None:
+    """All start at once, none crashes, no trial is lost, and every value belongs to its parameters."""
+    file = tmp_path / "shared.db"
+    root = str(Path(__file__).resolve().parents[2])
+    command = [sys.executable, "-c", WORKERS_SCRIPT, str(file), str(WORKERS), str(TRIALS)]
+    done = subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": root}, timeout=120, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    trials = optuna.load_study(study_name="shared", storage=open_storage(file)).trials
+    assert [trial.number for trial in trials] == list(range(WORKERS * TRIALS))
+    for trial in trials:
+        assert trial.value == _value(trial.params)
+        assert trial.user_attrs["x"] == trial.params["x"]
+
+
+def test_nothing_is_left_beside_the_file(tmp_path: Path) -> None:
+    open_storage(tmp_path / "a.db")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
+
+
+def test_a_url_and_a_path_are_the_same_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    optuna.create_study(storage=open_storage("sqlite:///a.db"), study_name="s")
+    storage = open_storage("a.db")
+    monkeypatch.chdir("/")
+    assert [study.study_name for study in storage.get_all_studies()] == ["s"]
+
+
+def test_transactions_that_write_take_the_lock_at_once_and_those_that_read_do_not(tmp_path: Path) -> None:
+    storage = open_storage(tmp_path / "a.db")
+    assert isinstance(storage, SqliteStorage)
+    begun: list[str] = []
+    sqlalchemy.event.listen(
+        storage.engine, "before_cursor_execute", lambda *args: begun.append(args[2]) if "BEGIN" in args[2] else None
+    )
+    study = optuna.create_study(storage=storage, study_name="s")
+    assert begun[0] == "BEGIN IMMEDIATE"
+    begun.clear()
+    trial = study.ask()
+    trial.suggest_float("x", 0, 1)
+    trial.set_user_attr("a", 1)
+    study.tell(trial, 1.0)
+    assert begun.count("BEGIN IMMEDIATE") == 4  # created, parameter, attribute, value
+    begun.clear()
+    assert study.best_value == 1.0
+    assert len(study.trials) == 1
+    assert set(begun) == {"BEGIN"}
+
+
+def test_a_writer_waits_for_its_turn_and_readers_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calibo.study.storage.BUSY_TIMEOUT", 0.2)
+    storage = open_storage(tmp_path / "a.db")
+    study_id = storage.create_new_study([optuna.study.StudyDirection.MINIMIZE], "s")
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert storage.get_study_name_from_id(study_id) == "s"
+        with pytest.raises(optuna.exceptions.StorageInternalError):
+            storage.set_study_user_attr(study_id, "a", 1)
+        other.execute("ROLLBACK")
+    storage.set_study_user_attr(study_id, "a", 1)
+    assert storage.get_study_user_attrs(study_id) == {"a": 1}
+
+
+def test_a_store_survives_pickling(tmp_path: Path) -> None:
+    storage = open_storage(tmp_path / "a.db")
+    optuna.create_study(storage=storage, study_name="s")
+    again = pickle.loads(pickle.dumps(storage))
+    assert [study.study_name for study in again.get_all_studies()] == ["s"]
+    again.set_study_user_attr(again.get_study_id_from_name("s"), "a", 1)
+    assert storage.get_study_user_attrs(storage.get_study_id_from_name("s")) == {"a": 1}
+
+
+def test_a_store_made_by_optuna_is_opened(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    optuna.create_study(storage=url, study_name="s")
+    assert [study.study_name for study in open_storage(url).get_all_studies()] == ["s"]
+
+
+def test_a_name_with_braces_and_an_empty_file(tmp_path: Path) -> None:
+    file = tmp_path / "{a}.db"
+    file.touch()
+    optuna.create_study(storage=open_storage(file), study_name="s")
+    assert sqlite3.connect(file).execute("SELECT study_name FROM studies").fetchall() == [("s",)]
+
+
+def test_memory_and_storages_pass_through() -> None:
+    assert isinstance(open_storage(None), InMemoryStorage)
+    mine = InMemoryStorage()
+    assert open_storage(mine) is mine
+    assert isinstance(open_storage("sqlite://"), RDBStorage)
+
+
+@pytest.mark.parametrize("content", [b"this is no database at all" * 100, b"SQLite format 3\x00" + b"\xff" * 4000])
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "a.db"
+    file.write_bytes(content)
+    with pytest.raises(StudyError, match="not a SQLite database, or is damaged"):
+        open_storage(file)
+    assert file.read_bytes() == content
+
+
+def test_a_damaged_store_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "a.db"
+    optuna.create_study(storage=open_storage(file), study_name="s")
+    content = bytearray(file.read_bytes())
+    content[100:8192] = os.urandom(8092)
+    file.write_bytes(content)
+    with pytest.raises(StudyError, match=r"a\.db cannot be opened"):
+        open_storage(file)
+    assert file.read_bytes() == content
+
+
+def test_the_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "a.db"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE customers (name TEXT)")
+    before = file.read_bytes()
+    with pytest.raises(StudyError, match=r"something else.*customers.*a file of its own"):
+        open_storage(file)
+    assert file.read_bytes() == before
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="does not exist; create it"):
+        open_storage(tmp_path / "nowhere" / "a.db")
+    with pytest.raises(StudyError, match="folder"):
+        folder = tmp_path / "folder.db"
+        folder.mkdir()
+        open_storage(folder)
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder in which not even root can write")
+def test_a_folder_that_is_read_only() -> None:
+    with pytest.raises(StudyError, match=r"cannot be written\. Give write permission"):
+        open_storage("/proc/self/a.db")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_store_that_is_read_only_can_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "a.db"
+    optuna.create_study(storage=open_storage(file), study_name="s")
+    file.chmod(0o444)
+    tmp_path.chmod(0o555)
+    try:
+        storage = open_storage(file)
+        assert [study.study_name for study in storage.get_all_studies()] == ["s"]
+    finally:
+        tmp_path.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("storage", "message"),
+    [
+        ("study", "a URL such as sqlite"),
+        ("nosuch://host/name", "no kind of database called 'nosuch'"),
+        ("sqlite:///:nonsense:@@//x//y.db", "does not exist"),
+        ("://", "not a database URL"),
+    ],
+)
+def test_names_that_mean_no_storage(storage: str, message: str) -> None:
+    with pytest.raises(StudyError, match=message):
+        open_storage(storage)
+
+
+def test_a_driver_that_is_missing() -> None:
+    with pytest.raises(MissingExtra, match=r"calibo\[postgres\]"):
+        open_storage("postgresql+pg8000://user:secret@localhost/name")
+    with pytest.raises(MissingExtra, match="driver of mysql"):
+        open_storage("mysql+pymysql://user:secret@localhost/name")
+
+
+def test_a_server_that_is_not_there_does_not_show_the_password() -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(StudyError, match="cannot be opened") as caught:
+        open_storage("postgresql+psycopg://user:secret@127.0.0.1:1/name")
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,153 @@
+"""The records: what they accept, and the laws a stored marginal keeps."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtri
+from scipy.stats import norm
+
+from calibo.data import STORED_LEVELS, Dataset, Evidence, Forecast, Marginal, Suggestion
+from calibo.errors import DataError
+
+SCORES = ndtri(np.array(STORED_LEVELS))
+GAUSSIAN = Marginal(2.0, 0.5)
+SKEWED = Marginal(0.0, 1.0, tuple(np.exp(SCORES)))
+ATOM = Marginal(0.0, 1.0, tuple(np.maximum(SCORES, 0.25)))
+
+
+def dataset(n: int = 4, m: int = 1, d: int = 2, **options: object) -> Dataset:
+    rng = np.random.default_rng(0)
+    return Dataset(X=rng.random((n, d)), Y=rng.standard_normal((n, m)), **options)  # type: ignore[arg-type]
+
+
+def test_stored_levels_are_symmetric_and_hold_the_usual_intervals() -> None:
+    levels = np.array(STORED_LEVELS)
+    assert np.all(np.diff(levels) > 0) and levels[0] > 0 and levels[-1] < 1
+    np.testing.assert_allclose(levels + levels[::-1], 1.0, atol=1e-15)
+    for coverage in (0.5, 0.8, 0.9, 0.95, 0.99):
+        assert np.isclose(levels, (1 - coverage) / 2).any() and np.isclose(levels, (1 + coverage) / 2).any()
+
+
+def test_gaussian_marginal_is_the_normal_law() -> None:
+    assert GAUSSIAN.cdf(2.3) == pytest.approx(norm.cdf(2.3, 2.0, 0.5), abs=1e-15)
+    assert GAUSSIAN.icdf(0.9) == pytest.approx(norm.ppf(0.9, 2.0, 0.5), abs=1e-14)
+    assert GAUSSIAN.interval(0.8) == pytest.approx(norm.interval(0.8, 2.0, 0.5))
+    assert GAUSSIAN.score(2.0 + 50 * 0.5) == 50.0  # where the cdf is 1 the score still tells outcomes apart
+
+
+@pytest.mark.parametrize("law", [GAUSSIAN, SKEWED], ids=["gaussian", "skewed"])
+@given(u=st.floats(1e-6, 1 - 1e-6))
+def test_marginal_cdf_inverts_icdf(law: Marginal, u: float) -> None:
+    assert law.cdf(law.icdf(u)) == pytest.approx(u, abs=1e-9)
+
+
+@pytest.mark.parametrize("law", [GAUSSIAN, SKEWED, ATOM], ids=["gaussian", "skewed", "atom"])
+@given(u=st.lists(st.floats(1e-9, 1 - 1e-9), min_size=2, max_size=5), y=st.lists(st.floats(-50, 50), min_size=2, max_size=5))
+def test_marginal_is_monotone(law: Marginal, u: list[float], y: list[float]) -> None:
+    assert np.all(np.diff([law.icdf(v) for v in sorted(u)]) >= 0)
+    assert np.all(np.diff([law.cdf(v) for v in sorted(y)]) >= 0)
+
+
+def test_stored_quantiles_come_back_exactly() -> None:
+    assert SKEWED.quantiles is not None
+    for level, value in zip(STORED_LEVELS, SKEWED.quantiles, strict=True):
+        assert SKEWED.icdf(level) == pytest.approx(value, rel=1e-12)
+        assert SKEWED.cdf(value) == pytest.approx(level, rel=1e-9)
+
+
+def test_an_atom_counts_from_the_right() -> None:
+    assert ATOM.cdf(0.25) == pytest.approx(max(u for u, z in zip(STORED_LEVELS, SCORES, strict=True) if z <= 0.25))
+    assert ATOM.cdf(0.2) < ATOM.cdf(0.25)
+    assert ATOM.icdf(0.3) == 0.25
+
+
+def test_a_law_of_one_point_still_answers() -> None:
+    point = Marginal(3.0, 0.0, (3.0,) * len(STORED_LEVELS))
+    assert point.icdf(0.2) == 3.0 and point.icdf(0.9) == 3.0
+    assert point.cdf(2.9) == 0.0 and point.cdf(3.1) == 1.0
+
+
+@pytest.mark.parametrize("law", [GAUSSIAN, SKEWED], ids=["gaussian", "skewed"])
+def test_negation_turns_the_law_round(law: Marginal) -> None:
+    turned = law.negated()
+    assert turned.mean == -law.mean and turned.sd == law.sd
+    assert turned.icdf(0.1) == pytest.approx(-law.icdf(0.9))
+    assert turned.cdf(-1.3) == pytest.approx(1 - law.cdf(1.3))
+    assert turned.negated() == law
+
+
+def test_forecast_stages() -> None:
+    forecast = Forecast((GAUSSIAN, SKEWED))
+    assert forecast.raw is GAUSSIAN and forecast.calibrated is SKEWED
+    assert forecast.negated().raw == GAUSSIAN.negated()
+    assert Forecast((GAUSSIAN,)).calibrated is GAUSSIAN
+
+
+def test_evidence_scores_and_pits() -> None:
+    evidence = Evidence(np.zeros((2, 1)), np.array([2.5, np.exp(SCORES[24])]), (GAUSSIAN, SKEWED))
+    assert len(evidence) == 2
+    np.testing.assert_allclose(evidence.scores, [1.0, SCORES[24]], atol=1e-9)
+    np.testing.assert_allclose(evidence.pit, [norm.cdf(1.0), STORED_LEVELS[24]], atol=1e-9)
+
+
+def test_dataset_fills_in_what_is_left_out() -> None:
+    data = dataset()
+    assert len(data) == 4 and data.forecasts == (None,) * 4 and data.categories == (0, 0)
+    assert data.X_pending.shape == (0, 2) and data.X_failed.shape == (0, 2)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        data.X = data.X  # type: ignore[misc]
+
+
+def test_an_empty_dataset_is_a_dataset() -> None:
+    data = Dataset(X=np.empty((0, 3)), Y=np.empty((0, 1)), X_failed=np.zeros((1, 3)))
+    assert len(data) == 0 and data.X_failed.shape == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"X": np.zeros(4)}, "X must be two-dimensional"),
+        ({"Y": np.zeros(4)}, "Y must be two-dimensional"),
+        ({"Y": np.zeros((3, 1))}, "X has 4 rows but Y has 3"),
+        ({"Y": np.full((4, 1), np.nan)}, "must be finite"),
+        ({"X": np.full((4, 2), np.inf)}, "must be finite"),
+        ({"Y_var": np.zeros(4)}, "Y_var has shape"),
+        ({"forecasts": (None,) * 3}, "3 forecasts for 4 points"),
+        ({"categories": (0, 0, 2)}, "3 entries in categories for 2 columns"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(change: dict[str, object], says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        dataclasses.replace(dataset(), **change)
+
+
+def test_outcome_takes_one_column() -> None:
+    forecasts = ((Forecast((GAUSSIAN,)), Forecast((SKEWED,))), None)
+    data = dataset(2, 2, Y_var=np.array([[1.0, 2.0], [3.0, 4.0]]), forecasts=forecasts, hyperparameters=((1.0,), (2.0,)))
+    second = data.outcome(1)
+    np.testing.assert_array_equal(second.Y, data.Y[:, [1]])
+    np.testing.assert_array_equal(second.Y_var, [[2.0], [4.0]])
+    assert second.forecasts == ((Forecast((SKEWED,)),), None) and second.hyperparameters == ((2.0,),)
+
+
+@pytest.mark.parametrize("index", [np.array([3, 1]), slice(1, 3)])
+def test_rows_takes_points_and_forgets_what_is_pending(index: np.ndarray | slice) -> None:
+    forecasts = tuple((Forecast((Marginal(float(i), 1.0),)),) for i in range(4))
+    data = dataset(Y_var=np.arange(4.0)[:, None], forecasts=forecasts, X_pending=np.zeros((2, 2)), X_failed=np.zeros((1, 2)))
+    some = data.rows(index)
+    np.testing.assert_array_equal(some.X, data.X[index])
+    np.testing.assert_array_equal(some.Y_var, np.arange(4.0)[index][:, None])
+    assert [f[0].raw.mean for f in some.forecasts if f] == list(np.arange(4.0)[index])
+    assert len(some.X_pending) == len(some.X_failed) == 0
+
+
+def test_suggestion_is_frozen() -> None:
+    suggestion = Suggestion({"x": 1}, np.array([0.5]))
+    assert suggestion.forecasts is None and suggestion.hyperparameters == ()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        suggestion.number = 3  # type: ignore[misc]

@@ -1,0 +1,148 @@
+"""Our own predictive laws obey the laws, and the laws catch those that do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calibo.data import Array
+from calibo.predictive import Composed, Gaussian, Levels, Predictive, Relevelled, Tempered, relevel
+from calibo.testing.predictive_laws import PredictiveLaws
+
+MEAN = np.array([0.3, -2.0, 5.0])
+SD = np.array([1.0, 0.2, 3.0])
+CORRELATION = np.array([[1.0, 0.7, -0.2], [0.7, 1.0, 0.1], [-0.2, 0.1, 1.0]])
+LEVELS = Levels(np.array([0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0]), np.array([0.0, 0.02, 0.25, 0.6, 0.75, 0.99, 1.0]))
+WITH_ATOM = Levels(np.array([0.0, 0.2, 0.42, 0.8, 1.0]), np.array([0.0, 0.3, 0.3, 0.9, 1.0]))
+
+
+def gaussian(*batch: int) -> Gaussian:
+    return Gaussian(
+        np.broadcast_to(MEAN, (*batch, 3)).copy(),
+        np.broadcast_to(SD, (*batch, 3)).copy(),
+        lambda: np.broadcast_to(CORRELATION, (*batch, 3, 3)),
+    )
+
+
+class TestGaussian(PredictiveLaws):
+    def law(self, *batch: int) -> Predictive:
+        return gaussian(*batch)
+
+
+class TestIndependentGaussian(PredictiveLaws):
+    def law(self, *batch: int) -> Predictive:
+        return Gaussian(gaussian(*batch).mean, gaussian(*batch).sd)
+
+
+class TestTempered(PredictiveLaws):
+    def law(self, *batch: int) -> Predictive:
+        return relevel(gaussian(*batch), Tempered(1.7))
+
+
+class TestRelevelled(PredictiveLaws):
+    def law(self, *batch: int) -> Predictive:
+        return Relevelled(gaussian(*batch), LEVELS)
+
+
+class TestRelevelledWithAnAtom(PredictiveLaws):
+    atoms = True
+
+    def law(self, *batch: int) -> Predictive:
+        return Relevelled(gaussian(*batch), WITH_ATOM)
+
+
+class TestComposed(PredictiveLaws):
+    # Improvement and moments of a composed law are themselves quadrature, over a law with kinks.
+    tolerance = 1e-2
+
+    def law(self, *batch: int) -> Predictive:
+        return Composed(Relevelled(gaussian(*batch), LEVELS), Tempered(1.3))
+
+
+class TestComposedWithLevels(PredictiveLaws):
+    tolerance = 1e-2
+
+    def law(self, *batch: int) -> Predictive:
+        return relevel(Relevelled(gaussian(*batch), LEVELS), LEVELS)
+
+
+@st.composite
+def level_maps(draw: st.DrawFn) -> Levels:
+    """Level maps without atoms, of 1 to 8 inner knots."""
+    k = draw(st.integers(1, 8))
+    steps = st.lists(st.floats(0.02, 1.0), min_size=k + 1, max_size=k + 1)
+    p, r = (np.cumsum(draw(steps)) for _ in range(2))
+    return Levels(np.concatenate([[0.0], p[:-1] / p[-1], [1.0]]), np.concatenate([[0.0], r[:-1] / r[-1], [1.0]]))
+
+
+LAWS = [name for name in dir(PredictiveLaws) if name.startswith("test_")]
+
+
+@settings(max_examples=10)
+@given(level_maps())
+def test_any_relevelled_law(levels: Levels) -> None:
+    class Laws(PredictiveLaws):
+        tolerance = 2e-5
+
+        def law(self, *batch: int) -> Predictive:
+            return Relevelled(gaussian(*batch), levels)
+
+    for name in LAWS:
+        getattr(Laws(), name)()
+
+
+@dataclass(frozen=True)
+class Sloppy(Predictive):
+    """A law that breaks the laws: a cdf of another scale, quantiles that fall, draws that ignore their base."""
+
+    q: int = 2
+
+    def cdf(self, y: Array | float) -> Array:
+        return 1.1 / (1.0 + np.exp(-np.asarray(y, dtype=float)))
+
+    def icdf(self, u: Array | float) -> Array:
+        return np.broadcast_to(np.sin(9.0 * np.asarray(u)), np.broadcast_shapes(np.shape(u), (self.q,))).copy()
+
+    def samples(self, base: Array) -> tuple[Array, Array]:
+        return np.random.default_rng().random(base.shape), np.zeros(len(base))
+
+    def expected_improvement(self, c: Array | float) -> Array:
+        return np.ones(self.q)
+
+    def log_expected_improvement(self, c: Array | float) -> Array:
+        return np.full(self.q, -np.inf)
+
+    def over_samples(self) -> Predictive:
+        return self
+
+    def negated(self) -> Predictive:
+        return self
+
+
+class SloppyLaws(PredictiveLaws):
+    def law(self, *batch: int) -> Predictive:
+        return Sloppy()
+
+
+#: Laws that even the sloppy one obeys, because it inherits what they speak of.
+OBEYED = {
+    "test_interval_ends_are_quantiles",
+    "test_mean_and_std_equal_quadrature",
+    "test_negated_twice_is_the_identity",
+    "test_stored_form_keeps_the_quantiles",
+}
+
+
+@pytest.mark.parametrize("law", sorted(set(LAWS) - OBEYED))
+def test_broken_laws_are_caught(law: str) -> None:
+    with pytest.raises(AssertionError):
+        getattr(SloppyLaws(), law)()
+
+
+def test_a_suite_without_a_law_says_so() -> None:
+    with pytest.raises(NotImplementedError, match="override law"):
+        PredictiveLaws().test_cdf_undoes_icdf()
