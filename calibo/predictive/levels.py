@@ -95,6 +95,14 @@ class Levels:
         last = np.flatnonzero(np.diff(self.r) > 0.0)[-1]
         return np.clip(found, 0, last)
 
+    def after(self, first: Levels) -> Levels:
+        """The map p -> self(first(p)): what two calibrators, one around the other, amount to."""
+        knots = np.clip(np.union1d(first.p, first.inverse(self.p)), 0.0, 1.0)
+        p = np.unique(np.concatenate([[0.0], knots, [1.0]]))
+        r = np.maximum.accumulate(self.forward(first.forward(p)))
+        r[0], r[-1] = 0.0, 1.0
+        return Levels(p, r)
+
     def negated(self) -> Levels:
         """The map for minus the outcome."""
         return Levels(1.0 - self.p[::-1], 1.0 - self.r[::-1])

@@ -33,7 +33,7 @@ class Relevelled(Predictive):
         return self.levels.inverse(self.base.cdf(y))
 
     def icdf(self, u: Array | float) -> Array:
-        return self.base.icdf(self.levels.forward(u))
+        return self.base.icdf(_inside(self.levels.forward(u)))
 
     @property
     def mean(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -91,7 +91,7 @@ class Composed(Predictive):
         return self.levels.inverse(self.base.cdf(y))
 
     def icdf(self, u: Array | float) -> Array:
-        return self.base.icdf(self.levels.forward(u))
+        return self.base.icdf(_inside(self.levels.forward(u)))
 
     def scores(self, base: Array) -> Array:
         return self.base.scores(base)
@@ -116,12 +116,19 @@ class _Mirrored:
         return 1.0 - self.levels.inverse(1.0 - np.asarray(r))
 
 
+def _inside(levels: Array) -> Array:
+    """Levels kept off 0 and 1, where quantiles are infinite; a level map's ends reach them by rounding."""
+    return np.clip(levels, 1e-300, 1.0 - 1e-16)
+
+
 def relevel(law: Predictive, levels: LevelFunction) -> Predictive:
     """The law with its levels mapped, in the form with the best closed forms."""
     if isinstance(law, Gaussian) and isinstance(levels, Tempered):
         return law.scaled(levels.factor)
     if isinstance(law, Gaussian) and isinstance(levels, Levels):
         return Relevelled(law, levels)
+    if isinstance(law, Relevelled) and isinstance(levels, Levels):
+        return Relevelled(law.base, law.levels.after(levels))
     return Composed(law, levels)
 
 

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.report.nearness import distances, incumbent_position, nearby
-from calibo.report.ranges import drawable, few_choices, log_spaced, log_ticks, upper_part
+from calibo.report.ranges import around, drawable, few_choices, log_spaced, log_ticks, upper_part
 from calibo.report.story import Story
 from calibo.report.style import ACQUISITION, BEST, CALIBRATED, OUTCOME, RAW, blank, empty, menu, subtitle, tint
 from calibo.report.thinning import evenly
@@ -40,14 +40,15 @@ def fan(story: Story, *, parameter: str | None = None) -> go.Figure:
     figure.update_layout(
         xaxis=dict(anchor="y2", exponentformat="power"),
         yaxis=dict(domain=[0.36, 1.0]),
-        yaxis2=dict(domain=[0.0, 0.26], anchor="x", title=dict(text="acquisition"), nticks=4, exponentformat="power"),
+        yaxis2=dict(domain=[0.0, 0.26], anchor="x", title=dict(text="acquisition"), nticks=4),
     )
+    figure.update_layout(yaxis2=dict(exponentformat="power", minexponent=5))
     slices = _chosen(story, parameter)
     if not slices:
         return empty(figure, "there is no model to look into")
     off = distances(story)
     views = [_traces(story, piece, off, MOST_POINTS // len(slices)) for piece in slices]
-    axes = [_axes(story, piece) for piece in slices]
+    axes = [_axes(story, piece, off) for piece in slices]
     for position, traces in enumerate(views):
         for trace in traces:
             figure.add_trace(trace.update(visible=position == 0))
@@ -206,22 +207,28 @@ def _incumbent(story: Story, piece: Slice) -> go.Scatter:
     )
 
 
-def _axes(story: Story, piece: Slice) -> dict[str, object]:
+def _axes(story: Story, piece: Slice, off: dict[str, Array]) -> dict[str, object]:
     """What of the layout depends on the slice: title and type of the x axis, labels of choices, visible ranges."""
     title = safe(shortened(piece.name))
     if not few_choices(piece.values):
         kind = "log" if log_spaced(piece.values) else "linear"
         below = upper_part(piece.acquisition)
-        x: dict[str, object] = {"xaxis.tickmode": "auto", "xaxis.tickvals": None, "xaxis.ticktext": None}
+        step = log_ticks(piece.values) if kind == "log" else None
+        x: dict[str, object] = {"xaxis.tickmode": "linear" if step else "auto", "xaxis.dtick": step}
+        x |= {"xaxis.tickvals": None, "xaxis.ticktext": None}
         x |= {"xaxis.range": None, "xaxis.autorange": True, "xaxis.showgrid": True}
-        x |= {"xaxis.dtick": log_ticks(piece.values) if kind == "log" else None}
     else:
         kind, below = "linear", None
         count = len(piece.values)
         labels = [_choice(value) for value in piece.values]
         x = {"xaxis.tickmode": "array", "xaxis.tickvals": list(range(count)), "xaxis.ticktext": labels}
         x |= {"xaxis.range": [-0.6, count - 0.4], "xaxis.autorange": False, "xaxis.showgrid": False}
-    y = {"yaxis.autorange": True, "yaxis2.autorange": below is None, "yaxis2.range": below}
+    best = [] if story.best_value is None else [story.best_value]
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = (*piece.calibrated.interval(COVERAGES[0]), *piece.raw.interval(RAW_COVERAGE), best)
+    above = around(np.concatenate(ends), [story.value(i) for _, i in nearby(story, piece, off)])
+    y = {"yaxis.autorange": above is None, "yaxis.range": above}
+    y |= {"yaxis2.autorange": below is None, "yaxis2.range": below}
     return {"xaxis.title.text": title, "xaxis.type": kind, **x, **y}
 
 

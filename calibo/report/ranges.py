@@ -73,6 +73,22 @@ def zoom(results: npt.ArrayLike, others: npt.ArrayLike = ()) -> Zoom | None:
     return Zoom(low=float((bottom - pad) * scale), high=float((top + pad) * scale), needed=bool(ratio > _ZOOM_NEEDED))
 
 
+def around(core: npt.ArrayLike, others: npt.ArrayLike) -> list[float] | None:
+    """Range of what matters where other values would flatten it to a third of the picture, else ``None`` for all.
+
+    Args:
+        core: What must be seen, n.
+        others: What else is drawn, any number.
+    """
+    inner, everything = _drawn(core), np.concatenate([_drawn(core), _drawn(others)])
+    if not inner.size:
+        return None
+    low, high = float(inner.min()), float(inner.max())
+    if low == high or float(np.ptp(everything)) <= 3.0 * (high - low):
+        return None
+    return [low - 0.05 * (high - low), high + 0.05 * (high - low)]
+
+
 def upper_part(values: npt.ArrayLike) -> list[float] | None:
     """Range that shows the upper part of a curve, or ``None`` for all of it: a logarithm dives towards minus infinity.
 

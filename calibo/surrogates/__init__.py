@@ -3,6 +3,7 @@
 from calibo.surrogates.base import HasHyperparameters, HasLeaveOneOut, Model, Surrogate
 from calibo.surrogates.gaussian_process import GaussianProcess
 from calibo.surrogates.kernels import RBF, Kernel, Matern52
+from calibo.surrogates.scikit import ScikitSurrogate
 from calibo.surrogates.success import SuccessModel
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Kernel",
     "Matern52",
     "Model",
+    "ScikitSurrogate",
     "SuccessModel",
     "Surrogate",
 ]

@@ -135,8 +135,8 @@ class Posterior:
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         """The law at ``X``, ... x q x d; the joint covariance is computed only when draws are asked for."""
-        shape = X.shape[:-1]
-        scaled = self._scale(X.reshape(-1, X.shape[-1]))
+        points, index = distinct_points(X)
+        scaled = self._scale(points)
         scale = self.theta.outputscale
         cross = scale * self.kernel.correlation(cdist(scaled, self._scaled, "sqeuclidean"))
         projected = cross @ self._inverse_cholesky.T
@@ -145,10 +145,10 @@ class Posterior:
         total = variance if latent else variance + self.theta.noise
 
         def correlation() -> Array:
-            return _correlation(self.kernel, scale, scaled.reshape(*shape, -1), projected.reshape(*shape, -1), total.reshape(shape))
+            return _correlation(self.kernel, scale, scaled[index], projected[index], total[index])
 
         sd = self.units.backward_sd(np.sqrt(total))
-        return Gaussian(self.units.backward(mean).reshape(shape), sd.reshape(shape), correlation)
+        return Gaussian(self.units.backward(mean)[index], sd[index], correlation)
 
     def leave_one_out(self) -> Gaussian:
         """Laws of each measurement given all the others, n: mean y_i - a_i / d_i, variance 1 / d_i."""
@@ -162,6 +162,23 @@ class Posterior:
 
     def _in_units(self, mean: Array, sd: Array) -> Gaussian:
         return Gaussian(self.units.backward(mean), self.units.backward_sd(sd))
+
+
+def distinct_points(X: Array) -> tuple[Array, np.ndarray]:
+    """Points, p x d, and an index, ... x q, with points[index] = X, ... x q x d.
+
+    Sets that share members (the pending points stand in every one of them) have these only once among the points.
+    """
+    if X.ndim == 2:
+        return X, np.arange(len(X))
+    sets = X.reshape(-1, *X.shape[-2:])
+    count, q, d = sets.shape
+    shared = (sets == sets[:1]).all(axis=(0, 2)) if count else np.zeros(q, dtype=bool)
+    own = sets[:, ~shared].reshape(-1, d)
+    index = np.empty((count, q), dtype=np.intp)
+    index[:, ~shared] = np.arange(len(own)).reshape(count, -1)
+    index[:, shared] = len(own) + np.arange(int(shared.sum()))
+    return np.vstack([own, sets[0, shared]]) if count else own, index.reshape(X.shape[:-1])
 
 
 def _correlation(kernel: Kernel, scale: float, scaled: Array, projected: Array, total: Array) -> Array:

@@ -131,7 +131,7 @@ def adversary(online: OnlineQuantile, n: int, pain: Callable[[np.ndarray], float
     pits: list[float] = []
     errors = np.zeros(p.size)
     for _ in range(n):
-        played = online.run(np.array(pits)).played[-1]
+        played = online._project(p + online.eta * errors)  # the hidden state is p + eta x errors
         u = max(reachable(played), key=lambda v: pain(errors + p - (v <= played)))
         errors = errors + p - (u <= played)
         pits.append(u)
@@ -172,10 +172,12 @@ def test_bound_on_the_stream_that_breaks_the_bare_projection() -> None:
 @given(eta=etas, levels=level_sets, choices=st.lists(st.integers(0, 10**6), min_size=1, max_size=30))
 def test_bound_against_an_adversary_led_by_hypothesis(eta: float, levels: tuple[float, ...], choices: list[int]) -> None:
     online = OnlineQuantile(eta, levels)
-    pits: list[float] = []
+    hidden, pits = np.asarray(levels), list[float]()
     for choice in choices:
-        options = reachable(online.run(np.array(pits)).played[-1])
+        played = online._project(hidden)
+        options = reachable(played)
         pits.append(options[choice % len(options)])
+        hidden = hidden - eta * ((pits[-1] <= played) - np.asarray(levels))
     check_invariants(online, pits)
 
 

@@ -169,20 +169,21 @@ class TestRunning:
         assert "made with another space: 'x'" in errors(done)
 
 
-class TestReading:
-    @pytest.fixture(scope="class")
-    def finished(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        """A folder with a study that is only read."""
-        folder = tmp_path_factory.mktemp("finished")
-        _write_files(folder)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(folder)
-            patch.delitem(sys.modules, "cli_objectives", raising=False)
-            where = ("--space", "space.toml", "--storage", "s.db", "--study", "b")
-            done = run("cli_objectives.py:bowl", *where, "--trials", "7")
-        assert done.exit_code == 0, done.output
-        return folder
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a study that is only read."""
+    folder = tmp_path_factory.mktemp("finished")
+    _write_files(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delitem(sys.modules, "cli_objectives", raising=False)
+        where = ("--space", "space.toml", "--storage", "s.db", "--study", "b")
+        done = run("cli_objectives.py:bowl", *where, "--trials", "7")
+    assert done.exit_code == 0, done.output
+    return folder
 
+
+class TestReading:
     @pytest.fixture
     def study(self, finished: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.chdir(finished)

@@ -58,7 +58,8 @@ def test_all_slices_can_be_chosen(mixed: Story) -> None:
 
 
 def test_axes_suit_the_parameter(mixed: Story) -> None:
-    assert fan(mixed, parameter="lr").layout.xaxis.type == "log"
+    rate = fan(mixed, parameter="lr").layout.xaxis
+    assert (rate.type, rate.dtick) == ("log", 1)
     assert fan(mixed, parameter="layers").layout.xaxis.ticktext == ("1", "2", "3", "4", "5", "6")
     choices = fan(mixed, parameter="act").layout.xaxis
     assert choices.ticktext == ("relu", "tanh", "gelu") and choices.tickvals == (0, 1, 2)

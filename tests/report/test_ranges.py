@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from calibo.report.ranges import (
+    around,
     drawable,
     few_choices,
     log_spaced,
@@ -38,6 +39,11 @@ def test_a_single_extreme_value_does_not_flatten_the_rest() -> None:
 def test_wide_intervals_offer_a_zoom_that_is_not_forced() -> None:
     found = zoom(np.linspace(0.0, 1.0, 30), [-10.0, 10.0])
     assert found is not None and not found.needed
+
+
+def test_what_matters_is_not_flattened_by_the_rest() -> None:
+    assert around([0.0, 1.0], [2.0]) is None and around([], [2.0]) is None and around([1.0, 1.0], [1e9]) is None
+    assert around([0.0, 1.0], [1e9]) == [-0.05, 1.05]
 
 
 def test_the_upper_part_of_a_logarithm() -> None:
