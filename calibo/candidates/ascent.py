@@ -38,13 +38,14 @@ def ascend(acquisition: Acquisition, X: Array, columns: np.ndarray, iterations: 
         return X
     count, c = len(X), len(columns)
     start_values, start_gradient = central_differences(acquisition, X, columns)
-    scale = max(float(np.median(np.abs(start_gradient).max(axis=1))), 1e-12)
+    # In units of its own slope the search does not depend on the outcomes' size.
+    scale = float(np.median(np.abs(start_gradient).max(axis=1))) or 1.0
 
     def objective(flat: Array) -> tuple[float, Array]:
         points = X.copy()
         points[:, columns] = flat.reshape(count, c)
         values, gradient = central_differences(acquisition, points, columns)
-        return -float(values.sum()) / scale, -gradient.ravel() / scale
+        return -float((values / scale).sum()), -gradient.ravel() / scale
 
     result = minimize(
         objective,

@@ -92,7 +92,8 @@ def _spread_choice(values: Array, count: int, rng: np.random.Generator) -> np.nd
     usable = np.flatnonzero(np.isfinite(values))
     if not len(usable):
         return rng.choice(len(values), size=min(count, len(values)), replace=False)
-    v = values[usable]
+    # Relative to the largest, so that values of any size can be squared.
+    v = values[usable] / (float(np.max(np.abs(values[usable]))) or 1.0)
     scale = float(np.std(v)) or 1.0
     # The Gumbel trick draws without replacement with probabilities proportional to exp(2 v / scale).
     key = 2.0 * (v - v.max()) / scale + rng.gumbel(size=len(v))

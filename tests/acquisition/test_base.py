@@ -1,0 +1,66 @@
+"""What acquisition rules share: the incumbent, base samples and sampled utilities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibo.acquisition.base import SampledUtility, base_samples, incumbent, log_softplus
+from calibo.data import Dataset
+from calibo.surrogates import GaussianProcess
+
+RNG = np.random.default_rng
+
+
+def data(n: int = 10) -> Dataset:
+    X = RNG(0).random((n, 2))
+    return Dataset(X=X, Y=(np.sin(5 * X[:, 0]) - X[:, 1])[:, None])
+
+
+def test_the_incumbent_is_the_best_expected_value_at_a_point_tried() -> None:
+    told = data()
+    model = GaussianProcess().fit(told, rng=RNG(0))
+    assert incumbent(model, told) == pytest.approx(model.predict(told.X, latent=True).mean.max())
+
+
+def test_a_lucky_measurement_is_not_taken_at_its_word() -> None:
+    x = np.concatenate([np.full(20, 0.3), [0.9]])[:, None]
+    y = np.concatenate([np.zeros(19), [5.0], [0.0]])[:, None]
+    told = Dataset(X=x, Y=y, Y_var=np.full((21, 1), 1.0))
+    assert incumbent(GaussianProcess().fit(told, rng=RNG(0)), told) < 1.5
+
+
+def test_base_samples_are_antithetic_and_nested() -> None:
+    few, many = base_samples(3, 64, 2), base_samples(3, 64, 5)
+    assert few.shape == (64, 2)
+    np.testing.assert_array_equal(few, many[:, :2])
+    np.testing.assert_array_equal(few[:32], -few[32:])
+    assert not np.array_equal(few, base_samples(4, 64, 2))
+
+
+def test_log_softplus() -> None:
+    x = np.array([-1e6, -31.0, -30.0, -5.0, 0.0, 5.0, 700.0, 1e6])
+    values = log_softplus(x)
+    assert np.isfinite(values).all() and np.all(np.diff(values) > 0)
+    np.testing.assert_allclose(values[3:6], np.log(np.log1p(np.exp(x[3:6]))))
+    np.testing.assert_allclose(values[-2:], np.log(x[-2:]))
+
+
+def test_sampled_utility_is_the_log_of_the_mean_utility() -> None:
+    told = data()
+    model = GaussianProcess().fit(told, rng=RNG(0))
+    pending = RNG(1).random((2, 2))
+    sampled = SampledUtility(model, pending, lambda f, awaited: f.max(-1) - awaited.sum(-1), seed=5, draws=32)
+    sets = RNG(2).random((3, 4, 2))
+    law = model.predict(np.concatenate([sets, np.broadcast_to(pending, (3, 2, 2))], axis=1), latent=True)
+    f, _ = law.samples(base_samples(5, 32, 6))
+    expected = np.log(np.mean(np.exp(f[..., :4].max(-1) - f[..., 4:].sum(-1)), axis=-1))
+    np.testing.assert_allclose(sampled(sets), expected)
+    np.testing.assert_allclose(sampled(sets[:, 0]), sampled(sets[:, :1]))
+
+
+def test_a_utility_of_nothing_is_minus_infinity_without_a_warning() -> None:
+    told = data()
+    model = GaussianProcess().fit(told, rng=RNG(0))
+    sampled = SampledUtility(model, np.empty((0, 2)), lambda f, _: np.full(f.shape[:-1], -np.inf), seed=0, draws=8)
+    np.testing.assert_array_equal(sampled(told.X), -np.inf)
