@@ -182,7 +182,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         n, d = _two_dimensional("X", self.X)
-        rows, m = _two_dimensional("Y", self.Y)
+        rows, _ = _two_dimensional("Y", self.Y)
         if rows != n:
             raise DataError(f"X has {n} rows but Y has {rows}: give one row of outcomes for every point")
         if n and not (np.isfinite(self.X).all() and np.isfinite(self.Y).all()):

@@ -26,9 +26,7 @@ def ocbo(
     **options: Any,
 ) -> ModelBased:
     """Online calibrated Bayesian optimization: every quantile of the forecasts is right in the long run."""
-    calibrated = Calibrated(
-        Calibrated(surrogate or GaussianProcess(), by=Temperature()), by=OnlineQuantile(eta)
-    )
+    calibrated = Calibrated(Calibrated(surrogate or GaussianProcess(), by=Temperature()), by=OnlineQuantile(eta))
     return ModelBased(calibrated, rule or UpperQuantile(0.9), name="ocbo", **options)
 
 

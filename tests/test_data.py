@@ -47,7 +47,10 @@ def test_marginal_cdf_inverts_icdf(law: Marginal, u: float) -> None:
 
 
 @pytest.mark.parametrize("law", [GAUSSIAN, SKEWED, ATOM], ids=["gaussian", "skewed", "atom"])
-@given(u=st.lists(st.floats(1e-9, 1 - 1e-9), min_size=2, max_size=5), y=st.lists(st.floats(-50, 50), min_size=2, max_size=5))
+@given(
+    u=st.lists(st.floats(1e-9, 1 - 1e-9), min_size=2, max_size=5),
+    y=st.lists(st.floats(-50, 50), min_size=2, max_size=5),
+)
 def test_marginal_is_monotone(law: Marginal, u: list[float], y: list[float]) -> None:
     assert np.all(np.diff([law.icdf(v) for v in sorted(u)]) >= 0)
     assert np.all(np.diff([law.cdf(v) for v in sorted(y)]) >= 0)
@@ -128,7 +131,9 @@ def test_what_does_not_fit_together_is_refused(change: dict[str, object], says: 
 
 def test_outcome_takes_one_column() -> None:
     forecasts = ((Forecast((GAUSSIAN,)), Forecast((SKEWED,))), None)
-    data = dataset(2, 2, Y_var=np.array([[1.0, 2.0], [3.0, 4.0]]), forecasts=forecasts, hyperparameters=((1.0,), (2.0,)))
+    data = dataset(
+        2, 2, Y_var=np.array([[1.0, 2.0], [3.0, 4.0]]), forecasts=forecasts, hyperparameters=((1.0,), (2.0,))
+    )
     second = data.outcome(1)
     np.testing.assert_array_equal(second.Y, data.Y[:, [1]])
     np.testing.assert_array_equal(second.Y_var, [[2.0], [4.0]])
@@ -138,7 +143,9 @@ def test_outcome_takes_one_column() -> None:
 @pytest.mark.parametrize("index", [np.array([3, 1]), slice(1, 3)])
 def test_rows_takes_points_and_forgets_what_is_pending(index: np.ndarray | slice) -> None:
     forecasts = tuple((Forecast((Marginal(float(i), 1.0),)),) for i in range(4))
-    data = dataset(Y_var=np.arange(4.0)[:, None], forecasts=forecasts, X_pending=np.zeros((2, 2)), X_failed=np.zeros((1, 2)))
+    data = dataset(
+        Y_var=np.arange(4.0)[:, None], forecasts=forecasts, X_pending=np.zeros((2, 2)), X_failed=np.zeros((1, 2))
+    )
     some = data.rows(index)
     np.testing.assert_array_equal(some.X, data.X[index])
     np.testing.assert_array_equal(some.Y_var, np.arange(4.0)[index][:, None])

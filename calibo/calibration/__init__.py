@@ -1,6 +1,15 @@
 """Calibrators: Surrogate -> Surrogate, from evidence of how past forecasts came out."""
 
-from calibo.calibration.base import Calibrated, CalibratedModel, LevelMap, Recalibrator, Relevel, identity, stage, stages
+from calibo.calibration.base import (
+    Calibrated,
+    CalibratedModel,
+    LevelMap,
+    Recalibrator,
+    Relevel,
+    identity,
+    stage,
+    stages,
+)
 from calibo.calibration.isotonic import Isotonic, Regressor
 from calibo.calibration.online_quantile import OnlineQuantile
 from calibo.calibration.resampling import KFold, LeaveOneOut, Prequential, Resampler, TimeSeries

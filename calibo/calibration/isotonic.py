@@ -42,7 +42,7 @@ class Regressor:
         from sklearn.base import clone
 
         u, share = recalibration_set(evidence.pit)
-        regressor = clone(self.regressor)
+        regressor: Any = clone(self.regressor)
         if regressor.get_params().get("random_state", 0) is None:
             regressor.set_params(random_state=0)
         # The ends belong to every level map; telling the regressor keeps it from bending away from them.

@@ -16,6 +16,9 @@ DEFAULT_LEVELS: tuple[float, ...] = (
     *(0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5),
     *(0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99),
 )
+#: Levels handed to acquisition functions stay this far from 0 and 1. A margin that shrinks with the evidence, such as
+#: 1 / (2 (T + 1)), would narrow the intervals of a young study instead of only bounding them.
+_SMALLEST_LEVEL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class OnlineQuantile:
     Deviations from the paper (METHODS 3.2, 3.3): the state starts at h_1(p) = p instead of 0, which starts from the
     model's own quantiles and keeps the bound; raw states cross (the paper's monotonicity lemma is false), so their
     projection is played *and* used in the update, which keeps the bound; the state is never clipped, only the map handed
-    on is, to [e, 1 - e] with e = 1 / (2 (T + 1)).
+    on is, to [0.001, 0.999].
 
     Attributes:
         eta: Step size, positive. Large steps adapt fast and bound tightly, small steps are smooth.
@@ -80,8 +83,7 @@ class OnlineQuantile:
     def fit(self, evidence: Evidence) -> LevelMap:
         """The map played next, made fit for acquisition functions."""
         final = self.run(evidence.pit).played[-1]
-        smallest = 0.5 / (len(evidence) + 1)
-        return Relevel(Levels.clipped(np.asarray(self.levels), np.maximum.accumulate(final), smallest))
+        return Relevel(Levels.clipped(np.asarray(self.levels), np.maximum.accumulate(final), _SMALLEST_LEVEL))
 
     def bound(self, steps: int) -> float:
         """The largest long-run error of any level after ``steps`` outcomes, whatever they were."""

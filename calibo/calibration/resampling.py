@@ -66,7 +66,7 @@ class LeaveOneOut:
     ) -> tuple[Model, Evidence]:
         model = surrogate.fit(data, rng=rng)
         if len(data) <= _FEWEST_POINTS:
-            return model, _evidence(data, [None] * len(data))
+            return model, _evidence(data, list[Marginal | None]([None] * len(data)))
         return model, _evidence(data, _leave_one_out(surrogate, model, data, rng))
 
 

@@ -101,9 +101,7 @@ def _spread_choice(values: Array, count: int, rng: np.random.Generator) -> np.nd
     return usable[np.argsort(-key)[:count]]
 
 
-def best_available(
-    points: Array, values: Array, taken: Array, space: ProductSpace, rng: np.random.Generator
-) -> Array:
+def best_available(points: Array, values: Array, taken: Array, space: ProductSpace, rng: np.random.Generator) -> Array:
     """The best of ``points``, m x d, that is not taken; if all are, an untried one, or a repeat where there is none."""
     for i in np.argsort(-values, kind="stable"):
         if not is_taken(points[[i]], taken)[0]:

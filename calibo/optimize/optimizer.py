@@ -127,9 +127,7 @@ class Optimizer:
         """The parameters tried whose expected value is best under the calibrated model, and that expectation."""
         X = np.stack([record.x for record in self._told()])
         rng = np.random.default_rng(self.seed)
-        law = believed(
-            self.data(), X, strategy=self.strategy, direction=self.direction, latent=True, rng=rng
-        )
+        law = believed(self.data(), X, strategy=self.strategy, direction=self.direction, latent=True, rng=rng)
         best = int(np.argmax(self.direction.value * law.mean))
         return self.space.decode(X[[best]])[0], float(law.mean[best])
 

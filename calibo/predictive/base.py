@@ -104,5 +104,3 @@ def _level_quadrature() -> tuple[Array, Array]:
     z, half = 8.0 * x, 8.0
     weights = w * half * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
     return ndtr(z), weights / weights.sum()
-
-

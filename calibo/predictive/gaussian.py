@@ -87,7 +87,7 @@ def stable_cholesky(matrix: Array) -> Array:
     largest = float(np.max(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)), initial=0.0)) or 1.0
     for jitter in (0.0, *(10.0**e for e in range(-12, 0))):
         try:
-            return np.linalg.cholesky(matrix + jitter * largest * np.eye(q))
+            return np.asarray(np.linalg.cholesky(matrix + jitter * largest * np.eye(q)), dtype=np.float64)
         except np.linalg.LinAlgError:
             continue
     raise np.linalg.LinAlgError("a covariance matrix is far from positive semi-definite")

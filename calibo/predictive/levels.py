@@ -81,7 +81,7 @@ class Levels:
         return cls(np.concatenate([[0.0], levels, [1.0]]), np.concatenate([[0.0], inner, [1.0]]))
 
     def forward(self, p: Array | float) -> Array:
-        return np.interp(p, self.p, self.r)
+        return np.asarray(np.interp(p, self.p, self.r))
 
     def inverse(self, r: Array | float) -> Array:
         """R^-1(r), on a flat stretch its right end (so that the calibrated cdf is right-continuous)."""

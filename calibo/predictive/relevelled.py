@@ -130,5 +130,3 @@ def relevel(law: Predictive, levels: LevelFunction) -> Predictive:
     if isinstance(law, Relevelled) and isinstance(levels, Levels):
         return Relevelled(law.base, law.levels.after(levels))
     return Composed(law, levels)
-
-

@@ -50,7 +50,8 @@ def open_storage(
     Args:
         storage: ``None`` for memory; a database URL (``sqlite:///study.db``, ``postgresql+psycopg://...``); the path of
             a SQLite file ending in .db, .sqlite or .sqlite3; or an Optuna storage, which is returned as it is.
-        heartbeat_interval: Seconds between the signs of life of a running trial; only for databases.
+        heartbeat_interval: Seconds between the signs of life of a running trial, without which one whose worker died
+            stays running, and is respected as pending, for ever; only for databases.
         grace_period: Seconds without a sign of life after which a trial counts as failed.
         heartbeat_stale_trial_callback: What is done with such a trial, such as Optuna's
             ``RetryHeartbeatStaleTrialCallback``.

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve, lapack
+from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dpotri  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.optimize import minimize
-from scipy.spatial.distance import cdist
 
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning
 from calibo.predictive.gaussian import stable_cholesky
 from calibo.surrogates.gp_posterior import Features, Hyperparameters, Posterior
-from calibo.surrogates.kernels import Kernel, Matern52
+from calibo.surrogates.kernels import Kernel, Matern52, squared_distances
 from calibo.surrogates.standardization import Standardization, single_outcome
 
 #: Log-normal prior of the noise variance, and the bounds within which it is sought (standardised outcomes).
@@ -150,7 +150,7 @@ class NegativeLogPosterior:
     def _distances(self, raw: Array) -> tuple[Array, Array]:
         """Scaled points, n x D, and their squared distances, n x n."""
         scaled = self._points / np.exp(raw[self.features.column])
-        return scaled, cdist(scaled, scaled, "sqeuclidean")
+        return scaled, squared_distances(scaled, scaled)
 
     def value(self, raw: Array) -> float:
         """Value at ``raw``, d + 2, without the gradient."""
@@ -163,7 +163,7 @@ class NegativeLogPosterior:
         correlation, derivative = self.kernel.with_derivative(s)
         factor, dual, mean = self._solve(raw, correlation)
         value = 0.5 * (self.z - mean) @ dual + np.log(np.diagonal(factor)).sum()
-        weights = _symmetric(lapack.dpotri(factor, lower=1)[0]) - np.outer(dual, dual)
+        weights = _symmetric(dpotri(factor, lower=1)[0]) - np.outer(dual, dual)
         gradient = np.empty_like(raw)
         slopes = np.exp(raw[-2]) * weights * derivative
         # sum_ab M_ab (x_aj - x_bj)^2 = 2 [sum_a (M 1)_a x_aj^2 - (X' M X)_jj]: a matrix product instead of n x n x d.
@@ -181,9 +181,7 @@ class NegativeLogPosterior:
         deviation = (lengths - location) / width
         noise_deviation = (noise - _NOISE_PRIOR[0]) / _NOISE_PRIOR[1]
         value = (lengths + 0.5 * deviation**2).sum() + 0.5 * outputscale**2 + noise + 0.5 * noise_deviation**2
-        gradient = np.concatenate(
-            [1.0 + deviation / width, [outputscale, 1.0 + noise_deviation / _NOISE_PRIOR[1]]]
-        )
+        gradient = np.concatenate([1.0 + deviation / width, [outputscale, 1.0 + noise_deviation / _NOISE_PRIOR[1]]])
         return float(value), gradient
 
 

@@ -10,13 +10,12 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.spatial.distance import cdist
 
 from calibo.data import Array
 from calibo.predictive import Gaussian
 from calibo.predictive.gaussian import stable_cholesky
 from calibo.space.encoding import one_hot
-from calibo.surrogates.kernels import Kernel
+from calibo.surrogates.kernels import Kernel, squared_distances
 from calibo.surrogates.standardization import Standardization
 
 _SMALLEST_VARIANCE = 1e-14
@@ -99,7 +98,7 @@ class Posterior:
     @cached_property
     def covariance(self) -> Array:
         """A = K + diag(noise), n x n."""
-        s = cdist(self._scaled, self._scaled, "sqeuclidean")
+        s = squared_distances(self._scaled, self._scaled)
         return self.theta.outputscale * self.kernel.correlation(s) + np.diag(self.noise)
 
     @cached_property
@@ -138,7 +137,7 @@ class Posterior:
         points, index = distinct_points(X)
         scaled = self._scale(points)
         scale = self.theta.outputscale
-        cross = scale * self.kernel.correlation(cdist(scaled, self._scaled, "sqeuclidean"))
+        cross = scale * self.kernel.correlation(squared_distances(scaled, self._scaled))
         projected = cross @ self._inverse_cholesky.T
         mean = self.theta.mean + projected @ self.residuals
         variance = np.maximum(scale - np.einsum("ij,ij->i", projected, projected), _SMALLEST_VARIANCE * scale)

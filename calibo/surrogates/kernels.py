@@ -6,8 +6,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from calibo.data import Array
+
+
+def squared_distances(A: Array, B: Array) -> Array:
+    """Squared Euclidean distances, a x b, of points a x D and b x D; exact for near points, unlike |a|^2 + |b|^2 - 2ab."""
+    return np.asarray(cdist(A, B, "sqeuclidean"), dtype=np.float64)
 
 
 class Kernel(Protocol):

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_solve
-from scipy.spatial.distance import cdist
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from calibo.data import Array, Dataset
 from calibo.predictive.gaussian import stable_cholesky
 from calibo.predictive.normal import log_density
 from calibo.surrogates.gp_posterior import Features
-from calibo.surrogates.kernels import Matern52
+from calibo.surrogates.kernels import Matern52, squared_distances
 
 #: Length scales tried, in units of sqrt(d); the one with the largest evidence is taken.
 _LENGTHSCALES = (0.1, 0.2, 0.4, 0.8)
@@ -52,7 +51,7 @@ class SuccessModel:
         labels = np.concatenate([np.ones(len(data.X)), -np.ones(len(data.X_failed))])
         root_d = np.sqrt(max(data.X.shape[1], 1))
         fits = [_laplace(points, labels, scale * root_d) for scale in _LENGTHSCALES]
-        evidence, best = max(zip([f[0] for f in fits], range(len(fits)), strict=True))
+        best = int(np.argmax([fit[0] for fit in fits]))
         _, offset, gradient, root_weights, factor = fits[best]
         return cls(features, _LENGTHSCALES[best] * root_d, points, offset, gradient, root_weights, factor)
 
@@ -66,29 +65,41 @@ class SuccessModel:
 
 
 def _kernel(A: Array, B: Array, lengthscale: float) -> Array:
-    return _PRIOR_VARIANCE * Matern52().correlation(cdist(A / lengthscale, B / lengthscale, "sqeuclidean"))
+    return _PRIOR_VARIANCE * Matern52().correlation(squared_distances(A / lengthscale, B / lengthscale))
+
+
+@dataclass(frozen=True)
+class _Mode:
+    """What Newton's method sees of the posterior at a dual vector: likelihood gradient, root curvature, factor."""
+
+    latent: Array
+    gradient: Array
+    root: Array
+    factor: Array
+
+
+def _at(K: Array, labels: Array, offset: float, dual: Array) -> _Mode:
+    latent = offset + K @ dual
+    ratio = np.exp(log_density(latent) - log_ndtr(labels * latent))
+    root = np.sqrt(np.maximum(ratio * (ratio + labels * latent), 1e-12))
+    factor = stable_cholesky(np.eye(len(labels)) + root[:, None] * K * root[None, :])
+    return _Mode(latent, labels * ratio, root, factor)
 
 
 def _laplace(points: Array, labels: Array, lengthscale: float) -> tuple[float, float, Array, Array, Array]:
     """Log evidence, prior mean, likelihood gradient, root curvature and factor at the posterior mode."""
-    n = len(labels)
     K = _kernel(points, points, lengthscale)
-    rate = ((labels > 0).sum() + 1.0) / (n + 2.0)
+    rate = ((labels > 0).sum() + 1.0) / (len(labels) + 2.0)
     offset = float(ndtri(rate) * np.sqrt(1.0 + _PRIOR_VARIANCE))
-    dual = np.zeros(n)
+    dual = np.zeros(len(labels))
+    mode = _at(K, labels, offset, dual)
     for _ in range(30):
-        latent = offset + K @ dual
-        ratio = np.exp(log_density(latent) - log_ndtr(labels * latent))
-        gradient = labels * ratio
-        weights = ratio * (ratio + labels * latent)
-        root = np.sqrt(np.maximum(weights, 1e-12))
-        factor = stable_cholesky(np.eye(n) + root[:, None] * K * root[None, :])
-        target = weights * (latent - offset) + gradient
-        update = target - root * cho_solve((factor, True), root * (K @ target))
+        target = np.square(mode.root) * (mode.latent - offset) + mode.gradient
+        update = target - mode.root * cho_solve((mode.factor, True), mode.root * (K @ target))
         step, dual = float(np.max(np.abs(update - dual))), update
+        mode = _at(K, labels, offset, dual)
         if step < 1e-8:
             break
-    latent = offset + K @ dual
-    likelihood = float(log_ndtr(labels * latent).sum())
-    evidence = likelihood - 0.5 * float(dual @ (K @ dual)) - float(np.log(np.diagonal(factor)).sum())
-    return evidence, offset, gradient, root, factor
+    likelihood = float(log_ndtr(labels * mode.latent).sum())
+    evidence = likelihood - 0.5 * float(dual @ (K @ dual)) - float(np.log(np.diagonal(mode.factor)).sum())
+    return evidence, offset, mode.gradient, mode.root, mode.factor

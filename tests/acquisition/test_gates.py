@@ -32,7 +32,9 @@ def test_below_the_floor_a_likely_failure_is_no_comfort() -> None:
 
 def test_a_certain_failure_is_finite() -> None:
     for logarithmic in (True, False):
-        values = gated(lambda x: np.full(len(x), 2.0), lambda p: np.zeros(len(p)), logarithmic=logarithmic, floor=0.0)(X)
+        values = gated(lambda x: np.full(len(x), 2.0), lambda p: np.zeros(len(p)), logarithmic=logarithmic, floor=0.0)(
+            X
+        )
         assert np.isfinite(values).all()
 
 

@@ -54,7 +54,9 @@ def test_sets_of_one_agree_with_the_closed_form(surrogate: Surrogate) -> None:
     # The step is smoothed over one hundredth of the spread: compare where that is little against the law's own width.
     wide = model.predict(X, latent=True).std > 0.05 * spread
     assert wide.sum() > 10
-    np.testing.assert_allclose(np.exp(pi(X[:, None, :]))[wide], np.exp(pi(X))[wide], atol=5 * 0.5 / np.sqrt(draws) + 0.03)
+    np.testing.assert_allclose(
+        np.exp(pi(X[:, None, :]))[wide], np.exp(pi(X))[wide], atol=5 * 0.5 / np.sqrt(draws) + 0.03
+    )
 
 
 @pytest.mark.parametrize("rule", RULES, ids=["ei", "pi"])

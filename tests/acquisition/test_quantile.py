@@ -14,7 +14,10 @@ from calibo.errors import RecipeError
 from calibo.surrogates import GaussianProcess, Surrogate
 
 RNG = np.random.default_rng
-SURROGATES: list[Surrogate] = [GaussianProcess(), Calibrated(GaussianProcess(), by=OnlineQuantile(0.5), evidence=LeaveOneOut())]
+SURROGATES: list[Surrogate] = [
+    GaussianProcess(),
+    Calibrated(GaussianProcess(), by=OnlineQuantile(0.5), evidence=LeaveOneOut()),
+]
 
 
 def data(scale: float = 1.0) -> Dataset:

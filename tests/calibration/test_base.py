@@ -128,7 +128,9 @@ def test_any_calibrator_around_any_other(inner: Recalibrator, outer: Recalibrato
 
 def test_nested_leave_one_out_refits_the_inner_calibrator() -> None:
     nested = Calibrated(
-        Calibrated(GaussianProcess(), by=Temperature(), evidence=LeaveOneOut()), by=Temperature(), evidence=LeaveOneOut()
+        Calibrated(GaussianProcess(), by=Temperature(), evidence=LeaveOneOut()),
+        by=Temperature(),
+        evidence=LeaveOneOut(),
     )
     law = nested.fit(replace(data(7), forecasts=(None,) * 7), rng=RNG(0)).predict(RNG(1).random((2, 2)), latent=False)
     assert np.isfinite(law.mean).all() and np.all(law.std > 0)

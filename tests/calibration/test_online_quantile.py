@@ -70,7 +70,10 @@ def test_reference_runs(golden: Callable[[str], Any]) -> None:
     pits = np.array(reference["pits"])
     for case in reference["runs"]:
         online = OnlineQuantile(
-            case["eta"], tuple(reference["levels"]), monotone=case["mode"] == "pav", from_zero=case["init"] != "identity"
+            case["eta"],
+            tuple(reference["levels"]),
+            monotone=case["mode"] == "pav",
+            from_zero=case["init"] != "identity",
         )
         run = online.run(pits)
         np.testing.assert_allclose(run.hidden, case["hidden"], rtol=0, atol=1e-12)
@@ -170,7 +173,9 @@ def test_bound_on_the_stream_that_breaks_the_bare_projection() -> None:
 
 @settings(max_examples=40)
 @given(eta=etas, levels=level_sets, choices=st.lists(st.integers(0, 10**6), min_size=1, max_size=30))
-def test_bound_against_an_adversary_led_by_hypothesis(eta: float, levels: tuple[float, ...], choices: list[int]) -> None:
+def test_bound_against_an_adversary_led_by_hypothesis(
+    eta: float, levels: tuple[float, ...], choices: list[int]
+) -> None:
     online = OnlineQuantile(eta, levels)
     hidden, pits = np.asarray(levels), list[float]()
     for choice in choices:
@@ -188,7 +193,12 @@ def test_bound_on_long_random_and_drifting_streams(eta: float) -> None:
     rng = np.random.default_rng(0)
     t = np.arange(2000)
     online = OnlineQuantile(eta)
-    for pits in (rng.random(2000), rng.beta(0.2, 0.2, 2000), 0.5 + 0.5 * np.sin(t / 50), (t // 300 % 2) * rng.random(2000)):
+    for pits in (
+        rng.random(2000),
+        rng.beta(0.2, 0.2, 2000),
+        0.5 + 0.5 * np.sin(t / 50),
+        (t // 300 % 2) * rng.random(2000),
+    ):
         check_invariants(online, list(pits))
 
 

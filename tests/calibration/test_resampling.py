@@ -36,7 +36,9 @@ class AverageModel:
 
 def data(n: int = 8) -> Dataset:
     rng = RNG(0)
-    forecasts = tuple((Forecast((Marginal(float(i), 1.0), Marginal(float(i), 2.0))),) if i % 3 else None for i in range(n))
+    forecasts = tuple(
+        (Forecast((Marginal(float(i), 1.0), Marginal(float(i), 2.0))),) if i % 3 else None for i in range(n)
+    )
     return Dataset(X=rng.random((n, 2)), Y=rng.standard_normal((n, 1)), forecasts=forecasts)
 
 
@@ -95,7 +97,9 @@ def test_time_series_by_closed_form() -> None:
     np.testing.assert_array_equal(evidence.y, told.Y[2:, 0])
 
 
-@pytest.mark.parametrize(("splits", "starts"), [(None, [2, 3, 4, 5, 6, 7]), (2, [2, 2, 2, 5, 5, 5]), (99, [2, 3, 4, 5, 6, 7])])
+@pytest.mark.parametrize(
+    ("splits", "starts"), [(None, [2, 3, 4, 5, 6, 7]), (2, [2, 2, 2, 5, 5, 5]), (99, [2, 3, 4, 5, 6, 7])]
+)
 def test_time_series_by_refits(splits: int | None, starts: list[int]) -> None:
     told = data()
     _, evidence = TimeSeries(splits).fit(Average(), told, stage=0, rng=RNG(0))
@@ -124,7 +128,9 @@ def test_folds_are_drawn_from_the_generator() -> None:
     assert laws[0] == laws[1] != laws[2]
 
 
-@pytest.mark.parametrize("resampler", [Prequential(fill=True), LeaveOneOut(), TimeSeries(), TimeSeries(3), KFold(4)], ids=repr)
+@pytest.mark.parametrize(
+    "resampler", [Prequential(fill=True), LeaveOneOut(), TimeSeries(), TimeSeries(3), KFold(4)], ids=repr
+)
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_points(resampler: Resampler, n: int) -> None:
     told = replace(data(n), forecasts=(None,) * n)

@@ -43,7 +43,9 @@ def test_an_exhausted_pool_repeats_and_says_so() -> None:
 
 def test_equal_rows_are_one_point() -> None:
     twins = PoolSpace([{"a": 1.0}, {"a": 1.0}, {"a": 0.0}])
-    found = Pool().maximize(lambda X: last(X)[:, 0], twins, 2, anchors=np.empty((0, 1)), taken=np.empty((0, 1)), rng=RNG(0))
+    found = Pool().maximize(
+        lambda X: last(X)[:, 0], twins, 2, anchors=np.empty((0, 1)), taken=np.empty((0, 1)), rng=RNG(0)
+    )
     np.testing.assert_array_equal(found, [[1.0], [0.0]])
 
 
@@ -88,6 +90,8 @@ def test_random_draws_avoid_what_is_taken_and_repeat_only_when_they_must() -> No
 
 
 def test_the_same_seed_the_same_points() -> None:
-    draw = lambda seed: RandomDraw().maximize(lambda X: last(X)[:, 0], SPACE, 2, anchors=NONE, taken=NONE, rng=RNG(seed))
+    draw = lambda seed: RandomDraw().maximize(
+        lambda X: last(X)[:, 0], SPACE, 2, anchors=NONE, taken=NONE, rng=RNG(seed)
+    )
     np.testing.assert_array_equal(draw(1), draw(1))
     assert not np.array_equal(draw(1), draw(2))

@@ -44,7 +44,9 @@ def test_neighbours_are_valid_and_differ_in_one_column(column: int) -> None:
 def test_a_small_column_reaches_its_best_value_in_one_move() -> None:
     space = ProductSpace({"c": Categorical(list("abcdef")), "i": Int(0, 9)})
     goal = space.encode([{"c": "e", "i": 7}])[0]
-    found = hill_climb(lambda X: -np.abs(X - goal).sum(axis=1), space.sample(6, np.random.default_rng(0)), space, sweeps=3)
+    found = hill_climb(
+        lambda X: -np.abs(X - goal).sum(axis=1), space.sample(6, np.random.default_rng(0)), space, sweeps=3
+    )
     np.testing.assert_array_equal(found, np.broadcast_to(goal, (6, 2)))
 
 

@@ -64,7 +64,13 @@ def test_improvement_far_out_is_finite() -> None:
 
 def test_batch_dimensions() -> None:
     law = Bare(Gaussian(np.zeros((2, 3)), np.ones((2, 3))))
-    for values in (law.mean, law.std, law.median, law.log_expected_improvement(0.3), law.probability_of_improvement(0.3)):
+    for values in (
+        law.mean,
+        law.std,
+        law.median,
+        law.log_expected_improvement(0.3),
+        law.probability_of_improvement(0.3),
+    ):
         assert values.shape == (2, 3)
     draws, log_weights = law.samples(np.random.default_rng(0).standard_normal((7, 3)))
     assert draws.shape == (2, 7, 3) and log_weights.shape == (7,)

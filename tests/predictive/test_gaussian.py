@@ -54,7 +54,10 @@ def test_improvement_is_affine(mean: float, sd: float, a: float, b: float, h: fl
     # c rounds to about 1e-16 of the largest number around, which counts in units of sd.
     slack = 1e-9 + 1e-13 * (abs(a * mean) + abs(b) + abs(mean) * a) / (a * sd)
     np.testing.assert_allclose(
-        changed.log_expected_improvement(a * c + b), law.log_expected_improvement(c) + np.log(a), atol=20 * slack, rtol=1e-9
+        changed.log_expected_improvement(a * c + b),
+        law.log_expected_improvement(c) + np.log(a),
+        atol=20 * slack,
+        rtol=1e-9,
     )
 
 

@@ -64,7 +64,9 @@ def test_temperature_stretches_scores() -> None:
 def test_moments_against_quadrature(levels: Levels) -> None:
     def integral(f, a: float, b: float) -> float:  # type: ignore[no-untyped-def]
         # In the normal score of the calibrated level the ends are tame.
-        return quad(lambda s: f(float(levels.forward(ndtr(s)))) * np.exp(-s * s / 2) / np.sqrt(2 * np.pi), a, b, limit=200)[0]
+        return quad(
+            lambda s: f(float(levels.forward(ndtr(s)))) * np.exp(-s * s / 2) / np.sqrt(2 * np.pi), a, b, limit=200
+        )[0]
 
     cuts = np.clip(ndtri(levels.p), -8.0, 8.0)
     first = [integral(ndtri, a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]

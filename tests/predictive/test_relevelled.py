@@ -69,7 +69,9 @@ def maps(draw: st.DrawFn) -> Levels:
     """Any monotone map with finite knots, flat stretches included."""
     inner = draw(st.integers(1, 6))
     p = np.cumsum(draw(st.lists(st.floats(0.02, 1.0), min_size=inner + 1, max_size=inner + 1)))
-    steps = np.array(draw(st.lists(st.sampled_from([0.0, 0.0, 1e-3, 0.1, 0.5, 1.0]), min_size=inner - 1, max_size=inner - 1)))
+    steps = np.array(
+        draw(st.lists(st.sampled_from([0.0, 0.0, 1e-3, 0.1, 0.5, 1.0]), min_size=inner - 1, max_size=inner - 1))
+    )
     ends = draw(st.tuples(st.floats(1e-3, 1.0), st.floats(1e-3, 1.0)))
     r = np.cumsum(np.concatenate([[ends[0]], steps, [ends[1]]]))
     return Levels(np.concatenate([[0.0], p[:-1] / p[-1], [1.0]]), np.concatenate([[0.0], r[:-1] / r[-1], [1.0]]))
@@ -80,9 +82,16 @@ def brute_force(levels: Levels, f: Callable[[float], float], kinks: list[float])
     cuts = np.unique(np.concatenate([[-9.0, 9.0], np.clip(ndtri(levels.p), -9, 9), np.clip(ndtri(kinks), -9, 9)]))
 
     def integrand(s: float) -> float:
-        return f(float(ndtri(np.clip(levels.forward(ndtr(s)), 1e-300, 1 - 1e-16)))) * np.exp(-s * s / 2) / np.sqrt(2 * np.pi)
+        return (
+            f(float(ndtri(np.clip(levels.forward(ndtr(s)), 1e-300, 1 - 1e-16))))
+            * np.exp(-s * s / 2)
+            / np.sqrt(2 * np.pi)
+        )
 
-    return sum(quad(integrand, a, b, epsabs=1e-13, epsrel=1e-11, limit=100)[0] for a, b in zip(cuts[:-1], cuts[1:], strict=True))
+    return sum(
+        quad(integrand, a, b, epsabs=1e-13, epsrel=1e-11, limit=100)[0]
+        for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+    )
 
 
 @settings(max_examples=60)
@@ -176,9 +185,13 @@ def test_joint_draws_keep_the_copula_and_the_marginals() -> None:
     np.testing.assert_allclose(draws.mean(axis=0), believed.mean, atol=0.05)
 
 
-@pytest.mark.parametrize("levels", [Levels(np.array(WIDE_P, float), np.array(WIDE_R, float)), Tempered(3.0)], ids=["levels", "tempered"])
+@pytest.mark.parametrize(
+    "levels", [Levels(np.array(WIDE_P, float), np.array(WIDE_R, float)), Tempered(3.0)], ids=["levels", "tempered"]
+)
 def test_draws_of_extreme_scores_are_finite(levels: Levels | Tempered) -> None:
-    steep = Relevelled(Gaussian(np.zeros(1), np.ones(1)), Levels(np.array([0.0, 0.5, 0.99, 1.0]), np.array([0.0, 0.5, 0.9995, 1.0])))
+    steep = Relevelled(
+        Gaussian(np.zeros(1), np.ones(1)), Levels(np.array([0.0, 0.5, 0.99, 1.0]), np.array([0.0, 0.5, 0.9995, 1.0]))
+    )
     draws, _ = relevel(steep, levels).samples(np.array([[-12.0], [-8.0], [8.0], [12.0]]))
     assert np.isfinite(draws).all() and np.all(np.diff(draws[:, 0]) >= 0)
 
@@ -215,7 +228,10 @@ def test_composed_laws_invert_and_mirror() -> None:
 
 
 def test_composed_equals_relevelled_where_both_exist() -> None:
-    gaussian, levels = Gaussian(np.array([1.0]), np.array([2.0])), Levels(np.array(WIDE_P, float), np.array(WIDE_R, float))
+    gaussian, levels = (
+        Gaussian(np.array([1.0]), np.array([2.0])),
+        Levels(np.array(WIDE_P, float), np.array(WIDE_R, float)),
+    )
     by_quadrature, closed = Composed(gaussian, levels), Relevelled(gaussian, levels)
     np.testing.assert_allclose(by_quadrature.mean, closed.mean, atol=0.02)
     np.testing.assert_allclose(by_quadrature.std, closed.std, rtol=0.02)

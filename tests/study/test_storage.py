@@ -14,12 +14,13 @@ import optuna
 import pytest
 import sqlalchemy.event
 from optuna.storages import InMemoryStorage, RDBStorage
+from optuna.trial import TrialState
 
 from calibo.errors import MissingExtra, StudyError
 from calibo.study import open_storage
 from calibo.study.storage import SqliteStorage
 
-WORKERS, TRIALS = 8, 6
+WORKERS, TRIALS = 8, 5
 
 WORKERS_SCRIPT = """
 import multiprocessing, sys
@@ -36,6 +37,8 @@ def work(start, seed):
     start.wait()
     study = optuna.create_study(storage=open_storage(sys.argv[1]), study_name="shared", load_if_exists=True,
                                 sampler=optuna.samplers.RandomSampler(seed))
+    for i in range(int(sys.argv[3])):
+        study.enqueue_trial({"x": (i + seed / 8) / 8})
     study.optimize(objective, n_trials=int(sys.argv[3]))
 
 context = multiprocessing.get_context("fork")
@@ -55,19 +58,27 @@ def _value(params: dict[str, float | str]) -> float:
 
 @pytest.mark.skipif(os.name != "posix", reason="starts its workers by fork, to have them start at the same time")
 def test_eight_processes_on_a_file_that_does_not_exist_yet(tmp_path: Path) -> None:
-    """All start at once, none crashes, no trial is lost, and every value belongs to its parameters."""
+    """All start at once, none crashes, no trial is lost or run twice, and every value belongs to its parameters.
+
+    Most trials come from a queue with one parameter set: were one taken by two workers, values and parameters would
+    mix. A worker that sees only trials which others take at that moment makes a new one, and leaves one in the queue.
+    """
     file = tmp_path / "shared.db"
     root = str(Path(__file__).resolve().parents[2])
     command = [sys.executable, "-c", WORKERS_SCRIPT, str(file), str(WORKERS), str(TRIALS)]
-    done = subprocess.run(
+    ran = subprocess.run(
         command, env=os.environ | {"PYTHONPATH": root}, timeout=120, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert ran.returncode == 0, ran.stderr
     trials = optuna.load_study(study_name="shared", storage=open_storage(file)).trials
-    assert [trial.number for trial in trials] == list(range(WORKERS * TRIALS))
-    for trial in trials:
+    done = [trial for trial in trials if trial.state is TrialState.COMPLETE]
+    queued = [trial for trial in trials if "fixed_params" in trial.system_attrs]
+    assert [trial.number for trial in trials] == list(range(len(trials)))
+    assert len(done) == len(queued) == WORKERS * TRIALS
+    for trial in done:
         assert trial.value == _value(trial.params)
         assert trial.user_attrs["x"] == trial.params["x"]
+        assert trial.params["x"] == trial.system_attrs.get("fixed_params", trial.params)["x"]
 
 
 def test_nothing_is_left_beside_the_file(tmp_path: Path) -> None:

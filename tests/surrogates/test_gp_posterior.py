@@ -166,7 +166,9 @@ def test_joint_draws_at_many_points_need_memory_for_their_correlations_only() ->
     d, m = 30, 600
     rng = np.random.default_rng(0)
     theta = Hyperparameters(np.full(d, 2.0), 1.0, 0.01)
-    model = Posterior(Matern52(), Features((0,) * d), theta, rng.random((20, d)), rng.random(20), np.full(20, 0.01), PLAIN)
+    model = Posterior(
+        Matern52(), Features((0,) * d), theta, rng.random((20, d)), rng.random(20), np.full(20, 0.01), PLAIN
+    )
     law = model.predict(rng.random((m, d)), latent=True)
     tracemalloc.start()
     law.samples(rng.standard_normal((1, m)))

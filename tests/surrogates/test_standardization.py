@@ -57,7 +57,9 @@ def test_standard_deviations_never_vanish() -> None:
 def test_an_affine_change_of_outcomes_leaves_the_standard_ones(power: int, shift: float) -> None:
     y = np.array([0.3, -1.2, 2.5, 0.9])
     changed = 2.0**power * (y + shift)
-    np.testing.assert_allclose(Standardization.of(changed).forward(changed), Standardization.of(y).forward(y), atol=1e-12)
+    np.testing.assert_allclose(
+        Standardization.of(changed).forward(changed), Standardization.of(y).forward(y), atol=1e-12
+    )
 
 
 def test_one_outcome_at_a_time() -> None:

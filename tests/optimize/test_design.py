@@ -1,0 +1,101 @@
+"""The initial design: any point by its number, on the grid, and no repeats where there is a choice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import qmc
+
+from calibo.candidates.base import is_taken
+from calibo.errors import RepeatWarning
+from calibo.optimize.design import design_point, initial_size
+from calibo.space import Categorical, Float, Int, PoolSpace, ProductSpace, Space
+
+CUBE = ProductSpace({"x": Float(0, 1), "y": Float(-1, 1)})
+MIXED = ProductSpace({"x": Float(0, 1, step=0.1), "n": Int(1, 50, log=True), "c": Categorical(list("abc"))})
+
+
+def points(space: ProductSpace | PoolSpace, n: int, seed: int = 0) -> np.ndarray:
+    taken = np.empty((0, len(space.categories)))
+    for number in range(n):
+        taken = np.vstack([taken, design_point(space, seed=seed, number=number, taken=taken)])
+    return taken
+
+
+@pytest.mark.parametrize(("d", "size"), [(1, 5), (2, 5), (3, 6), (5, 10), (50, 10)])
+def test_its_size(d: int, size: int) -> None:
+    assert initial_size(d) == size
+
+
+def test_any_point_by_its_number() -> None:
+    none = np.empty((0, 2))
+    forwards = [design_point(CUBE, seed=3, number=i, taken=none) for i in range(8)]
+    backwards = [design_point(CUBE, seed=3, number=i, taken=none) for i in reversed(range(8))][::-1]
+    np.testing.assert_array_equal(forwards, backwards)
+    assert not np.array_equal(forwards[0], design_point(CUBE, seed=4, number=0, taken=none))
+
+
+def test_it_fills_the_space() -> None:
+    scattered = np.mean([qmc.discrepancy(np.random.default_rng(s).random((16, 2))) for s in range(20)])
+    assert np.mean([qmc.discrepancy(points(CUBE, 16, s)) for s in range(5)]) < 0.5 * scattered
+
+
+def test_on_the_grid() -> None:
+    X = points(MIXED, 20)
+    np.testing.assert_array_equal(X, MIXED.snap(X))
+
+
+def test_a_taken_point_is_passed_over() -> None:
+    first = design_point(CUBE, seed=0, number=0, taken=np.empty((0, 2)))
+    assert not is_taken(design_point(CUBE, seed=0, number=0, taken=first[None])[None], first[None]).any()
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        ProductSpace({"i": Int(1, 5)}),
+        ProductSpace({"a": Categorical("ab".split() + ["c"]), "b": Int(0, 1)}),
+        PoolSpace([{"x": v} for v in (0.0, 0.3, 0.31, 0.9, 1.0)]),
+        # Rows so close together that no point of the sequence falls nearest to the inner ones.
+        PoolSpace([{"x": v} for v in (0.0, 0.5 - 2e-7, 0.5 - 1e-7, 0.5, 0.5 + 1e-7, 0.5 + 2e-7, 1.0)]),
+        # A log scale on which the large values are rarely met.
+        ProductSpace({"i": Int(1, 5, log=True)}),
+    ],
+    ids=["int", "product", "pool", "crowded pool", "log"],
+)
+def test_no_repeat_while_there_is_something_new(space: ProductSpace | PoolSpace) -> None:
+    assert space.size is not None
+    assert len(np.unique(points(space, space.size), axis=0)) == space.size
+
+
+def test_a_repeat_is_announced() -> None:
+    space = ProductSpace({"i": Int(1, 2)})
+    every = space.encode([{"i": 1}, {"i": 2}])
+    with pytest.warns(RepeatWarning):
+        assert is_taken(design_point(space, seed=0, number=2, taken=every)[None], every).all()
+
+
+def test_many_dimensions() -> None:
+    wide = ProductSpace({f"x{i}": Float(0, 1) for i in range(60)})
+    assert points(wide, 3).shape == (3, 60)
+
+
+def test_global_random_state_is_left_alone() -> None:
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    points(MIXED, 5)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_a_space_of_someone_elses_making() -> None:
+    class Circle:
+        def encode(self, params):  # type: ignore[no-untyped-def]
+            return np.array([[p["angle"]] for p in params])
+
+        def decode(self, X):  # type: ignore[no-untyped-def]
+            return [{"angle": float(x[0])} for x in X]
+
+        def sample(self, n, rng):  # type: ignore[no-untyped-def]
+            return rng.random((n, 1))
+
+    assert isinstance(Circle(), Space)
+    assert design_point(Circle(), seed=0, number=0, taken=np.empty((0, 1))).shape == (1,)

@@ -1,0 +1,76 @@
+"""Beliefs along one parameter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibo.errors import DataError, SpaceError
+from calibo.optimize import Direction, Optimizer
+from calibo.optimize.slices import Slice, slice_at
+from calibo.space import Categorical, Float, Int, ProductSpace
+
+SPACE = ProductSpace({"x": Float(1e-3, 1, log=True), "n": Int(1, 7), "c": Categorical(["a", "b", "z"])})
+HERE = {"x": 0.1, "n": 3, "c": "b"}
+
+
+def optimizer(direction: str = "minimize") -> Optimizer:
+    optimizer = Optimizer(SPACE, "ocbo", direction=direction, seed=0)
+    for _ in range(10):
+        suggestion = optimizer.ask()
+        p = suggestion.params
+        optimizer.tell(suggestion, np.log10(p["x"]) ** 2 + p["n"] + (p["c"] == "z"))
+    return optimizer
+
+
+def slice_of(name: str, direction: str = "minimize", **options: int) -> Slice:
+    opt = optimizer(direction)
+    rng = np.random.default_rng(0)
+    return slice_at(
+        opt.data(),
+        HERE,
+        name,
+        space=SPACE,
+        strategy=opt.strategy,
+        direction=Direction.of(direction),
+        rng=rng,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@pytest.mark.parametrize(("name", "count"), [("x", 121), ("n", 7), ("c", 3)])
+def test_every_kind_of_parameter(name: str, count: int, direction: str) -> None:
+    found = slice_of(name, direction)
+    assert found.name == name and len(found.values) == count
+    for values in (found.raw.mean, found.calibrated.mean, found.acquisition):
+        assert values.shape == (count,) and np.isfinite(values).all()
+
+
+def test_values_are_the_users_and_in_order() -> None:
+    assert slice_of("n").values == (1, 2, 3, 4, 5, 6, 7) and slice_of("c").values == ("a", "b", "z")
+    x = slice_of("x", points=11).values
+    assert x[0] == 1e-3 and x[-1] == 1 and np.all(np.diff(x) > 0) and len(x) == 11
+
+
+def test_beliefs_are_those_of_predict_in_the_users_sign() -> None:
+    opt, found = optimizer(), slice_of("n")
+    table = opt.predict([HERE | {"n": n} for n in found.values])
+    np.testing.assert_allclose(found.calibrated.mean, table["mean"], rtol=1e-9)
+    np.testing.assert_allclose(found.calibrated.interval(0.8)[1], table["measured_high_80"], rtol=1e-9)
+
+
+def test_unknown_names_and_empty_data_are_refused() -> None:
+    with pytest.raises(SpaceError, match="no parameter 'y'"):
+        slice_of("y")
+    opt = Optimizer(SPACE, seed=0)
+    with pytest.raises(DataError, match="nothing has been told"):
+        slice_at(
+            opt.data(),
+            HERE,
+            "x",
+            space=SPACE,
+            strategy=opt.strategy,
+            direction=opt.direction,
+            rng=np.random.default_rng(0),
+        )

@@ -1,0 +1,69 @@
+"""The spine: pure, seeded, and from the design to the model without a seam."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calibo.candidates import MultiStart
+from calibo.data import Dataset
+from calibo.methods import gp_ei, ocbo
+from calibo.optimize import generator, propose, suggest
+from calibo.optimize.design import initial_size
+from calibo.space import Categorical, Float, Int, ProductSpace
+
+SPACE = ProductSpace({"x": Float(-5, 5), "n": Int(1, 9), "c": Categorical(["a", "b"])})
+RNG = np.random.default_rng
+
+
+def data(n: int, **options: object) -> Dataset:
+    X = SPACE.sample(n, RNG(0))
+    return Dataset(X=X, Y=-np.square(X - 0.4).sum(axis=1)[:, None], categories=SPACE.categories, **options)  # type: ignore[arg-type]
+
+
+def test_suggest_is_pure() -> None:
+    told = data(9)
+    before = told.X.copy(), told.Y.copy()
+    one, other = (suggest(told, space=SPACE, strategy=gp_ei(), search=MultiStart(), q=2, rng=RNG(1)) for _ in range(2))
+    assert [s.params for s in one] == [s.params for s in other]
+    np.testing.assert_array_equal(told.X, before[0])
+    np.testing.assert_array_equal(told.Y, before[1])
+
+
+def test_a_suggestion_is_whole() -> None:
+    (suggestion,) = suggest(data(9), space=SPACE, strategy=ocbo(), search=MultiStart(), q=1, rng=RNG(1))
+    np.testing.assert_allclose(SPACE.encode([suggestion.params])[0], suggestion.x, atol=1e-12)
+    assert suggestion.forecasts is not None and len(suggestion.hyperparameters[0]) == 5
+
+
+@pytest.mark.parametrize("told", [0, 1, 3, 5])
+def test_the_design_comes_first(told: int) -> None:
+    size = initial_size(3)
+    found = propose(data(told), space=SPACE, strategy=gp_ei(), seed=0, number=told, q=size + 2)
+    assert [s.number for s in found] == list(range(told, told + size + 2))
+    assert len({tuple(s.x) for s in found}) == size + 2
+    with_forecast = [s.forecasts is not None for s in found]
+    # Forecasts begin as soon as there are three outcomes to learn from, or with the model's own suggestions.
+    assert all(with_forecast) if told >= 3 else not any(with_forecast[: size - told])
+
+
+def test_with_no_outcome_at_all_the_design_goes_on() -> None:
+    busy = replace(data(0), X_pending=SPACE.sample(30, RNG(1)))
+    found = propose(busy, space=SPACE, strategy=gp_ei(), seed=0, number=30, q=3)
+    assert len(found) == 3 and all(s.forecasts is None for s in found)
+
+
+def test_failures_count_as_tried() -> None:
+    failed = replace(data(1), X_failed=SPACE.sample(5, RNG(1)))
+    (found,) = propose(failed, space=SPACE, strategy=gp_ei(), seed=0, number=6)
+    assert found.forecasts is not None
+
+
+def test_randomness_comes_from_the_seed_and_the_number_alone() -> None:
+    told = data(9)
+    params = lambda seed, number: propose(told, space=SPACE, strategy=gp_ei(), seed=seed, number=number)[0].params
+    assert params(0, 9) == params(0, 9)
+    draws = [generator(s, n).random() for s in (0, 1) for n in (0, 1)]
+    assert len(set(draws)) == 4 and generator(0, 1).random() == draws[1]
