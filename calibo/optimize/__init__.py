@@ -4,7 +4,7 @@ from calibo.optimize.optimizer import Optimizer
 from calibo.optimize.predictions import believed, predict_table
 from calibo.optimize.records import Direction, Record, State, dataset, finite_value, turned
 from calibo.optimize.strategy import ModelBased, Plan, Strategy
-from calibo.optimize.suggest import generator, propose, suggest
+from calibo.optimize.suggest import checked_seed, generator, propose, suggest
 
 __all__ = [
     "Direction",
@@ -15,6 +15,7 @@ __all__ = [
     "State",
     "Strategy",
     "believed",
+    "checked_seed",
     "dataset",
     "finite_value",
     "generator",

@@ -13,7 +13,7 @@ from calibo.errors import DataError, RecipeError
 from calibo.optimize.predictions import believed, predict_table
 from calibo.optimize.records import Direction, Record, State, dataset, finite_value, turned
 from calibo.optimize.strategy import Strategy
-from calibo.optimize.suggest import propose
+from calibo.optimize.suggest import checked_seed, propose
 from calibo.space import PoolSpace, ProductSpace, as_space
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Optimizer:
         self.space: ProductSpace | PoolSpace = as_space(space)  # pyright: ignore[reportAttributeAccessIssue]
         self.strategy: Strategy = strategy(method)
         self.direction: Direction = Direction.of(direction)
-        self.seed: int = int(np.random.SeedSequence().entropy % 2**63) if seed is None else _checked_seed(seed)  # pyright: ignore[reportOperatorIssue]
+        self.seed: int = int(np.random.SeedSequence().entropy % 2**63) if seed is None else checked_seed(seed)  # pyright: ignore[reportOperatorIssue]
         self.n_initial: int | None = n_initial
         self._asked: int = 0
         self._pending: dict[int, Record] = {}
@@ -176,9 +176,3 @@ class Optimizer:
         if number < 0.0:
             raise DataError(f"the standard error (sem) must not be negative, got {number}")
         return number
-
-
-def _checked_seed(seed: int) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise RecipeError(f"a seed is a non-negative whole number, got {seed!r}")
-    return int(seed)

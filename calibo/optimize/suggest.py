@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from calibo.candidates import CandidateSearch
 from calibo.data import Dataset, Suggestion
+from calibo.errors import RecipeError
 from calibo.optimize.design import design_point, initial_size
 from calibo.optimize.strategy import Plan, Strategy
 from calibo.space import Space
 
 #: A model of fewer points is not asked for forecasts of the initial design.
 _FEWEST_FOR_FORECAST = 3
+
+
+def checked_seed(seed: Any) -> int:
+    """``seed`` as a Python int; anything but a whole number from 0 on is rejected."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise RecipeError(f"a seed is a whole number from 0 on, got {seed!r}")
+    return int(seed)
 
 
 def generator(seed: int, number: int) -> np.random.Generator:

@@ -17,6 +17,9 @@ from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.predictive.normal import density
 
+#: Steps of a level map below this are rounding, not density.
+_SMALLEST_STEP = 1e-12
+
 
 class LevelFunction(Protocol):
     """A non-decreasing map R of [0, 1] onto itself."""
@@ -64,7 +67,7 @@ class Levels:
         if not (np.all(np.diff(p) > 0.0) and np.all(np.diff(r) >= 0.0)):
             raise RecipeError("a level map needs strictly increasing p and non-decreasing r: project r first")
         object.__setattr__(self, "p", p)
-        object.__setattr__(self, "r", r)
+        object.__setattr__(self, "r", _without_dust(r))
 
     @classmethod
     def identity(cls) -> Levels:
@@ -134,6 +137,15 @@ class Levels:
         finite = np.where(np.isfinite(self.z), self.z, 0.0)
         part = np.diff(self.r) - np.diff(finite * density(self.z))
         return float(_suffix_sums(np.diff(self.p), np.diff(self.r), part, np.square(self.z[:-1]))[0])
+
+
+def _without_dust(r: Array) -> Array:
+    """The knots with steps too small to divide by (an isotonic projection's rounding) made exactly flat, K."""
+    steps = np.diff(r)
+    if not np.any((steps > 0.0) & (steps < _SMALLEST_STEP)):
+        return r
+    flat = np.concatenate([[0.0], np.cumsum(np.where(steps < _SMALLEST_STEP, 0.0, steps))])
+    return np.concatenate([np.minimum(flat[:-1], 1.0), [1.0]])
 
 
 def _suffix_sums(dp: Array, dr: Array, integral: Array, atom: Array) -> Array:

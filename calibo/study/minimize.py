@@ -16,13 +16,13 @@ from tqdm import tqdm
 
 from calibo.data import Params
 from calibo.errors import CaliboWarning, ObjectiveError, RecipeError, ValueRejected
-from calibo.optimize import Direction, Strategy, finite_value
+from calibo.optimize import Direction, Strategy, checked_seed, finite_value
 from calibo.space import as_space
 from calibo.study.attributes import ERROR, INTERRUPTED
 from calibo.study.distributions import OptunaSpace, optuna_space, suggest
 from calibo.study.opening import open_study, quiet_optuna, storage_errors
 from calibo.study.result import Result, method_name, result_of
-from calibo.study.sampler import CalibratedSampler, checked_seed
+from calibo.study.sampler import CalibratedSampler
 from calibo.study.storage import open_storage
 
 Objective = Callable[[Params], float]

@@ -15,8 +15,8 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 
 from calibo.data import Dataset, Marginal, Params
-from calibo.errors import RecipeError, StudyError
-from calibo.optimize import Direction, Strategy, predict_table
+from calibo.errors import RecipeError, SpaceError, StudyError
+from calibo.optimize import Direction, Strategy, believed, predict_table
 from calibo.space import PoolSpace, ProductSpace, as_space
 from calibo.study.attributes import read_description, read_seed
 from calibo.study.description import rebuilt
@@ -166,8 +166,26 @@ class Result:
             params=tuple(entry.params for entry in told),
             values=tuple(entry.value for entry in told),
             forecasts=tuple(entry.forecast for entry in told),
+            expected_best=self._expected_best(told),
             slices=self._slices(),
         )
+
+    def _expected_best(self, told: Sequence[Entry]) -> tuple[float | None, ...] | None:
+        """After each of some trials, the best expectation today's model has of the points measured until then."""
+        if self.optuna_space is None or self.strategy is None or not len(self.data()):
+            return None
+        measured = [entry for entry in told if entry.value is not None]
+        rng = np.random.default_rng(self.seed)
+        try:
+            X = self.optuna_space.space.encode([entry.params for entry in measured])
+            law = believed(self.data(), X, strategy=self.strategy, direction=self.direction, latent=True, rng=rng)
+        except (RecipeError, SpaceError):
+            # A method without a model, or trials from before a range was changed: the report does without the line.
+            return None
+        sign = self.direction.value
+        best = sign * np.maximum.accumulate(sign * law.mean)
+        after = {entry.number: float(value) for entry, value in zip(measured, best, strict=True)}
+        return tuple(after.get(entry.number) for entry in told)
 
     def _slices(self) -> tuple[Any, ...]:
         """Beliefs along each of the first parameters through the best point; none where there is no model for them."""

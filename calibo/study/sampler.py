@@ -13,8 +13,8 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial
 
-from calibo.errors import FallbackWarning, RecipeError
-from calibo.optimize import Strategy, propose, turned
+from calibo.errors import FallbackWarning
+from calibo.optimize import Strategy, checked_seed, propose, turned
 from calibo.space import as_space
 from calibo.study.attributes import Stamp, study_seed, write_stamp
 from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of, space_of
@@ -37,14 +37,23 @@ class CalibratedSampler(BaseSampler):
         seed: Makes every suggestion reproducible. By default that of the study, drawn and stored on first use.
         space: What the objective will suggest, if that is known beforehand: a mapping of names to parameters, a space,
             or a table of rows. The first trials then spread over all of it, and ordinal parameters keep their order.
+        n_initial: Points of the initial design; by default two per parameter, from 5 to 10.
     """
 
-    def __init__(self, method: str | Strategy = "ocbo", *, seed: int | None = None, space: Any = None) -> None:
+    def __init__(
+        self,
+        method: str | Strategy = "ocbo",
+        *,
+        seed: int | None = None,
+        space: Any = None,
+        n_initial: int | None = None,
+    ) -> None:
         from calibo.methods import strategy
 
         self._strategy: Strategy = strategy(method)
         self._seed: int | None = None if seed is None else checked_seed(seed)
         self._space: OptunaSpace | None = None if space is None else optuna_space(as_space(space))
+        self._n_initial: int | None = n_initial
         self._announced: set[str] = set()
 
     def reseed_rng(self) -> None:
@@ -66,7 +75,12 @@ class CalibratedSampler(BaseSampler):
         space = space_of(search_space) if self._space is None else self._space.restricted(search_space)
         data = dataset_of(study.get_trials(deepcopy=False), space, direction, asking=trial.number)
         (suggestion,) = propose(
-            data, space=space.space, strategy=self._strategy, seed=self._seed_of(study), number=trial.number
+            data,
+            space=space.space,
+            strategy=self._strategy,
+            seed=self._seed_of(study),
+            number=trial.number,
+            n_initial=self._n_initial,
         )
         stored = space.stored(suggestion.params)
         stamp = Stamp(
@@ -123,10 +137,3 @@ def common_distributions(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistrib
     names = set.intersection(*(set(trial.distributions) for trial in trials))
     latest = trials[-1].distributions
     return {name: latest[name] for name in sorted(names) if not latest[name].single()}
-
-
-def checked_seed(seed: Any) -> int:
-    """``seed`` as a Python int; anything but a whole number from 0 on is rejected."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise RecipeError(f"a seed is a whole number from 0 on, got {seed!r}")
-    return int(seed)

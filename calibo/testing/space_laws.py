@@ -94,7 +94,7 @@ class SpaceLaws:
 
 
 def _global_state() -> tuple[Any, ...]:
-    state = np.random.get_state(legacy=False)
+    state = np.random.get_state(legacy=False)  # noqa: NPY002 - it is watched, not used
     return state["state"]["key"].tolist(), state["state"]["pos"], state["has_gauss"], state["gauss"]
 
 

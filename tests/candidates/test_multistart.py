@@ -75,7 +75,7 @@ def test_the_optimum_of_a_mixed_space() -> None:
     nominal = np.array([c > 0 for c in MIXED.categories])
 
     def worth(X: np.ndarray) -> np.ndarray:
-        return -np.where(nominal, X != goal, np.square(X - goal)).sum(axis=-1)
+        return -np.where(nominal, goal != X, np.square(X - goal)).sum(axis=-1)
 
     found = search(worth, MIXED)
     params = MIXED.decode(found)[0]
@@ -153,7 +153,7 @@ def test_values_that_are_no_numbers(bad: float) -> None:
     space = ProductSpace({"x": Float(0, 1), "y": Float(0, 1)})
     found = search(lambda X: np.where(X[:, 0] > 0.5, bad, -np.square(X - 0.3).sum(-1)), space)
     assert np.isfinite(found).all()
-    if not bad == np.inf:
+    if bad != np.inf:
         np.testing.assert_allclose(found, 0.3, atol=0.02)
     assert np.isfinite(search(lambda X: np.full(len(X), bad), space)).all()
 

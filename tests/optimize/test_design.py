@@ -54,7 +54,7 @@ def test_a_taken_point_is_passed_over() -> None:
     "space",
     [
         ProductSpace({"i": Int(1, 5)}),
-        ProductSpace({"a": Categorical("ab".split() + ["c"]), "b": Int(0, 1)}),
+        ProductSpace({"a": Categorical(["a", "b", "c"]), "b": Int(0, 1)}),
         PoolSpace([{"x": v} for v in (0.0, 0.3, 0.31, 0.9, 1.0)]),
         # Rows so close together that no point of the sequence falls nearest to the inner ones.
         PoolSpace([{"x": v} for v in (0.0, 0.5 - 2e-7, 0.5 - 1e-7, 0.5, 0.5 + 1e-7, 0.5 + 2e-7, 1.0)]),
@@ -81,9 +81,9 @@ def test_many_dimensions() -> None:
 
 
 def test_global_random_state_is_left_alone() -> None:
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    before = np.random.get_state()[1].copy()
     points(MIXED, 5)
-    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
 
 
 def test_a_space_of_someone_elses_making() -> None:

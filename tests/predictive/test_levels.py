@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -69,8 +71,8 @@ def test_moments_against_quadrature(levels: Levels) -> None:
         )[0]
 
     cuts = np.clip(ndtri(levels.p), -8.0, 8.0)
-    first = [integral(ndtri, a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
-    second = [integral(lambda r: ndtri(r) ** 2, a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    first = [integral(ndtri, a, b) for a, b in itertools.pairwise(cuts)]
+    second = [integral(lambda r: ndtri(r) ** 2, a, b) for a, b in itertools.pairwise(cuts)]
     above = np.concatenate([np.cumsum(first[::-1])[::-1], [0.0]])
     np.testing.assert_allclose(levels.first_moment_above, above, atol=1e-8)
     assert levels.second_moment == pytest.approx(sum(second), abs=1e-7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -88,10 +89,7 @@ def brute_force(levels: Levels, f: Callable[[float], float], kinks: list[float])
             / np.sqrt(2 * np.pi)
         )
 
-    return sum(
-        quad(integrand, a, b, epsabs=1e-13, epsrel=1e-11, limit=100)[0]
-        for a, b in zip(cuts[:-1], cuts[1:], strict=True)
-    )
+    return sum(quad(integrand, a, b, epsabs=1e-13, epsrel=1e-11, limit=100)[0] for a, b in itertools.pairwise(cuts))
 
 
 @settings(max_examples=60)
@@ -201,7 +199,17 @@ def test_relevel_takes_the_form_with_the_best_closed_forms() -> None:
     assert isinstance(relevel(gaussian, levels), Relevelled)
     wide = relevel(gaussian, Tempered(2.0))
     assert isinstance(wide, Gaussian) and wide.sd == 2.0
-    assert isinstance(relevel(relevel(gaussian, levels), levels), Composed)
+    assert isinstance(relevel(relevel(gaussian, levels), levels), Relevelled)
+    assert isinstance(relevel(relevel(gaussian, levels), Tempered(2.0)), Composed)
+
+
+@given(inner=maps(), outer=maps(), u=st.floats(1e-6, 1 - 1e-6))
+def test_two_level_maps_are_one(inner: Levels, outer: Levels, u: float) -> None:
+    gaussian = Gaussian(np.array([1.0]), np.array([2.0]))
+    both = relevel(relevel(gaussian, inner), outer)
+    assert isinstance(both, Relevelled)
+    np.testing.assert_allclose(both.levels.forward(u), inner.forward(outer.forward(u)), atol=1e-9)
+    assert np.isfinite([both.mean, both.std, both.expected_improvement(1.3)]).all()
 
 
 def tempered(factor: float) -> Predictive:

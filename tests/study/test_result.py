@@ -63,7 +63,9 @@ def test_predictions_are_in_the_users_sign(result: Result) -> None:
     assert table["mean"][0] < 10.0 < table["mean"][1]
     assert (table["measured_low_80"] <= table["measured_high_80"]).all()
     mirrored = maximize(lambda p: -_objective(p), SPACE, n_trials=24, method=OCBO, seed=4, progress=False)
-    assert mirrored.predict(points)["mean"].tolist() == pytest.approx((-table["mean"]).tolist(), rel=1e-9, abs=1e-9)
+    assert [e.params for e in mirrored.entries] == [e.params for e in result.entries]
+    highs = (-mirrored.predict(points)["measured_low_80"]).tolist()
+    assert highs == pytest.approx(table["measured_high_80"].tolist(), rel=1e-9)
 
 
 def test_calibration_counts_what_was_stamped(result: Result) -> None:

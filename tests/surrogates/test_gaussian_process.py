@@ -63,6 +63,12 @@ def test_value_is_the_likelihood_and_the_priors() -> None:
     assert f(raw)[0] == pytest.approx(expected, rel=1e-9)
 
 
+def test_the_value_alone_is_the_same() -> None:
+    f = objective(Matern52(), (0, 3), "some")
+    raw = np.array([-1.0, -0.5, 0.1, -3.0])
+    assert f.value(raw) == pytest.approx(f(raw)[0], rel=1e-12)
+
+
 def test_the_mean_is_the_best_constant() -> None:
     f = objective(Matern52(), (0, 0), "none")
     raw = np.array([-1.0, -0.5, 0.1, -3.0])
@@ -95,9 +101,9 @@ class Counting:
     def correlation(self, s: Array) -> Array:
         return Matern52().correlation(s)
 
-    def derivative(self, s: Array) -> Array:
+    def with_derivative(self, s: Array) -> tuple[Array, Array]:
         self.calls.append(1)
-        return Matern52().derivative(s)
+        return Matern52().with_derivative(s)
 
 
 def test_a_warm_start_reaches_the_same_optimum_sooner() -> None:

@@ -128,6 +128,28 @@ def test_batches_of_sets() -> None:
     assert draws.shape == (4, 8, 3) and np.isfinite(draws).all()
 
 
+def test_sets_that_share_members() -> None:
+    model = random_posterior(Matern52())
+    rng = np.random.default_rng(5)
+    shared = np.array([[0.2, 0.3, 0.5], [0.9, 0.1, 1 / 6]])
+    own = np.column_stack([rng.random((6, 2)), np.full(6, 5 / 6)])[:, None, :]
+    middle, last = (np.broadcast_to(s, (6, 1, 3)) for s in shared)
+    X = np.concatenate([middle, own, last], axis=1)
+    law = model.predict(X, latent=True)
+    assert law.correlation is not None
+    for i in range(6):
+        one = model.predict(X[i], latent=True)
+        np.testing.assert_allclose(law.mean[i], one.mean, rtol=1e-12)
+        np.testing.assert_allclose(law.correlation()[i], one.correlation(), atol=1e-12)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 3), (1, 3, 3), (2, 0, 3), (2, 4, 3, 3), (0, 3)])
+def test_odd_batches(shape: tuple[int, ...]) -> None:
+    X = np.full(shape, 0.5)
+    law = random_posterior(Matern52()).predict(X, latent=True)
+    assert law.mean.shape == law.sd.shape == shape[:-1]
+
+
 def test_one_prediction_or_many_are_the_same() -> None:
     model = random_posterior(Matern52())
     X = np.column_stack([np.random.default_rng(6).random((40, 2)), np.full(40, 0.5)])
