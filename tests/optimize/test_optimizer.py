@@ -410,7 +410,7 @@ def test_best_expected_is_robust_to_a_lucky_measurement() -> None:
             10**400,
         )
     ],
-    ids=repr,
+    ids=lambda v: repr(v)[:20],
 )
 def test_a_bad_value_is_rejected_and_loses_nothing(value: Any) -> None:
     optimizer = Optimizer(CUBE, "gp_ei", seed=0)
