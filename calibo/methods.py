@@ -20,7 +20,7 @@ def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = 
 
 def ocbo(
     *,
-    eta: float = 0.15,
+    eta: float = 0.2,
     surrogate: Surrogate | None = None,
     rule: AcquisitionRule | None = None,
     **options: Any,

@@ -28,7 +28,7 @@ class ExpectedImprovement:
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         best = incumbent(model, data)
-        width = _SMOOTHING * _spread(data)
+        width = _smoothing(data)
 
         def utility(f: Array, awaited: Array) -> Array:
             gain = f.max(axis=-1) - np.maximum(best, awaited.max(axis=-1, initial=-np.inf))
@@ -61,7 +61,7 @@ class ProbabilityOfImprovement:
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         spread = _spread(data)
         best = incumbent(model, data) + self.margin * spread
-        width = _SMOOTHING * spread
+        width = _smoothing(data)
 
         def utility(f: Array, awaited: Array) -> Array:
             gain = f.max(axis=-1) - np.maximum(best, awaited.max(axis=-1, initial=-np.inf))
@@ -72,10 +72,14 @@ class ProbabilityOfImprovement:
         def acquisition(X: Array) -> Array:
             if X.ndim == 3 or len(data.X_pending):
                 return sampled(X)
-            chance = model.predict(X, latent=True).probability_of_improvement(best)
-            return np.log(np.maximum(chance, np.finfo(np.float64).tiny))
+            return model.predict(X, latent=True).log_probability_of_improvement(best)
 
         return acquisition
+
+
+def _smoothing(data: Dataset) -> float:
+    """Width of the smoothing in the outcomes' units, never quite zero."""
+    return max(_SMOOTHING * _spread(data), float(np.finfo(np.float64).tiny))
 
 
 def _spread(data: Dataset) -> float:

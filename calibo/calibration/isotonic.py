@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibo.calibration.base import LevelMap, Relevel
-from calibo.calibration.online_quantile import isotonic_projection
+from calibo.calibration.monotone_play import isotonic_projection
 from calibo.data import Array, Evidence
 from calibo.predictive import Levels
 

@@ -36,6 +36,11 @@ def ascend(acquisition: Acquisition, X: Array, columns: np.ndarray, iterations: 
     """
     if not len(columns) or not len(X):
         return X
+    finite = np.isfinite(acquisition(X))
+    if not finite.all():
+        moved = X.copy()
+        moved[finite] = ascend(acquisition, X[finite], columns, iterations)
+        return moved
     count, c = len(X), len(columns)
     start_values, start_gradient = central_differences(acquisition, X, columns)
     # In units of its own slope the search does not depend on the outcomes' size.
@@ -45,7 +50,8 @@ def ascend(acquisition: Acquisition, X: Array, columns: np.ndarray, iterations: 
         points = X.copy()
         points[:, columns] = flat.reshape(count, c)
         values, gradient = central_differences(acquisition, points, columns)
-        return -float((values / scale).sum()), -gradient.ravel() / scale
+        # Gains, not heights: a constant added to the acquisition must not change when the climb counts as finished.
+        return -float(((values - start_values) / scale).sum()), -gradient.ravel() / scale
 
     result = minimize(
         objective,

@@ -20,9 +20,12 @@ class Pool:
 
     Attributes:
         chunk: Rows scored in one call, which bounds the memory.
+        drawn: Score only so many rows, drawn at random, in one call: for acquisitions whose values may be compared
+            within one call only. ``None`` scores all.
     """
 
     chunk: int = 8192
+    drawn: int | None = None
 
     def maximize(
         self, acquisition: Acquisition, space: Space, q: int, *, anchors: Array, taken: Array, rng: np.random.Generator
@@ -35,11 +38,13 @@ class Pool:
             if not len(free):
                 warnings.warn("every row of the pool has been tried; suggesting one again", RepeatWarning, stacklevel=3)
                 free = space.X
+            rows, chunk = free, self.chunk
+            if self.drawn is not None and len(free) > self.drawn:
+                rows, chunk = free[rng.choice(len(free), size=self.drawn, replace=False)], self.drawn
             of_next = with_chosen(acquisition, chosen)
-            parts = [of_next(free[i : i + self.chunk]) for i in range(0, len(free), self.chunk)]
-            best = int(np.argmax(np.nan_to_num(np.concatenate(parts), nan=-np.inf)))
-            chosen.append(free[best])
-            free = free[~is_taken(free, free[[best]])]
+            parts = [of_next(rows[i : i + chunk]) for i in range(0, len(rows), chunk)]
+            chosen.append(rows[int(np.argmax(np.nan_to_num(np.concatenate(parts), nan=-np.inf)))])
+            free = free[~is_taken(free, chosen[-1][None, :])]
         return np.stack(chosen)
 
 

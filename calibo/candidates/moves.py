@@ -51,7 +51,8 @@ def hill_climb(acquisition: Acquisition, X: Array, space: ProductSpace, sweeps: 
     values = acquisition(current)
     for _ in range(sweeps):
         tried = [np.concatenate([neighbours(x, j, space) for j in columns]) for x in current[active]]
-        scores = np.split(acquisition(np.concatenate(tried)), np.cumsum([len(t) for t in tried])[:-1])
+        found = np.nan_to_num(acquisition(np.concatenate(tried)), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        scores = np.split(found, np.cumsum([len(t) for t in tried])[:-1])
         moved = []
         for i, points, score in zip(active, tried, scores, strict=True):
             best = int(np.argmax(score))

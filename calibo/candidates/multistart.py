@@ -10,6 +10,7 @@ import numpy as np
 from calibo.candidates.ascent import ascend
 from calibo.candidates.base import Acquisition, is_taken, with_chosen
 from calibo.candidates.moves import climbed_columns, finite_columns, hill_climb
+from calibo.candidates.untried import untried_point
 from calibo.data import Array
 from calibo.errors import RecipeError, RepeatWarning
 from calibo.space import ProductSpace, Space
@@ -106,22 +107,8 @@ def best_available(points: Array, values: Array, taken: Array, space: ProductSpa
     for i in np.argsort(-values, kind="stable"):
         if not is_taken(points[[i]], taken)[0]:
             return points[i]
-    untried = _untried(space, taken, rng)
+    untried = untried_point(space, taken, rng)
     if untried is not None:
         return untried
     warnings.warn("every point of the space has been tried; suggesting one again", RepeatWarning, stacklevel=4)
     return points[int(np.argmax(values))]
-
-
-def _untried(space: ProductSpace, taken: Array, rng: np.random.Generator) -> Array | None:
-    """A random point that is not taken, found by drawing, or by counting through a small space."""
-    drawn = space.sample(1024, rng)
-    free = drawn[~is_taken(drawn, taken)]
-    if len(free):
-        return free[0]
-    if space.size is None or space.size > 10 * (len(taken) + 1024):
-        return None
-    grids = [column.position(np.arange(column.cells or 0)) for column in space.columns]
-    every = np.stack([g.ravel() for g in np.meshgrid(*grids, indexing="ij")], axis=1)
-    free = every[~is_taken(every, taken)]
-    return free[0] if len(free) else None

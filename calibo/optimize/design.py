@@ -1,11 +1,16 @@
-"""The initial design: scrambled Sobol points, any of which can be had by its number."""
+"""The initial design: Sobol points, any of which can be had by its number."""
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 
 from calibo.candidates.base import is_taken
+from calibo.candidates.untried import untried_point
 from calibo.data import Array
+from calibo.errors import RepeatWarning
+from calibo.optimize.sobol import sobol_points
 from calibo.space import PoolSpace, ProductSpace, Space
 
 #: Further points of the sequence looked at when one is taken already.
@@ -18,26 +23,16 @@ def initial_size(d: int) -> int:
 
 
 def design_point(space: Space, *, seed: int, number: int, taken: Array) -> Array:
-    """The ``number``-th point of the seed's scrambled Sobol sequence, d, or a later one if it is taken."""
-    from scipy.stats import qmc
-
-    d = _columns(space)
-    sobol = qmc.Sobol(d, scramble=True, rng=np.random.default_rng([seed, 0x50B01]))
-    if number:
-        sobol.fast_forward(number)
-    points = _snapped(space, sobol.random(1))
-    if is_taken(points, taken)[0]:
-        spare = _snapped(space, sobol.random(_SPARE))
-        free = spare[~is_taken(spare, taken)]
-        points = free if len(free) else points
-    return points[0]
-
-
-def _columns(space: Space) -> int:
-    if isinstance(space, (ProductSpace, PoolSpace)):
-        return len(space.categories)
-    return space.sample(1, np.random.default_rng(0)).shape[1]
-
-
-def _snapped(space: Space, U: Array) -> Array:
-    return space.snap(U) if isinstance(space, (ProductSpace, PoolSpace)) else U
+    """The ``number``-th point of the seed's Sobol sequence, d; if it is taken, a later one, or any that is not."""
+    rng = np.random.default_rng([seed, number])
+    if not isinstance(space, ProductSpace | PoolSpace):
+        return space.sample(1, rng)[0]
+    points = space.snap(sobol_points(range(number, number + _SPARE), len(space.categories), seed=seed))
+    free = points[~is_taken(points, taken)]
+    if len(free):
+        return free[0]
+    other = untried_point(space, taken, rng)
+    if other is None:
+        warnings.warn("every point of the space has been tried; suggesting one again", RepeatWarning, stacklevel=3)
+        return points[0]
+    return other

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from calibo.data import Dataset, Suggestion
-from calibo.errors import DataError, RecipeError
+from calibo.errors import DataError, RecipeError, ValueRejected
 from calibo.optimize.predictions import believed, predict_table
 from calibo.optimize.records import Direction, Record, State, dataset, finite_value, turned
 from calibo.optimize.strategy import Strategy
@@ -93,7 +93,7 @@ class Optimizer:
             sem: Standard error of the value, if known.
         """
         outcome = finite_value(value)
-        variance = None if sem is None else (self._checked_sem(sem) ** 2,)
+        variance = None if sem is None else (_variance(sem),)
         record = self._record(what)
         self._done.append(replace(record, state=State.TOLD, values=(outcome,), variances=variance))
         self._forget(what)
@@ -156,12 +156,13 @@ class Optimizer:
 
     def _record(self, what: Suggestion | Mapping[str, Any]) -> Record:
         if isinstance(what, Suggestion):
-            if what.number not in self._pending:
+            pending = self._pending.get(what.number)
+            if pending is None or not np.array_equal(pending.x, what.x):
                 raise DataError(
                     f"suggestion {what.number} is not pending here: it was told before, or another optimizer made it; "
                     "tell its params instead to add a further measurement"
                 )
-            return self._pending[what.number]
+            return pending
         if isinstance(what, Mapping):
             return Record(x=self.space.encode([what])[0], state=State.PENDING)
         raise DataError(f"tell a suggestion or a mapping of parameters, got a {type(what).__name__}")
@@ -170,9 +171,11 @@ class Optimizer:
         if isinstance(what, Suggestion):
             del self._pending[what.number]
 
-    @staticmethod
-    def _checked_sem(sem: float) -> float:
-        number = finite_value(sem, "the standard error (sem)")
-        if number < 0.0:
-            raise DataError(f"the standard error (sem) must not be negative, got {number}")
-        return number
+
+def _variance(sem: float) -> float:
+    """The variance of a standard error; one whose square is lost to rounding is rejected."""
+    number = finite_value(sem, "the standard error (sem)")
+    variance = float(np.square(np.float64(number))) if abs(number) < 1e150 else float("inf")
+    if number < 0.0 or not np.isfinite(variance) or (number > 0.0 and variance == 0.0):
+        raise ValueRejected(f"the standard error (sem) must lie between 1e-160 and 1e150, or be 0, got {number}")
+    return variance

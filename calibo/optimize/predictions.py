@@ -50,7 +50,7 @@ def predict_table(
     """
     import pandas as pd
 
-    X = space.encode(list(params))
+    X = space.encode(params)
     table: dict[str, Array] = {}
     for name, latent in (("measured", False), ("mean", True)):
         law = believed(data, X, strategy=strategy, direction=direction, latent=latent, rng=rng)

@@ -60,12 +60,15 @@ class Record:
 
 def finite_value(value: object, what: str = "the objective's value") -> float:
     """``value`` as a float; anything that is not a finite number is rejected by name."""
-    if isinstance(value, (str, bytes, bool)) or value is None:
+    boolean = getattr(value, "dtype", None) == np.bool_
+    if isinstance(value, str | bytes | bool) or value is None or boolean:
         raise ValueRejected(f"{what} must be a finite number, got {value!r}; report a failure with tell_failed()")
     try:
         number = float(value)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
-        raise ValueRejected(f"{what} must be a finite number, got a {type(value).__name__}: {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueRejected(
+            f"{what} must be a finite number, got a {type(value).__name__}: {str(value)[:60]}"
+        ) from None
     if not np.isfinite(number):
         raise ValueRejected(f"{what} must be a finite number, got {number}; report a failure with tell_failed()")
     return number

@@ -18,6 +18,8 @@ from calibo.surrogates import HasHyperparameters, Model, SuccessModel, Surrogate
 
 #: How many of the best points tried are searched around.
 _ANCHORS = 5
+#: Rows of a pool that are drawn for a rule whose values may be compared within one call only.
+_DRAWN_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class ModelBased:
         if self.search is not None:
             return self.search
         if isinstance(space, PoolSpace):
-            return Pool()
+            return Pool() if self.rule.smooth else Pool(drawn=_DRAWN_ROWS)
         return MultiStart() if self.rule.smooth else RandomDraw()
 
 

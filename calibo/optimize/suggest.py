@@ -61,6 +61,7 @@ def propose(
         n_initial: Points of the initial design, those told count; by default as many as the dimension suggests.
     """
     enough = initial_size(data.X.shape[1]) if n_initial is None else n_initial
+    enough = min(enough, getattr(space, "size", None) or enough)
     suggestions: list[Suggestion] = []
     for offset in range(q):
         known = len(data) + len(data.X_pending) + len(data.X_failed)

@@ -90,6 +90,10 @@ class Predictive(ABC):
         """P(Y > c), ... x q."""
         return 1.0 - self.cdf(c)
 
+    def log_probability_of_improvement(self, c: Array | float) -> Array:
+        """log P(Y > c), ... x q."""
+        return np.log(np.maximum(self.probability_of_improvement(c), np.finfo(np.float64).tiny))
+
     def marginals(self) -> tuple[Marginal, ...]:
         """The q laws in the form that is stored; only without batch dimensions."""
         quantiles = np.stack([self.icdf(u) for u in STORED_LEVELS], axis=-1)

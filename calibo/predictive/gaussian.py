@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from calibo.data import Array, Marginal
 from calibo.predictive.base import Predictive
@@ -53,6 +53,9 @@ class Gaussian(Predictive):
 
     def probability_of_improvement(self, c: Array | float) -> Array:
         return ndtr((self.mean - c) / self.sd)
+
+    def log_probability_of_improvement(self, c: Array | float) -> Array:
+        return log_ndtr((self.mean - c) / self.sd)
 
     @cached_property
     def _cholesky(self) -> Array | None:

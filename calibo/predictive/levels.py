@@ -100,8 +100,9 @@ class Levels:
 
     def after(self, first: Levels) -> Levels:
         """The map p -> self(first(p)): what two calibrators, one around the other, amount to."""
-        knots = np.clip(np.union1d(first.p, first.inverse(self.p)), 0.0, 1.0)
-        p = np.unique(np.concatenate([[0.0], knots, [1.0]]))
+        knots = np.union1d(first.p, first.inverse(self.p))
+        knots = knots[(knots > _SMALLEST_STEP) & (knots < 1.0 - _SMALLEST_STEP)]
+        p = np.concatenate([[0.0], knots, [1.0]])
         r = np.maximum.accumulate(self.forward(first.forward(p)))
         r[0], r[-1] = 0.0, 1.0
         return Levels(p, r)
@@ -145,7 +146,8 @@ def _without_dust(r: Array) -> Array:
     if not np.any((steps > 0.0) & (steps < _SMALLEST_STEP)):
         return r
     flat = np.concatenate([[0.0], np.cumsum(np.where(steps < _SMALLEST_STEP, 0.0, steps))])
-    return np.concatenate([np.minimum(flat[:-1], 1.0), [1.0]])
+    # Never up to 1 from below: that would be an atom at infinity.
+    return np.concatenate([np.minimum(flat[:-1], r[:-1]), [1.0]])
 
 
 def _suffix_sums(dp: Array, dr: Array, integral: Array, atom: Array) -> Array:

@@ -70,11 +70,13 @@ def bivariate_cdf(h: Array, k: Array, rho: Array) -> Array:
     """P(U <= h, V <= k) of standard normals with correlation ``rho`` in (-1, 1), by Owen's T function."""
     h, k, rho = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (h, k, rho)))
     root = np.sqrt((1.0 - rho) * (1.0 + rho))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         slope_h = np.where(h == 0.0, _signed_infinity(k), (k / h - rho) / root)
         slope_k = np.where(k == 0.0, _signed_infinity(h), (h / k - rho) / root)
     both_zero = (h == 0.0) & (k == 0.0)
-    opposite = (h * k < 0.0) | ((h * k == 0.0) & (h + k < 0.0))
+    # By signs, since the product of two tiny numbers would vanish.
+    product = np.sign(h) * np.sign(k)
+    opposite = (product < 0.0) | ((product == 0.0) & (h + k < 0.0))
     value = 0.5 * (ndtr(h) + ndtr(k)) - owens_t(h, slope_h) - owens_t(k, slope_k) - 0.5 * opposite
     at_origin = 0.25 + np.arcsin(rho) / (2.0 * np.pi)
     return np.clip(np.where(both_zero, at_origin, value), 0.0, 1.0)

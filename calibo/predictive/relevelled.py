@@ -70,6 +70,18 @@ class Relevelled(Predictive):
             body = np.log(np.maximum(whole + inner, np.finfo(np.float64).tiny))
         return np.log(self.base.sd) + np.where(np.isinf(top), tail, body)
 
+    def probability_of_improvement(self, c: Array | float) -> Array:
+        return np.exp(self.log_probability_of_improvement(c))
+
+    def log_probability_of_improvement(self, c: Array | float) -> Array:
+        """log P(Y > c): in the last segment the Gaussian's plus log slope, elsewhere of the mass above."""
+        levels = self.levels
+        j = levels.segment(self.base.cdf(c))
+        with np.errstate(divide="ignore"):
+            tail = np.log(levels.slope[j]) + self.base.log_probability_of_improvement(c)
+            body = np.log(1.0 - self.cdf(c))
+        return np.where(np.isinf(levels.z[j + 1]), tail, body)
+
     def scores(self, base: Array) -> Array:
         return self.base.scores(base)
 

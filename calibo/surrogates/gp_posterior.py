@@ -170,20 +170,25 @@ def distinct_points(X: Array) -> tuple[Array, np.ndarray]:
     """
     if X.ndim == 2:
         return X, np.arange(len(X))
+    if not X.size:
+        return X.reshape(0, X.shape[-1]), np.zeros(X.shape[:-1], dtype=np.intp)
     sets = X.reshape(-1, *X.shape[-2:])
     count, q, d = sets.shape
-    shared = (sets == sets[:1]).all(axis=(0, 2)) if count else np.zeros(q, dtype=bool)
+    shared = (sets == sets[:1]).all(axis=(0, 2))
     own = sets[:, ~shared].reshape(-1, d)
     index = np.empty((count, q), dtype=np.intp)
-    index[:, ~shared] = np.arange(len(own)).reshape(count, -1)
+    index[:, ~shared] = np.arange(len(own)).reshape(count, int((~shared).sum()))
     index[:, shared] = len(own) + np.arange(int(shared.sum()))
-    return np.vstack([own, sets[0, shared]]) if count else own, index.reshape(X.shape[:-1])
+    return np.vstack([own, sets[0, shared]]), index.reshape(X.shape[:-1])
 
 
 def _correlation(kernel: Kernel, scale: float, scaled: Array, projected: Array, total: Array) -> Array:
     """Posterior correlations, ... x q x q, of points with given scaled features and projections L^-1 k."""
-    difference = scaled[..., :, None, :] - scaled[..., None, :, :]
-    prior = scale * kernel.correlation(np.square(difference).sum(axis=-1))
+    if scaled.ndim == 2:
+        distances = squared_distances(scaled, scaled)
+    else:
+        distances = np.square(scaled[..., :, None, :] - scaled[..., None, :, :]).sum(axis=-1)
+    prior = scale * kernel.correlation(distances)
     covariance = prior - projected @ np.swapaxes(projected, -1, -2)
     sd = np.sqrt(total)
     correlation = covariance / (sd[..., :, None] * sd[..., None, :])

@@ -1,0 +1,64 @@
+"""Which monotone map to play: the isotonic projection of the hidden state, kept within the long-run bound."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from calibo.data import Array
+
+#: Rounding allowed for when errors are compared with the bound.
+_DUST = 1e-9
+
+
+def isotonic_projection(values: Array) -> Array:
+    """The non-decreasing vector nearest to ``values`` in least squares, K (pool adjacent violators)."""
+    if np.all(values[1:] >= values[:-1]):
+        return values
+    from scipy.optimize import isotonic_regression
+
+    return isotonic_regression(values).x
+
+
+def within_bound(hidden: Array, played: Array, p: Array, eta: float) -> Array:
+    """The played map, changed where some outcome could lead out of the bound (1 + eta) / (eta T), K.
+
+    The projection alone does not keep the bound once eta is about 2 or more: two close levels that one outcome made
+    cross stay pooled, and while their mean is held inside the bound one of them can leave it. In units of eta,
+    e = (h - p) / eta is a level's missing hits, which must stay within c = 1 + 1 / eta. An outcome that hits exactly the
+    levels from j on is *safe* if afterwards, at every later time s, no lower level will need more hits, at least
+    e_k + p_k s - c, than a higher level can bear, at most e_l + p_l s + c (a hit of the lower is one of the higher).
+    Levels between outcomes that are not safe are played alike, so that no outcome can part them.
+    """
+    error, c = (hidden - p) / eta, 1.0 + 1.0 / eta
+    if np.abs(error).max() <= c - 1.0:
+        return played
+    gaps = np.arange(p.size + 1)
+    low, high = np.concatenate([[-np.inf], played]), np.concatenate([played, [np.inf]])
+    open_ = (low < high) & (low < 1.0) & (high >= 0.0)
+    after = error + p - (np.arange(p.size) >= gaps[:, None])
+    safe = _bearable(after, p, c)
+    if safe[open_].all():
+        return played
+    allowed = gaps[open_ & safe]
+    if not allowed.size:
+        largest = np.abs(after).max(axis=1) + np.where(safe, 0.0, 1e3)
+        allowed = gaps[[np.argmin(largest)]]
+    changed = played.copy()
+    changed[: allowed[0]] = np.minimum(played[: allowed[0]], -_DUST)
+    changed[allowed[-1] :] = np.maximum(played[allowed[-1] :], 1.0 + _DUST)
+    for start, stop in pairwise(allowed):
+        changed[start:stop] = np.clip(played[start:stop].mean(), 0.0, 1.0)
+    return changed
+
+
+def _bearable(error: Array, p: Array, c: float) -> np.ndarray:
+    """Whether, for each row of missing hits, J x K, the levels' future needs can be met together, J."""
+    closest = float(np.diff(p).min()) if p.size > 1 else 1.0
+    steps = np.arange(min(int(2.0 / closest) + 2, 400))
+    expected = error[:, :, None] + p[:, None] * steps
+    needed = np.maximum.accumulate(np.maximum(np.ceil(expected - c - _DUST), 0.0), axis=1)
+    bearable = np.minimum(np.floor(expected + c + _DUST), steps)
+    bearable = np.minimum.accumulate(bearable[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray((needed <= bearable).all(axis=(1, 2)))

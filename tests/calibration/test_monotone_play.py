@@ -1,0 +1,38 @@
+"""The monotone map that is played: the projection, and where the bound asks for more than the projection."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibo.calibration.monotone_play import isotonic_projection, within_bound
+from calibo.calibration.online_quantile import DEFAULT_LEVELS
+
+P = np.asarray(DEFAULT_LEVELS)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=30))
+def test_the_projection_is_monotone_keeps_the_mean_and_monotone_input(values: list[float]) -> None:
+    raw = np.asarray(values)
+    found = isotonic_projection(raw)
+    assert np.all(np.diff(found) >= 0.0)
+    np.testing.assert_allclose(found.mean(), raw.mean(), atol=1e-9)
+    np.testing.assert_array_equal(isotonic_projection(np.sort(raw)), np.sort(raw))
+
+
+def test_small_errors_leave_the_projection_alone() -> None:
+    hidden = P + 0.01
+    assert within_bound(hidden, hidden, P, eta=0.2) is hidden
+
+
+def test_the_play_stays_monotone_and_saves_the_bound_where_the_projection_breaks_it() -> None:
+    eta, hidden = 10.0, P.copy()
+    bare = P.copy()
+    errors, bare_errors = [], []
+    for u in [0.0] * 7 + [1.0]:
+        played = within_bound(hidden, isotonic_projection(hidden), P, eta)
+        assert np.all(np.diff(played) >= -1e-12)
+        hidden = hidden - eta * ((u <= played) - P)
+        bare = bare - eta * ((u <= isotonic_projection(bare)) - P)
+        errors.append(np.abs(hidden - P).max() / (1.0 + eta))
+        bare_errors.append(np.abs(bare - P).max() / (1.0 + eta))
+    assert max(errors) <= 1.0 + 1e-9 < max(bare_errors)
