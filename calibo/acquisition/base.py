@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -16,17 +16,15 @@ Acquisition = Callable[[Array], Array]
 
 
 class AcquisitionRule(Protocol):
-    """How a model's beliefs become the wish to try a point."""
+    """How a model's beliefs become the wish to try a point.
 
-    @property
-    def logarithmic(self) -> bool:
-        """Whether the values are logarithms of a non-negative utility."""
-        ...
+    Attributes:
+        logarithmic: Whether the values are logarithms of a non-negative utility.
+        smooth: Whether values may be compared between calls and climbed; else only within one call.
+    """
 
-    @property
-    def smooth(self) -> bool:
-        """Whether values may be compared between calls and climbed; else only within one call."""
-        ...
+    logarithmic: ClassVar[bool]
+    smooth: ClassVar[bool]
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         """The acquisition function for what is known now, pending points taken into account."""

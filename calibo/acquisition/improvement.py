@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from calibo.acquisition.base import Acquisition, SampledUtility, incumbent, log_softplus
 from calibo.data import Array, Dataset
+from calibo.predictive import Predictive
 from calibo.surrogates.base import Model
 
 #: Width of the smoothing of sampled improvements, in units of the outcomes' spread.
@@ -23,25 +26,20 @@ class ExpectedImprovement:
     """
 
     draws: int = 128
-    logarithmic: bool = True
-    smooth: bool = True
+    logarithmic: ClassVar[bool] = True
+    smooth: ClassVar[bool] = True
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         best = incumbent(model, data)
         width = _smoothing(data)
 
-        def utility(f: Array, awaited: Array) -> Array:
-            gain = f.max(axis=-1) - np.maximum(best, awaited.max(axis=-1, initial=-np.inf))
+        def log_gain(gain: Array) -> Array:
             return np.log(width) + log_softplus(gain / width)
 
-        sampled = SampledUtility(model, data.X_pending, utility, int(rng.integers(2**63)), self.draws)
+        def closed_form(law: Predictive) -> Array:
+            return law.log_expected_improvement(best)
 
-        def acquisition(X: Array) -> Array:
-            if X.ndim == 3 or len(data.X_pending):
-                return sampled(X)
-            return model.predict(X, latent=True).log_expected_improvement(best)
-
-        return acquisition
+        return _over(best, closed_form, log_gain, model, data, self.draws, rng)
 
 
 @dataclass(frozen=True)
@@ -55,26 +53,44 @@ class ProbabilityOfImprovement:
 
     margin: float = 0.01
     draws: int = 128
-    logarithmic: bool = True
-    smooth: bool = True
+    logarithmic: ClassVar[bool] = True
+    smooth: ClassVar[bool] = True
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
-        spread = _spread(data)
-        best = incumbent(model, data) + self.margin * spread
+        best = incumbent(model, data) + self.margin * _spread(data)
         width = _smoothing(data)
 
-        def utility(f: Array, awaited: Array) -> Array:
-            gain = f.max(axis=-1) - np.maximum(best, awaited.max(axis=-1, initial=-np.inf))
+        def log_chance(gain: Array) -> Array:
             return -np.logaddexp(0.0, -gain / width)
 
-        sampled = SampledUtility(model, data.X_pending, utility, int(rng.integers(2**63)), self.draws)
+        def closed_form(law: Predictive) -> Array:
+            return law.log_probability_of_improvement(best)
 
-        def acquisition(X: Array) -> Array:
-            if X.ndim == 3 or len(data.X_pending):
-                return sampled(X)
-            return model.predict(X, latent=True).log_probability_of_improvement(best)
+        return _over(best, closed_form, log_chance, model, data, self.draws, rng)
 
-        return acquisition
+
+def _over(
+    best: float,
+    closed_form: Callable[[Predictive], Array],
+    of_gain: Callable[[Array], Array],
+    model: Model,
+    data: Dataset,
+    draws: int,
+    rng: np.random.Generator,
+) -> Acquisition:
+    """Improvement over ``best``: in closed form, or by draws over ``best`` and what pending points may turn out to be."""
+
+    def utility(f: Array, awaited: Array) -> Array:
+        return of_gain(f.max(axis=-1) - np.maximum(best, awaited.max(axis=-1, initial=-np.inf)))
+
+    sampled = SampledUtility(model, data.X_pending, utility, int(rng.integers(2**63)), draws)
+
+    def acquisition(X: Array) -> Array:
+        if X.ndim == 3 or len(data.X_pending):
+            return sampled(X)
+        return closed_form(model.predict(X, latent=True))
+
+    return acquisition
 
 
 def _smoothing(data: Dataset) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,8 +27,8 @@ class UpperQuantile:
 
     level: float = 0.9
     draws: int = 128
-    logarithmic: bool = False
-    smooth: bool = True
+    logarithmic: ClassVar[bool] = False
+    smooth: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0.5 < self.level < 1.0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,8 +24,8 @@ class ThompsonSampling:
     """
 
     joint: bool = True
-    logarithmic: bool = False
-    smooth: bool = False
+    logarithmic: ClassVar[bool] = False
+    smooth: ClassVar[bool] = False
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         def acquisition(X: Array) -> Array:
