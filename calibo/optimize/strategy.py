@@ -80,7 +80,9 @@ class ModelBased:
         acquisition = self.rule.build(model, data, rng=rng)
         if len(data.X_failed):
             floor = float(data.Y.min())
-            acquisition = gated(acquisition, SuccessModel.of(data), logarithmic=self.rule.logarithmic, floor=floor)
+            acquisition = gated(
+                acquisition, SuccessModel.of(data, rng=rng), logarithmic=self.rule.logarithmic, floor=floor
+            )
         order = np.argsort(-data.Y[:, 0], kind="stable")
         tried = np.vstack([data.X, data.X_failed])
         stored = model.hyperparameters if isinstance(model, HasHyperparameters) else ()

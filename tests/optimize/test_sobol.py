@@ -27,5 +27,7 @@ def test_any_stretch_can_be_had_by_its_numbers(d: int) -> None:
 
 def test_every_column_is_stratified_and_seeds_differ() -> None:
     points = sobol_points(range(16), 5, seed=0)
-    np.testing.assert_array_equal(np.sort(np.floor(points * 16), axis=0), np.repeat(np.arange(16.0)[:, None], 5, axis=1))
+    np.testing.assert_array_equal(
+        np.sort(np.floor(points * 16), axis=0), np.repeat(np.arange(16.0)[:, None], 5, axis=1)
+    )
     assert not np.allclose(points, sobol_points(range(16), 5, seed=1))
