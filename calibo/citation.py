@@ -35,7 +35,7 @@ _PACKAGES: dict[str, tuple[str, ...]] = {
 }
 
 #: Attributes under which an optimizer, a sampler or a result holds the strategy, and a result its Optuna study.
-_HOLDING = ("strategy", "_strategy", "study")
+_HOLDING = ("strategy", "study")
 
 
 def cite(what: Any) -> str:

@@ -326,25 +326,16 @@ def methods(debug: Debug = False) -> None:
 
 def _load(storage: str, study: str | None, space: str | None, method: str | None) -> Result:
     """A study that is in a storage, for reading."""
-    _check_there(storage)
     from calibo.cli.objectives import load_space
     from calibo.study import load_result
 
     return load_result(storage, study, space=None if space is None else load_space(space), method=method)
 
 
-def _check_there(storage: str) -> None:
-    """Opening a store creates it, which is not what somebody wants who mistyped the name of one to be read."""
-    file = Path(storage.removeprefix("sqlite:///"))
-    if ("://" not in storage or storage.startswith("sqlite:///")) and not file.exists():
-        raise StudyError(f"{file}: there is no such file, so there is no study in it")
-
-
 def _trials_so_far(options: RunOptions) -> int:
     from calibo.study import load_result
 
     try:
-        _check_there(options.storage)
         return len(load_result(options.storage, options.study).trials)
     except StudyError:
         # Either there is nothing yet, or what is wrong will be said when the study is opened.

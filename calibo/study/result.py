@@ -227,7 +227,7 @@ def load_result(
             values, or for a study that calibo did not make.
         method: The method; by default the one the study was made with.
     """
-    study = load_study(open_storage(storage), study_name)
+    study = load_study(open_storage(storage, create=False), study_name)
     with storage_errors():
         description = read_description(study) or {}
     if space is None:

@@ -56,6 +56,11 @@ class CalibratedSampler(BaseSampler):
         self._n_initial: int | None = n_initial
         self._announced: set[str] = set()
 
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy by which it suggests."""
+        return self._strategy
+
     def reseed_rng(self) -> None:
         """Nothing to do: threads cannot get in one another's way, as each trial has a generator of its own."""
 

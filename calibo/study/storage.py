@@ -41,6 +41,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 def open_storage(
     storage: str | os.PathLike[str] | BaseStorage | None = None,
     *,
+    create: bool = True,
     heartbeat_interval: int | None = None,
     grace_period: int | None = None,
     heartbeat_stale_trial_callback: Callable[[optuna.Study, optuna.trial.FrozenTrial], None] | None = None,
@@ -50,6 +51,7 @@ def open_storage(
     Args:
         storage: ``None`` for memory; a database URL (``sqlite:///study.db``, ``postgresql+psycopg://...``); the path of
             a SQLite file ending in .db, .sqlite or .sqlite3; or an Optuna storage, which is returned as it is.
+        create: ``False`` refuses a SQLite file that does not exist, for those who only want to read.
         heartbeat_interval: Seconds between the signs of life of a running trial, without which one whose worker died
             stays running, and is respected as pending, for ever; only for databases.
         grace_period: Seconds without a sign of life after which a trial counts as failed.
@@ -74,6 +76,8 @@ def open_storage(
     if file is None:
         text = url.render_as_string(hide_password=False)
         return _server_storage(url, lambda: RDBStorage(text, **options))
+    if not create and not file.exists():
+        raise StudyError(f"{file}: there is no such file, so there is no study in it")
     with _sqlite_errors(file):
         _create(file)
         return SqliteStorage(url.set(database=str(file)).render_as_string(hide_password=False), **options)

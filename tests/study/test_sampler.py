@@ -75,7 +75,7 @@ def test_calibrated_forecasts_are_stored_with_the_trials() -> None:
     # In the user's sign: all values are positive, and so is what a sensible model expects of the worst of them.
     worst = max(found[3:], key=lambda entry: entry.value or 0.0)
     assert worst.forecast is not None
-    assert worst.forecast.calibrated.mean > 0.0
+    assert worst.forecast.raw.mean > 0.0
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])

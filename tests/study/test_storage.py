@@ -242,3 +242,9 @@ def test_a_server_that_is_not_there_does_not_show_the_password() -> None:
     with pytest.raises(StudyError, match="cannot be opened") as caught:
         open_storage("postgresql+psycopg://user:secret@127.0.0.1:1/name")
     assert "secret" not in str(caught.value)
+
+
+def test_a_file_that_is_only_to_be_read_is_not_created(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="no such file"):
+        open_storage(tmp_path / "typo.db", create=False)
+    assert not (tmp_path / "typo.db").exists()
