@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibo.acquisition import AcquisitionRule, ExpectedImprovement, ProbabilityOfImprovement, UpperQuantile
-from calibo.calibration import Calibrated, OnlineQuantile, Temperature
+from calibo.calibration import Calibrated, OnlineQuantile
 from calibo.data import Forecast
+from calibo.methods import gp_ei, ocbo
 from calibo.optimize import ModelBased, Optimizer
 from calibo.problems import problem
 from calibo.surrogates import RBF, GaussianProcess
 
 STEPS = 25
+#: Step size of the paper's recalibrator on its own (the paper does not give one): the default of ocbo.
+ETA = 0.2
 RULES: dict[str, AcquisitionRule] = {
     "UCB": UpperQuantile(0.9),
     "EI": ExpectedImprovement(),
@@ -27,12 +30,9 @@ CALIBRATED = "calibrated (ocbo)"
 def strategy(kind: str, rule: AcquisitionRule) -> ModelBased:
     """One of the three compared: the bare GP, the paper's recalibrator on it, and calibo's ocbo (tempered first)."""
     gp = GaussianProcess(RBF())
-    surrogates = {
-        UNCALIBRATED: gp,
-        ONLINE: Calibrated(gp, by=OnlineQuantile(0.25)),
-        CALIBRATED: Calibrated(Calibrated(gp, by=Temperature()), by=OnlineQuantile(0.25)),
-    }
-    return ModelBased(surrogates[kind], rule, name=kind)
+    if kind == CALIBRATED:
+        return ocbo(surrogate=gp, rule=rule)
+    return gp_ei(surrogate=gp if kind == UNCALIBRATED else Calibrated(gp, by=OnlineQuantile(ETA)), rule=rule)
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,9 @@ def test_a_study_is_read_from_its_storage_alone(tmp_path: Path) -> None:
 
 
 def test_which_study_is_meant(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="there is no such file"):
+        load_result(tmp_path / "a.db")
+    open_storage(tmp_path / "a.db")
     with pytest.raises(StudyError, match="the storage has no studies"):
         load_result(tmp_path / "a.db")
     for name in ("one", "two"):
