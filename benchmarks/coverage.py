@@ -48,7 +48,7 @@ def run(task: str, method: str, seed: int) -> dict[str, list[float]]:
         values.append(truth.objective(suggestion.params))
         outcomes.append(values[-1] + noise * rng.standard_normal())
         optimizer.tell(suggestion, outcomes[-1])
-        laws.append(suggestion.forecasts[0].negated() if suggestion.forecasts else None)
+        laws.append(suggestion.forecasts[0] if suggestion.forecasts else None)
     half = range(STEPS // 2, STEPS)
     second = np.array([outcomes[i] for i in half])
     best = np.minimum.accumulate(values) - truth.optimum

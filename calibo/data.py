@@ -239,7 +239,8 @@ class Suggestion:
     Attributes:
         params: The parameters, by name, in the user's units.
         x: The same point encoded on the unit cube, d.
-        forecasts: One forecast per outcome, in the sign used inside the house, or ``None`` if there is no model yet.
+        forecasts: One forecast per outcome, or ``None`` if there is no model yet. In the house's sign (larger is better)
+            until the door (``Optimizer.ask``) turns it into the user's.
         hyperparameters: Per outcome, the fitted hyper-parameters, for the next fit to start from.
         number: Which suggestion of its optimizer this is, counted from 0.
     """

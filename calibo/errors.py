@@ -41,5 +41,9 @@ class FallbackWarning(CaliboWarning):
     """Something other than what was asked for is being done; the message names the reason."""
 
 
+class TrialFailedWarning(CaliboWarning):
+    """A trial failed and the run goes on; said once in a run."""
+
+
 class RepeatWarning(CaliboWarning):
     """Every point of a finite space has been tried, so a point is suggested again."""

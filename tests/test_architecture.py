@@ -22,7 +22,7 @@ _CALIBRATED = _MODELS | {"calibration"}
 _ACQUIRING = _CALIBRATED | {"acquisition"}
 _OPTIMIZING = _ACQUIRING | {"candidates", "likelihood_free", "diagnostics", "optimize"}
 _STUDYING = _OPTIMIZING | {"study", "methods", "report", "citation"}
-#: What each room may see besides itself (ARCHITECTURE, section 3); files straight under calibo/ are rooms of their own.
+#: What each room may see besides itself (docs/architecture.md, section 3); files under calibo/ itself are rooms too.
 ALLOWED: dict[str, set[str]] = {
     "data": {"errors"},
     "errors": set(),

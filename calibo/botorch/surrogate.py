@@ -82,6 +82,13 @@ class BoTorchSurrogate:
             arguments["outcome_transform"] = None
         if data.Y_var is not None and np.isfinite(data.Y_var).all() and "train_Yvar" in known:
             arguments["train_Yvar"] = torch.from_numpy(units.forward_variance(data.Y_var)).clamp_min(_SMALLEST_VARIANCE)
+        elif data.Y_var is not None:
+            warnings.warn(
+                "known noise variances are not used: BoTorch takes them for all points or for none, and only in some "
+                "models",
+                FallbackWarning,
+                stacklevel=3,
+            )
         return arguments
 
 

@@ -11,6 +11,7 @@ from calibo.calibration.base import LevelMap, Relevel
 from calibo.calibration.monotone_play import isotonic_projection
 from calibo.data import Array, Evidence
 from calibo.predictive import Levels
+from calibo.surrogates.scikit import seeded
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,8 @@ class Regressor:
     grid: int = 51
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        from sklearn.base import clone
-
         u, share = recalibration_set(evidence.pit)
-        regressor: Any = clone(self.regressor)
-        if regressor.get_params().get("random_state", 0) is None:
-            regressor.set_params(random_state=0)
+        regressor = seeded(self.regressor, np.random.default_rng(0))
         # The ends belong to every level map; telling the regressor keeps it from bending away from them.
         known_u, known_share = np.concatenate([[0.0], u, [1.0]]), np.concatenate([[0.0], share, [1.0]])
         regressor.fit(known_u[:, None], known_share)

@@ -48,7 +48,7 @@ class OnlineQuantile:
     at once it is tested, not proved, on adversarial streams up to eta = 10 with the default levels; grids much finer
     than these can exceed it at large eta (close levels cannot be parted and each kept right at once).
 
-    Deviations from the paper (METHODS 3.2, 3.3): the state starts at h_1(p) = p instead of 0, which starts from the
+    Deviations from the paper: the state starts at h_1(p) = p instead of 0, which starts from the
     model's own quantiles and keeps the bound; raw states cross (the paper's monotonicity lemma is false), so their
     projection is played *and* used in the update, which keeps the bound; the state is never clipped, only the map handed
     on is, to [0.001, 0.999].
@@ -60,14 +60,14 @@ class OnlineQuantile:
         from_zero: ``True`` starts from h_1 = 0 as the paper's eq. 9 does (for comparison only).
     """
 
-    eta: float = 0.05
+    eta: float = 0.2
     levels: tuple[float, ...] = DEFAULT_LEVELS
     monotone: bool = True
     from_zero: bool = False
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.eta) and self.eta > 0.0):
-            raise RecipeError(f"eta must be a positive number, got {self.eta!r}; 0.05 is a good start")
+        if not (isinstance(self.eta, int | float) and np.isfinite(self.eta) and self.eta > 0.0):
+            raise RecipeError(f"eta must be a positive number, got {self.eta!r}; 0.2 is a good start")
         p = np.asarray(self.levels, dtype=np.float64)
         if p.size == 0 or np.any(np.diff(p) <= 0.0) or p[0] <= 0.0 or p[-1] >= 1.0:
             raise RecipeError(f"levels must increase strictly inside (0, 1), got {self.levels!r}")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 import shlex
+import signal
 import sys
 import traceback
 import warnings
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from calibo.errors import CaliboError, CaliboWarning, ObjectiveError, StudyError
+from calibo.errors import CaliboError, CaliboWarning, ObjectiveError, StudyError, TrialFailedWarning
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -62,7 +64,7 @@ def explained(command: _Command) -> _Command:
             warnings.showwarning = _show_warning
             try:
                 command(*args, debug=debug, **kwargs)
-            except CaliboError as error:
+            except (CaliboError, OSError) as error:
                 if debug:
                     traceback.print_exc()
                 typer.echo(f"error: {error}", err=True)
@@ -72,8 +74,8 @@ def explained(command: _Command) -> _Command:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
-    # The parent class itself announces the first failed trial, and the command line shows every one in full anyway.
-    if issubclass(category, CaliboWarning) and category is not CaliboWarning:
+    # Failed trials are all shown anyway.
+    if issubclass(category, CaliboWarning) and category is not TrialFailedWarning:
         typer.echo(f"warning: {message}", err=True)
 
 
@@ -109,7 +111,10 @@ def run(
         ),
     ] = None,
     trials: Annotated[int, typer.Option(min=1, help="How many trials to add.")] = 50,
-    method: Annotated[str, typer.Option(help="See `calibo methods`.")] = "ocbo",
+    method: Annotated[
+        str | None,
+        typer.Option(help="See `calibo methods`; by default that of the study, or ocbo.", show_default=False),
+    ] = None,
     storage: Annotated[str, typer.Option(help="A URL such as sqlite:///study.db, or a .db file.")] = STORAGE,
     study: Annotated[
         str | None,
@@ -159,7 +164,7 @@ class RunOptions:
     objective: str | None
     command: str | None
     space: str
-    method: str
+    method: str | None
     storage: str
     study: str
     seed: int | None
@@ -171,7 +176,8 @@ class RunOptions:
     def line(self, trials: int) -> str:
         """The command line that adds ``trials`` trials."""
         what = [self.objective] if self.objective is not None else ["--command", self.command or ""]
-        words = ["calibo", "run", *what, "--space", self.space, "--trials", str(trials), "--method", self.method]
+        words = ["calibo", "run", *what, "--space", self.space, "--trials", str(trials)]
+        words += [] if self.method is None else ["--method", self.method]
         words += ["--storage", self.storage, "--study", self.study]
         words += [] if self.seed is None else ["--seed", str(self.seed)]
         words += ["--maximize"] if self.maximize else []
@@ -183,7 +189,7 @@ class RunOptions:
 
 def _run(options: RunOptions, trials: int) -> None:
     from calibo.cli.objectives import CommandObjective, load_objective, load_space
-    from calibo.cli.output import show_result
+    from calibo.cli.output import counted, show_result
 
     where = load_space(options.space)
     if options.objective is not None:
@@ -193,16 +199,18 @@ def _run(options: RunOptions, trials: int) -> None:
 
     from calibo.study import Interrupted, maximize, minimize
 
-    before = _trials_so_far(options)
-    if before:
-        typer.echo(f"Resuming study {options.study!r} in {options.storage}, which has {before} trials.")
+    before = _so_far(options)
+    if before is not None and before.trials:
+        typer.echo(f"Resuming study {options.study!r} in {options.storage}: {counted(before)}.")
     watched = _Watched(objective)
+    # A cluster that stops a job is to be treated like a user who does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         result = (maximize if options.maximize else minimize)(
             watched,
             where,
             n_trials=trials,
-            method=options.method,
+            method=options.method or (before and before.method) or "ocbo",
             storage=options.storage,
             study_name=options.study,
             seed=options.seed,
@@ -332,14 +340,15 @@ def _load(storage: str, study: str | None, space: str | None, method: str | None
     return load_result(storage, study, space=None if space is None else load_space(space), method=method)
 
 
-def _trials_so_far(options: RunOptions) -> int:
+def _so_far(options: RunOptions) -> Result | None:
+    """The study that is to be resumed, if there is one."""
     from calibo.study import load_result
 
     try:
-        return len(load_result(options.storage, options.study).trials)
+        return load_result(options.storage, options.study)
     except StudyError:
         # Either there is nothing yet, or what is wrong will be said when the study is opened.
-        return 0
+        return None
 
 
 def _study_name(objective: str | None, command: str | None) -> str:
@@ -359,8 +368,8 @@ def _parameter_names(space: Any) -> list[str]:
 
 def _check_report(path: Path) -> None:
     """Before the first trial rather than after the last."""
-    if not path.parent.is_dir() or path.is_dir():
-        raise StudyError(f"a report cannot be written to {path}: give the name of a file in a folder that exists")
+    if not path.parent.is_dir() or path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise StudyError(f"a report cannot be written to {path}: give a file in a folder you may write to")
 
 
 def _write_report(result: Result, path: Path) -> None:

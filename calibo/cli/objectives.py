@@ -57,7 +57,10 @@ def load_space(reference: str) -> ProductSpace | PoolSpace:
         raise SpaceError(f"{reference}: a space is FILE.toml or FILE.py:name, got neither")
     found = _load(reference, default="space")
     if callable(found):
-        found = found()
+        try:
+            found = found()
+        except Exception as error:
+            raise SpaceError(f"{reference}() failed: {type(error).__name__}: {error}") from error
     try:
         space = as_space(found)
     except SpaceError as error:

@@ -24,17 +24,16 @@ if TYPE_CHECKING:
     from calibo.study import Result
 
 #: Columns of a table of predictions: which law, and what it is called.
-_LAWS = {"measured": "The next measurement (noise included)", "mean": "The mean value (noise taken away)"}
+_LAWS = {"measured": "next measurement", "mean": "mean value"}
 _COVERAGES = (50, 80, 95)
 
 
 def show_result(result: Result) -> None:
     """The best parameters, and how far the forecasts can be believed."""
     direction = "smallest" if result.direction.value < 0 else "largest"
-    done = sum(entry.value is not None for entry in result.entries)
-    failed = len(result.failures)
-    count = f"{done} trials" + (f", {failed} failed" if failed else "")
-    typer.echo(f"Study {result.study_name!r}: {count}.")
+    typer.echo(f"Study {result.study_name!r}: {counted(result)}.")
+    if not any(entry.value is not None for entry in result.entries):
+        return
     typer.echo(f"The {direction} value is {result.best_value:.6g}, found with")
     width = max(len(name) for name in result.best_params)
     for name, value in result.best_params.items():
@@ -43,6 +42,13 @@ def show_result(result: Result) -> None:
     typer.echo(table.headline())
     for sentence in table.sentences():
         typer.echo(f"  {sentence}")
+
+
+def counted(result: Result) -> str:
+    """How many trials a study has, and what became of them."""
+    states = [entry.state for entry in result.entries]
+    parts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
+    return f"{len(states)} {'trial' if len(states) == 1 else 'trials'} ({', '.join(parts)})" if states else "no trials"
 
 
 def show_methods() -> None:
@@ -56,17 +62,16 @@ def show_methods() -> None:
 
 
 def show_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame) -> None:
-    """Two tables: of the next measurement, and of the mean value."""
+    """A table for each point: intervals of the next measurement, and of the mean value."""
     console = _console()
-    names = list(points[0])
-    for law, title in _LAWS.items():
-        centres = ("mean", "median") if law == "measured" else ()
-        predictions = _table(*names, *centres, *(f"{c} % interval" for c in _COVERAGES))
-        predictions.title = title
-        for point, (_, row) in zip(points, table.iterrows(), strict=True):
-            intervals = [f"{row[f'{law}_low_{c}']:.5g} to {row[f'{law}_high_{c}']:.5g}" for c in _COVERAGES]
-            cells = [*(shown(point[name]) for name in names), *(f"{row[name]:.5g}" for name in centres), *intervals]
-            predictions.add_row(*(Text(cell) for cell in cells))
+    for point, (_, row) in zip(points, table.iterrows(), strict=True):
+        predictions = _table("", *_LAWS.values())
+        predictions.title = Text(", ".join(f"{name} = {shown(value)}" for name, value in point.items()))
+        predictions.add_row("expected", Text(f"{row['mean']:.5g}"), "")
+        predictions.add_row("median", Text(f"{row['median']:.5g}"), "")
+        for c in _COVERAGES:
+            ends = [f"{row[f'{law}_low_{c}']:.5g} to {row[f'{law}_high_{c}']:.5g}" for law in _LAWS]
+            predictions.add_row(f"{c} %", *(Text(end) for end in ends))
         console.print(predictions)
 
 

@@ -14,7 +14,7 @@ from calibo.diagnostics.coverage import (
 from calibo.diagnostics.regret import area_under_curve, best_so_far, cumulative_regret, simple_regret
 from calibo.diagnostics.reliability import ReliabilityCurve, reliability_curve, simultaneous_half_width
 from calibo.diagnostics.scores import crps, interval_score, log_score, pinball_loss, sharpness
-from calibo.diagnostics.table import CalibrationRow, CalibrationTable, Verdict, calibration_table
+from calibo.diagnostics.table import CalibrationRow, CalibrationTable, Verdict, calibration_table, forecast_table
 
 __all__ = [
     "CalibrationRow",
@@ -27,6 +27,7 @@ __all__ = [
     "binomial_band",
     "calibration_error",
     "calibration_table",
+    "forecast_table",
     "clopper_pearson",
     "coverage",
     "covered",

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import numpy as np
 import numpy.typing as npt
 
-from calibo.data import Marginal
+from calibo.data import Forecast, Marginal
 from calibo.diagnostics.coverage import binomial_band, check_probability, covered, points_needed
 from calibo.errors import RecipeError
 
@@ -118,6 +119,12 @@ class CalibrationTable:
         return [row for row in self.rows if row.verdict is verdict]
 
 
+def forecast_table(forecasts: Sequence[Forecast], outcomes: Sequence[float]) -> CalibrationTable:
+    """How forecasts came out; the raw model's count beside the calibrated one's only if anything calibrated it."""
+    raw = [f.raw for f in forecasts] if any(len(f.stages) > 1 for f in forecasts) else None
+    return calibration_table([f.calibrated for f in forecasts], np.asarray(outcomes, dtype=np.float64), raw=raw)
+
+
 def calibration_table(
     laws: Sequence[Marginal],
     outcomes: npt.ArrayLike,
@@ -162,8 +169,16 @@ def _row(
     )
 
 
+def results_needed(nominal: float) -> int:
+    """How many results a verdict needs: enough for the level, and so many that some count of them could refute it."""
+    count = points_needed(nominal)
+    while binomial_band(count, nominal) == (0, count):
+        count += 1
+    return count
+
+
 def _verdict(contained: int, of: int, low: int, high: int, nominal: float) -> Verdict:
-    if of < points_needed(nominal):
+    if of < results_needed(nominal):
         return Verdict.NOT_YET
     if contained < low:
         return Verdict.TOO_NARROW
@@ -171,7 +186,7 @@ def _verdict(contained: int, of: int, low: int, high: int, nominal: float) -> Ve
 
 
 def _intervals_need(row: CalibrationRow) -> str:
-    return f"{_percent(row.nominal)} intervals need at least {_results(points_needed(row.nominal))}, {row.of} so far"
+    return f"{_percent(row.nominal)} intervals need at least {_results(results_needed(row.nominal))}, {row.of} so far"
 
 
 def _percent(probability: float) -> str:

@@ -7,10 +7,10 @@ import warnings
 import numpy as np
 
 from calibo.candidates.base import is_taken
+from calibo.candidates.sobol import sobol_points
 from calibo.candidates.untried import untried_point
 from calibo.data import Array
 from calibo.errors import RepeatWarning
-from calibo.optimize.sobol import sobol_points
 from calibo.space import PoolSpace, ProductSpace, Space
 
 #: Further points of the sequence looked at when one is taken already.

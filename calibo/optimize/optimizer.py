@@ -10,10 +10,10 @@ import numpy as np
 
 from calibo.data import Dataset, Suggestion
 from calibo.errors import DataError, RecipeError, ValueRejected
-from calibo.optimize.predictions import believed, predict_table
+from calibo.optimize.predictions import believed, fitted_model, predict_table
 from calibo.optimize.records import Direction, Record, State, dataset, finite_value, turned
 from calibo.optimize.strategy import Strategy
-from calibo.optimize.suggest import checked_seed, propose
+from calibo.optimize.suggest import checked_count, checked_seed, propose
 from calibo.space import PoolSpace, ProductSpace, as_space
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Optimizer:
         self.strategy: Strategy = strategy(method)
         self.direction: Direction = Direction.of(direction)
         self.seed: int = int(np.random.SeedSequence().entropy % 2**63) if seed is None else checked_seed(seed)  # pyright: ignore[reportOperatorIssue]
-        self.n_initial: int | None = n_initial
+        self.n_initial: int | None = None if n_initial is None else checked_count(n_initial, "n_initial")
         self._asked: int = 0
         self._pending: dict[int, Record] = {}
         self._done: list[Record] = []
@@ -61,8 +61,11 @@ class Optimizer:
     @overload
     def ask(self, q: int) -> list[Suggestion]: ...
     def ask(self, q: int = 1) -> Suggestion | list[Suggestion]:
-        """The next point to try (or a list of ``q`` points if ``q`` > 1), each with the forecast it will be judged by."""
-        if not isinstance(q, (int, np.integer)) or q < 1:
+        """The next point to try (or a list of ``q`` points if ``q`` > 1), each with the forecast it will be judged by.
+
+        Forecasts are in the sign and the units of the outcomes that are told.
+        """
+        if isinstance(q, bool) or not isinstance(q, int | np.integer) or q < 1:
             raise RecipeError(f"ask for at least one point, got q={q!r}")
         found = propose(
             self.data(),
@@ -73,11 +76,12 @@ class Optimizer:
             q=int(q),
             n_initial=self.n_initial,
         )
+        found = [replace(s, forecasts=turned(s.forecasts, [self.direction])) for s in found]
         for suggestion in found:
             self._pending[suggestion.number] = Record(
                 x=suggestion.x,
                 state=State.PENDING,
-                forecasts=turned(suggestion.forecasts, [self.direction]),
+                forecasts=suggestion.forecasts,
                 hyperparameters=suggestion.hyperparameters,
             )
             self._latest = suggestion.hyperparameters or self._latest
@@ -126,18 +130,17 @@ class Optimizer:
     def best_expected(self) -> tuple[dict[str, Any], float]:
         """The parameters tried whose expected value is best under the calibrated model, and that expectation."""
         X = np.stack([record.x for record in self._told()])
-        rng = np.random.default_rng(self.seed)
-        law = believed(self.data(), X, strategy=self.strategy, direction=self.direction, latent=True, rng=rng)
+        model = fitted_model(self.data(), self.strategy, np.random.default_rng(self.seed))
+        law = believed(model, X, self.direction, latent=True)
         best = int(np.argmax(self.direction.value * law.mean))
         return self.space.decode(X[[best]])[0], float(law.mean[best])
 
     def calibration(self) -> CalibrationTable:
         """How the forecasts made so far came out."""
-        from calibo.diagnostics import calibration_table
+        from calibo.diagnostics import forecast_table
 
-        pairs = [(r.forecasts[0], r.values[0]) for r in self._done if r.state is State.TOLD and r.forecasts]
-        outcomes = np.array([value for _, value in pairs])
-        return calibration_table([f.calibrated for f, _ in pairs], outcomes, raw=[f.raw for f, _ in pairs])
+        told = [r for r in self._done if r.state is State.TOLD and r.forecasts]
+        return forecast_table([r.forecasts[0] for r in told if r.forecasts], [r.values[0] for r in told])
 
     def data(self) -> Dataset:
         """All that is known, as the strategies see it (larger is better, points on the unit cube)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,12 @@ import numpy as np
 from calibo.calibration import stages
 from calibo.data import Array, Dataset
 from calibo.errors import DataError, RecipeError, SpaceError
+from calibo.optimize.predictions import believed
 from calibo.optimize.records import Direction
-from calibo.optimize.strategy import Strategy
+from calibo.optimize.strategy import Plan, Strategy
 from calibo.predictive import Predictive
 from calibo.space import ProductSpace
+from calibo.surrogates import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,35 +38,41 @@ class Slice:
     acquisition: Array
 
 
-def slice_at(
+def slices_at(
     data: Dataset,
     params: Mapping[str, Any],
-    name: str,
+    names: Sequence[str],
     *,
     space: ProductSpace,
     strategy: Strategy,
     direction: Direction,
     rng: np.random.Generator,
     points: int = 121,
-) -> Slice:
-    """Beliefs along the parameter ``name`` through ``params`` (normally the incumbent)."""
+) -> tuple[Slice, ...]:
+    """Beliefs along each of the named parameters through ``params`` (normally the incumbent), from one model."""
     if not len(data):
-        raise DataError("nothing has been told yet: tell at least one outcome first")
-    if name not in space.names:
-        raise SpaceError(f"no parameter {name!r} in the space; there are {', '.join(space.names)}")
+        raise DataError("there is no outcome yet: at least one measurement is needed")
+    for name in names:
+        if name not in space.names:
+            raise SpaceError(f"no parameter {name!r} in the space; there are {', '.join(space.names)}")
+    plan = strategy.plan(data, rng=rng)
+    if plan.model is None:
+        raise RecipeError("this method chooses points without a predictive distribution: there is nothing to show")
+    x = space.encode([params])[0]
+    return tuple(_slice(plan, plan.model, x, name, space, direction, points) for name in names)
+
+
+def _slice(
+    plan: Plan, model: Model, x: Array, name: str, space: ProductSpace, direction: Direction, points: int
+) -> Slice:
     column = space.names.index(name)
     parameter = space.columns[column]
     if parameter.cells is None or parameter.cells > points:
         grid = np.unique(parameter.snap(np.linspace(0.0, 1.0, points)))
     else:
         grid = parameter.position(np.arange(parameter.cells))
-    X = np.repeat(space.encode([params]), len(grid), axis=0)
+    X = np.repeat(x[None, :], len(grid), axis=0)
     X[:, column] = grid
-    plan = strategy.plan(data, rng=rng)
-    if plan.model is None:
-        raise RecipeError("this method chooses points without a predictive distribution: there is nothing to show")
-    laws = [model.predict(X, latent=False) for model in stages(plan.model)]
-    if direction is Direction.MINIMIZE:
-        laws = [law.negated() for law in laws]
+    laws = [believed(inner, X, direction, latent=False) for inner in stages(model)]
     values = tuple(parameter.decode(float(u)) for u in grid)
     return Slice(name, values, laws[0], laws[-1], plan.acquisition(X))

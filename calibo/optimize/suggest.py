@@ -25,6 +25,13 @@ def checked_seed(seed: Any) -> int:
     return int(seed)
 
 
+def checked_count(count: Any, what: str) -> int:
+    """``count`` as a Python int; anything but a whole number from 1 on is rejected."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise RecipeError(f"{what} is a whole number from 1 on, got {count!r}")
+    return int(count)
+
+
 def generator(seed: int, number: int) -> np.random.Generator:
     """The generator of a suggestion: the same for the same seed and number, whatever happened before."""
     return np.random.default_rng([seed, number])

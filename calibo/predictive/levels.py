@@ -1,7 +1,7 @@
 """Maps of levels: which quantile of the model to read off when a calibrated quantile is asked for.
 
 A calibrated quantile at level p is the model's own at level R(p), so the calibrated cdf is R^-1 of the model's cdf
-(METHODS 3.3: applying R to the cdf instead would correct in the wrong direction).
+(applying R to the cdf instead, an easy mistake, would correct in the wrong direction).
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Levels:
 
     @cached_property
     def first_moment_above(self) -> Array:
-        """E[Z 1{above knot j}] of the relevelled standard normal Z, K (METHODS 3.4: suffix sums, free of x)."""
+        """E[Z 1{above knot j}] of the relevelled standard normal Z, K (suffix sums, free of x)."""
         return _suffix_sums(np.diff(self.p), np.diff(self.r), -np.diff(density(self.z)), self.z[:-1])
 
     @cached_property

@@ -55,7 +55,7 @@ def second_integral(z: Array) -> Array:
 
 
 def log_second_integral(z: Array) -> Array:
-    """log G(z), accurate for every finite z (METHODS 1.7: erfcx for z < -3, the series beyond t = 30)."""
+    """log G(z), accurate for every finite z (by erfcx for z < -3, by its series beyond t = 30)."""
     z = np.asarray(z, dtype=np.float64)
     near, t = np.maximum(z, -3.0), np.maximum(-z, 3.0)
     direct = np.log(0.5 * ((near * near + 1.0) * ndtr(near) + near * density(near)))

@@ -16,7 +16,7 @@ from calibo.predictive.normal import density, first_integral, log_first_integral
 
 @dataclass(frozen=True)
 class Relevelled(Predictive):
-    """Y = mean + sd Phi^-1(R(U)), U uniform: a mixture of truncated Gaussians, all in closed form (METHODS 3.4).
+    """Y = mean + sd Phi^-1(R(U)), U uniform: a mixture of truncated Gaussians, all in closed form.
 
     With h = (c - mean) / sd and j the segment of R that holds Phi(h), the expected improvement is a suffix sum over the
     segments above j, which does not depend on x, plus the part of segment j above h: O(log K) per candidate.

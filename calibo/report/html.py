@@ -40,6 +40,8 @@ def write_report(story: Story, path: str | os.PathLike[str]) -> Path:
 
 def _check(target: Path) -> None:
     """Refuses what cannot work before the figures are drawn."""
+    if target.exists() and not target.is_file() and not target.is_dir():
+        raise StudyError(f"{target} is not a file that may be replaced: give the name of a file of its own")
     if target.is_dir():
         raise StudyError(f"{target} is a folder: give the name of a file in it, such as {target / 'report.html'}")
     if not target.parent.is_dir():

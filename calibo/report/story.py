@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibo.data import Array, Forecast, Marginal
-from calibo.diagnostics import CalibrationTable, calibration_table
+from calibo.diagnostics import CalibrationTable, forecast_table
 from calibo.errors import DataError
 from calibo.optimize.records import Direction
 
@@ -116,7 +116,7 @@ class Story:
     def calibration(self) -> CalibrationTable:
         """How the forecasts came out; the raw model is counted beside if there was any calibration."""
         with np.errstate(over="ignore", invalid="ignore"):  # intervals of values near 1e308 reach beyond all floats
-            return calibration_table(self.laws, self.outcomes, raw=self.raw_laws if self.recalibrated else None)
+            return forecast_table([self.forecast(i) for i in self.judged], [self.value(i) for i in self.judged])
 
     def _best_index(self) -> int | None:
         sign = self.direction.value

@@ -15,8 +15,8 @@ from optuna.trial import FrozenTrial
 from tqdm import tqdm
 
 from calibo.data import Params
-from calibo.errors import CaliboWarning, ObjectiveError, RecipeError, ValueRejected
-from calibo.optimize import Direction, Strategy, checked_seed, finite_value
+from calibo.errors import ObjectiveError, RecipeError, TrialFailedWarning, ValueRejected
+from calibo.optimize import Direction, Strategy, checked_count, checked_seed, finite_value
 from calibo.space import as_space
 from calibo.study.attributes import ERROR, INTERRUPTED
 from calibo.study.distributions import OptunaSpace, optuna_space, suggest
@@ -30,6 +30,9 @@ Callback = Callable[[optuna.Study, FrozenTrial], None]
 
 #: So many failures, and no success ever, mean that the objective does not work.
 HOPELESS = 5
+
+#: Seconds between the signs of life that a running trial gives to a database.
+HEARTBEAT = 60
 
 #: Longest reason of a failure that is stored with its trial.
 REASON_LENGTH = 500
@@ -130,7 +133,8 @@ class _Run:
         seed = None if seed is None else checked_seed(seed)
         sampler = CalibratedSampler(self.method, seed=seed, space=seen.space)
         study, seed = open_study(
-            open_storage(storage),
+            # Signs of life, without which a trial whose process was killed would stay pending for ever.
+            open_storage(storage, heartbeat_interval=HEARTBEAT, grace_period=3 * HEARTBEAT),
             study_name,
             direction=self.direction,
             space=seen,
@@ -145,16 +149,16 @@ class _Run:
         if self.last_error is not None and all(entry.value is None for entry in result.entries):
             raise ObjectiveError(
                 f"none of {len(result.failures)} trials succeeded; the last failed with {_reason(self.last_error)}. "
-                f"They are kept in study {study.study_name!r}; try the objective with one set of parameters by hand"
+                "Try the objective with one set of parameters by hand; a study whose objective was broken is best begun "
+                "again under another name (study_name=, --study), as its failures count against their parameters"
             ) from self.last_error
         return result
 
     def _check(self) -> None:
         if not callable(self.objective):
             raise ObjectiveError(f"the objective must be a function of a dict, got a {type(self.objective).__name__}")
-        if isinstance(self.n_trials, bool) or not isinstance(self.n_trials, int) or self.n_trials < 1:
-            raise RecipeError(f"n_trials is the number of new trials, a whole number from 1 on, got {self.n_trials!r}")
-        if self.timeout is not None and not self.timeout > 0:
+        self.n_trials = checked_count(self.n_trials, "n_trials, the number of new trials,")
+        if self.timeout is not None and not (isinstance(self.timeout, int | float) and self.timeout > 0):
             raise RecipeError(f"timeout is a number of seconds above 0, or None, got {self.timeout!r}")
 
     def _optimize(self, study: optuna.Study, space: OptunaSpace) -> bool:
@@ -210,7 +214,7 @@ class _Run:
         if self.failures == 1:
             warnings.warn(
                 f"trial {trial.number} failed ({_reason(error)}); the run goes on. Result.failures lists all that fail",
-                CaliboWarning,
+                TrialFailedWarning,
                 stacklevel=2,
             )
 

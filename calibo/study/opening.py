@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import optuna
 from optuna.distributions import check_distribution_compatibility
 from optuna.storages import BaseStorage
 
-from calibo.errors import CaliboError, StudyError
+from calibo.errors import CaliboError, CaliboWarning, StudyError
 from calibo.optimize import Direction
 from calibo.study.attributes import read_description, study_seed, write_description, write_seed
 from calibo.study.description import described, differences
@@ -42,9 +43,17 @@ def open_study(
         )
         _check_direction(study, direction)
         _check_space(study, space)
-        if read_description(study) is None:
-            if seed is not None:
-                write_seed(study, seed)
+        description = read_description(study)
+        if description is None and seed is not None:
+            write_seed(study, seed)
+        if description is None or description.get("method") != method:
+            if description is not None:
+                was, now = (one or "a method without a name" for one in (description.get("method"), method))
+                warnings.warn(
+                    f"study {study.study_name!r} was made with {was} and goes on with {now}",
+                    CaliboWarning,
+                    stacklevel=4,
+                )
             write_description(study, {"space": described(space.space), "method": method})
         return study, study_seed(study) if seed is None else seed
 
@@ -107,8 +116,8 @@ def _check_direction(study: optuna.Study, direction: Direction) -> None:
     if stored != [direction.name]:
         was = " and ".join(f"{one.lower()}s" for one in stored)
         raise StudyError(
-            f"study {study.study_name!r} {was}, but you asked to {direction.name.lower()}; call "
-            f"{stored[0].lower()}() to resume it, or give another study_name to start a new one"
+            f"study {study.study_name!r} {was}, but you asked to {direction.name.lower()}; resume "
+            f"it with {stored[0].lower()}() (--{stored[0].lower()}), or start a new one with another study_name (--study)"
         )
 
 
@@ -121,7 +130,7 @@ def _check_space(study: optuna.Study, space: OptunaSpace) -> None:
     if wrong:
         raise StudyError(
             f"study {study.study_name!r} was made with another space: {'; '.join(wrong)}. Give the same space to "
-            "resume it, or another study_name to start a new one"
+            "resume it, or another study_name (--study) to start a new one"
         )
 
 

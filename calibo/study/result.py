@@ -16,7 +16,7 @@ from optuna.trial import FrozenTrial
 
 from calibo.data import Dataset, Marginal, Params
 from calibo.errors import RecipeError, SpaceError, StudyError
-from calibo.optimize import Direction, Strategy, believed, predict_table
+from calibo.optimize import Direction, Strategy, believed, fitted_model, predict_table
 from calibo.space import PoolSpace, ProductSpace, as_space
 from calibo.study.attributes import read_description, read_seed
 from calibo.study.description import rebuilt
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 #: Levels of the quantiles of a forecast that the history shows.
 LEVELS = (0.025, 0.1, 0.5, 0.9, 0.975)
-
-#: Along how many parameters the report shows what is believed.
-SLICES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +133,10 @@ class Result:
 
     def calibration(self) -> CalibrationTable:
         """How the forecasts made so far came out."""
-        from calibo.diagnostics import calibration_table
+        from calibo.diagnostics import forecast_table
 
-        judged = [(e.forecast, e.value) for e in completed_in_order(self.entries) if e.forecast is not None]
-        outcomes = np.array([value for _, value in judged], dtype=np.float64)
-        return calibration_table([f.calibrated for f, _ in judged], outcomes, raw=[f.raw for f, _ in judged])
+        judged = [entry for entry in completed_in_order(self.entries) if entry.forecast is not None]
+        return forecast_table([e.forecast for e in judged if e.forecast], [e.value or 0.0 for e in judged])
 
     def data(self) -> Dataset:
         """All that is known, as strategies see it: larger is better, points on the unit cube."""
@@ -178,26 +174,33 @@ class Result:
         rng = np.random.default_rng(self.seed)
         try:
             X = self.optuna_space.space.encode([entry.params for entry in measured])
-            law = believed(self.data(), X, strategy=self.strategy, direction=self.direction, latent=True, rng=rng)
+            model = fitted_model(self.data(), self.strategy, rng)
         except (RecipeError, SpaceError):
             # A method without a model, or trials from before a range was changed: the report does without the line.
             return None
+        law = believed(model, X, self.direction, latent=True)
         sign = self.direction.value
         best = sign * np.maximum.accumulate(sign * law.mean)
         after = {entry.number: float(value) for entry, value in zip(measured, best, strict=True)}
         return tuple(after.get(entry.number) for entry in told)
 
     def _slices(self) -> tuple[Any, ...]:
-        """Beliefs along each of the first parameters through the best point; none where there is no model for them."""
-        from calibo.optimize.slices import slice_at
+        """Beliefs along each parameter through the best point; none where there is no model for them."""
+        from calibo.optimize.slices import slices_at
 
         space = self.space
         if not isinstance(space, ProductSpace) or self.strategy is None or not len(self.data()):
             return ()
-        through = {"space": space, "strategy": self.strategy, "direction": self.direction}
-        rng = np.random.default_rng(self.seed)
         try:
-            return tuple(slice_at(self.data(), self.best_params, n, rng=rng, **through) for n in space.names[:SLICES])
+            return slices_at(
+                self.data(),
+                self.best_params,
+                space.names,
+                space=space,
+                strategy=self.strategy,
+                direction=self.direction,
+                rng=np.random.default_rng(self.seed),
+            )
         except RecipeError:
             return ()
 
@@ -206,7 +209,7 @@ class Result:
             lacking = "space" if self.optuna_space is None else "method"
             raise StudyError(
                 f"the {lacking} of study {self.study_name!r} is not known from its storage; "
-                f"load it with load_result(storage, study_name, {lacking}=...)"
+                f"give it: load_result(..., {lacking}=...), or --{lacking} on the command line"
             )
         return self.optuna_space, self.strategy
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 import zlib
 from collections.abc import Iterable
@@ -11,12 +12,12 @@ import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from calibo.errors import FallbackWarning
-from calibo.optimize import Strategy, checked_seed, propose, turned
+from calibo.optimize import Strategy, checked_count, checked_seed, propose, turned
 from calibo.space import as_space
-from calibo.study.attributes import Stamp, study_seed, write_stamp
+from calibo.study.attributes import Stamp, read_stamp, study_seed, write_stamp
 from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of, space_of
 from calibo.study.trials import completed, dataset_of, direction_of
 
@@ -53,8 +54,16 @@ class CalibratedSampler(BaseSampler):
         self._strategy: Strategy = strategy(method)
         self._seed: int | None = None if seed is None else checked_seed(seed)
         self._space: OptunaSpace | None = None if space is None else optuna_space(as_space(space))
-        self._n_initial: int | None = n_initial
+        self._n_initial: int | None = None if n_initial is None else checked_count(n_initial, "n_initial")
         self._announced: set[str] = set()
+        # Threads of one process choose one after the other, so that each respects what the others have just chosen.
+        self._publishing = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_publishing"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _publishing=threading.Lock())
 
     @property
     def strategy(self) -> Strategy:
@@ -74,11 +83,24 @@ class CalibratedSampler(BaseSampler):
         self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """Values for the parameters optimised jointly; they are published with the trial, with their forecast."""
-        direction = direction_of(study)
         if not search_space:
+            direction_of(study)
             return {}
         space = space_of(search_space) if self._space is None else self._space.restricted(search_space)
-        data = dataset_of(study.get_trials(deepcopy=False), space, direction, asking=trial.number)
+        with self._publishing:
+            seen, stored = self._published(study, trial, space)
+            if _published_before(study, trial, seen):
+                # Another process was choosing at the same moment and has published since: its point is respected now.
+                stored = self._published(study, trial, space)[1]
+        return stored
+
+    def _published(
+        self, study: optuna.Study, trial: FrozenTrial, space: OptunaSpace
+    ) -> tuple[set[int], dict[str, Any]]:
+        """Choose values for a trial and publish them: whose points were known, and the values."""
+        direction = direction_of(study)
+        trials = study.get_trials(deepcopy=False)
+        data = dataset_of(trials, space, direction, asking=trial.number)
         (suggestion,) = propose(
             data,
             space=space.space,
@@ -95,7 +117,7 @@ class CalibratedSampler(BaseSampler):
             hyperparameters=suggestion.hyperparameters,
         )
         write_stamp(study, trial, stamp)
-        return stored
+        return {one.number for one in trials if read_stamp(one) is not None}, stored
 
     def sample_independent(
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -129,6 +151,12 @@ class CalibratedSampler(BaseSampler):
         self._announced.add(name)
         message = f"parameter {name!r} is drawn at random instead of being optimised: {reason}"
         warnings.warn(message, FallbackWarning, stacklevel=2)
+
+
+def _published_before(study: optuna.Study, trial: FrozenTrial, seen: set[int]) -> bool:
+    """Whether an earlier trial that is still running has published a point that was not known when one was chosen."""
+    running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+    return any(one.number < trial.number and one.number not in seen and read_stamp(one) is not None for one in running)
 
 
 def common_distributions(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribution]:

@@ -13,6 +13,7 @@ import contextvars
 import functools
 import os
 import sqlite3
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -75,10 +76,13 @@ def open_storage(
     file = _sqlite_file(url)
     if file is None:
         text = url.render_as_string(hide_password=False)
-        return _server_storage(url, lambda: RDBStorage(text, **options))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            return _server_storage(url, lambda: RDBStorage(text, **options))
     if not create and not file.exists():
         raise StudyError(f"{file}: there is no such file, so there is no study in it")
-    with _sqlite_errors(file):
+    with _sqlite_errors(file), warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # of the heartbeat
         _create(file)
         return SqliteStorage(url.set(database=str(file)).render_as_string(hide_password=False), **options)
 

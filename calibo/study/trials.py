@@ -1,9 +1,10 @@
 """What the trials of a study say: entries for people, datasets for strategies.
 
 The order of the outcomes is that of their completion (then of the trials' numbers), as stored, so that all workers and
-a restarted one fold over them alike. A pruned trial has no final measurement: it is neither told nor failed, and left
-out. So are trials whose parameters are not in the space (a range that has changed since), and those that the user
-stopped. A measurement that is infinite counts as a failure: nothing finite was measured.
+a restarted one fold over them alike. A pruned trial has no final measurement: its point counts as one that failed, so
+that it is not suggested again and its surroundings become less likely. Trials whose parameters are not in the space (a
+range that has changed since) and those that the user stopped are left out. A measurement that is infinite counts as a
+failure: nothing finite was measured.
 """
 
 from __future__ import annotations
@@ -157,6 +158,8 @@ def _state(trial: FrozenTrial) -> State | None:
         return State.TOLD if finite else State.FAILED
     if trial.state is TrialState.FAIL:
         return None if trial.user_attrs.get(INTERRUPTED) else State.FAILED
+    if trial.state is TrialState.PRUNED:
+        return State.FAILED
     return State.PENDING if trial.state is TrialState.RUNNING else None
 
 

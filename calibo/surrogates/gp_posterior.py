@@ -113,7 +113,7 @@ class Posterior:
 
     @cached_property
     def residuals(self) -> Array:
-        """e = L^-1 (y - mean), n: standardised one-step-ahead residuals (METHODS 3.5)."""
+        """e = L^-1 (y - mean), n: standardised one-step-ahead residuals."""
         return self._inverse_cholesky @ (self.units.forward(self.y) - self.theta.mean)
 
     @cached_property

@@ -6,6 +6,7 @@ Notation: f the latent value, y = f + noise the measurement, N points, D feature
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from calibo.data import Array, Dataset
-from calibo.errors import RecipeError
+from calibo.errors import FallbackWarning, RecipeError
 from calibo.predictive import Gaussian
 from calibo.space.encoding import one_hot
 from calibo.surrogates.standardization import Standardization, single_outcome
@@ -56,9 +57,15 @@ class ScikitSurrogate:
         """The fitted regressor as a model."""
         y = single_outcome(data.Y)
         units = Standardization.of(y)
+        if data.Y_var is not None:
+            warnings.warn(
+                "known noise variances are not used: scikit-learn regressors take none through one interface",
+                FallbackWarning,
+                stacklevel=2,
+            )
         if len(y) < _FEWEST_POINTS:
             return ScikitModel(Constant(), units, data.categories)
-        regressor = _seeded(self.regressor, rng)
+        regressor = seeded(self.regressor, rng)
         features = one_hot(data.X, data.categories)
         # Trees choose between splits of equal merit by the last bit: rounding keeps the outcomes' units out of that.
         z = np.round(units.forward(y), _DECIMALS)
@@ -188,7 +195,8 @@ class StatedDeviation:
         return np.asarray(matrices, dtype=np.float64).reshape(*features.shape[:-1], features.shape[-2])
 
 
-def _seeded(regressor: Any, rng: np.random.Generator) -> Any:
+def seeded(regressor: Any, rng: np.random.Generator) -> Any:
+    """A fresh copy of a scikit-learn estimator, every random state in it, nested ones too, drawn from ``rng``."""
     from sklearn.base import clone
 
     fresh: Any = clone(regressor)

@@ -64,6 +64,6 @@ def optimize(name: str, kind: str, rule: str, starts: np.ndarray, seed: int, ste
         points.append(np.ravel(x))
         optimizer.tell(suggestion, task.objective(suggestion.params))
         assert suggestion.forecasts is not None
-        forecasts.append(suggestion.forecasts[0].negated())
+        forecasts.append(suggestion.forecasts[0])
     X = np.stack(points)
     return Run(X, task(X), tuple(forecasts))

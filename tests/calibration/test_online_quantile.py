@@ -84,7 +84,7 @@ def test_reference_runs(golden: Callable[[str], Any]) -> None:
 
 
 def test_raw_states_cross_and_played_ones_do_not() -> None:
-    """The paper's monotonicity lemma is false: eta = 1, levels .4 and .5, PITs .5, .5, from 0 (METHODS 3.2)."""
+    """The paper's monotonicity lemma is false: eta = 1, levels .4 and .5, PITs .5, .5, from 0."""
     pits = np.array([0.5, 0.5])
     raw = OnlineQuantile(1.0, (0.4, 0.5), monotone=False, from_zero=True).run(pits)
     np.testing.assert_allclose(raw.played[-1], [0.8, 0.0], atol=1e-12)

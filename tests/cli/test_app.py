@@ -89,13 +89,13 @@ class TestRunning:
     def test_a_function_and_again(self, folder: Path) -> None:
         first = run("cli_objectives.py:bowl", "--space", "space.toml", "--trials", "6", "--method", "gp_ei")
         assert first.exit_code == 0, first.output
-        assert "Study 'cli_objectives:bowl': 6 trials." in first.stdout
+        assert "Study 'cli_objectives:bowl': 6 trials (6 complete)." in first.stdout
         assert "smallest value is" in first.stdout
         assert "kind = plain" in first.stdout
         assert "intervals" in first.stdout
         again = run("cli_objectives.py:bowl", "--space", "space.toml", "--trials", "2", "--report", "r.html")
-        assert "Resuming study 'cli_objectives:bowl' in calibo.db, which has 6 trials." in again.stdout
-        assert "8 trials." in again.stdout
+        assert "Resuming study 'cli_objectives:bowl' in calibo.db: 6 trials (6 complete)." in again.stdout
+        assert "8 trials (8 complete)" in again.stdout
         assert (folder / "r.html").stat().st_size > 100_000
         assert len(load_result(folder / "calibo.db").trials) == 8
 

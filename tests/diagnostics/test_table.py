@@ -62,7 +62,7 @@ def test_not_yet_is_a_state_of_its_own() -> None:
 def test_nothing_yet() -> None:
     found = calibration_table([], [])
     assert {row.verdict for row in found.rows} == {Verdict.NOT_YET}
-    assert found.sentences()[0] == "not yet calibrated: 50 % intervals need at least 1 result, 0 so far"
+    assert found.sentences()[0] == "not yet calibrated: 50 % intervals need at least 6 results, 0 so far"
     assert found.headline() == "The intervals cannot be judged yet: no forecast has met its result."
 
 
@@ -110,7 +110,7 @@ def test_verdicts_follow_from_the_counts(inside: int, outside: int, nominal: flo
 
 def test_percentages_are_free_of_float_dust() -> None:
     assert table(0, 1, 0.55, 0.999).sentences()[1].startswith("not yet calibrated: 99.9 % intervals need")
-    assert table(2, 1, 0.55).sentences()[0].startswith("55 % intervals")
+    assert table(5, 2, 0.55).sentences()[0].startswith("55 % intervals")
 
 
 def test_mistakes_are_explained() -> None:

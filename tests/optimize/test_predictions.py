@@ -73,7 +73,7 @@ def test_no_points_no_rows() -> None:
 
 
 def test_nothing_told_nothing_believed() -> None:
-    with pytest.raises(DataError, match="nothing has been told yet"):
+    with pytest.raises(DataError, match="there is no outcome yet"):
         Optimizer(SPACE, seed=0).predict(POINTS)
 
 

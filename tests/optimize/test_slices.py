@@ -7,7 +7,7 @@ import pytest
 
 from calibo.errors import DataError, SpaceError
 from calibo.optimize import Direction, Optimizer
-from calibo.optimize.slices import Slice, slice_at
+from calibo.optimize.slices import Slice, slices_at
 from calibo.space import Categorical, Float, Int, ProductSpace
 
 SPACE = ProductSpace({"x": Float(1e-3, 1, log=True), "n": Int(1, 7), "c": Categorical(["a", "b", "z"])})
@@ -26,16 +26,17 @@ def optimizer(direction: str = "minimize") -> Optimizer:
 def slice_of(name: str, direction: str = "minimize", **options: int) -> Slice:
     opt = optimizer(direction)
     rng = np.random.default_rng(0)
-    return slice_at(
+    (found,) = slices_at(
         opt.data(),
         HERE,
-        name,
+        [name],
         space=SPACE,
         strategy=opt.strategy,
         direction=Direction.of(direction),
         rng=rng,
         **options,
     )
+    return found
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
@@ -64,11 +65,11 @@ def test_unknown_names_and_empty_data_are_refused() -> None:
     with pytest.raises(SpaceError, match="no parameter 'y'"):
         slice_of("y")
     opt = Optimizer(SPACE, seed=0)
-    with pytest.raises(DataError, match="nothing has been told"):
-        slice_at(
+    with pytest.raises(DataError, match="no outcome yet"):
+        slices_at(
             opt.data(),
             HERE,
-            "x",
+            ["x"],
             space=SPACE,
             strategy=opt.strategy,
             direction=opt.direction,

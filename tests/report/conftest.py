@@ -10,7 +10,7 @@ import pytest
 
 from calibo.data import Forecast, Marginal
 from calibo.optimize import Direction, Optimizer, turned
-from calibo.optimize.slices import slice_at
+from calibo.optimize.slices import slices_at
 from calibo.problems import branin, with_noise
 from calibo.report import Story
 from calibo.space import Categorical, Float, Int, ProductSpace
@@ -36,18 +36,15 @@ def optimised(
         expected = optimizer.best_expected[1] if number % 5 == 4 and number > 5 else None
         asked.append((number, dict(suggestion.params), value, forecasts[0] if forecasts else None, expected))
     assert isinstance(optimizer.space, ProductSpace)
-    slices = [
-        slice_at(
-            optimizer.data(),
-            optimizer.best[0],
-            name,
-            space=optimizer.space,
-            strategy=optimizer.strategy,
-            direction=optimizer.direction,
-            rng=np.random.default_rng(0),
-        )
-        for name in optimizer.space.names
-    ]
+    slices = slices_at(
+        optimizer.data(),
+        optimizer.best[0],
+        optimizer.space.names,
+        space=optimizer.space,
+        strategy=optimizer.strategy,
+        direction=optimizer.direction,
+        rng=np.random.default_rng(0),
+    )
     numbers, params, values, forecasts, expected = zip(*asked, strict=True)
     return Story(
         title="A real study",

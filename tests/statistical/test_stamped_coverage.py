@@ -19,7 +19,7 @@ def hits(name: str, noise: float, seed: int) -> np.ndarray:
         suggestion = optimizer.ask()
         outcomes.append(task.objective(suggestion.params) + noise * rng.standard_normal())
         optimizer.tell(suggestion, outcomes[-1])
-        laws.append(suggestion.forecasts and suggestion.forecasts[0].negated().calibrated)
+        laws.append(suggestion.forecasts and suggestion.forecasts[0].calibrated)
     half = STEPS // 2
     return covered([law for law in laws[half:] if law], np.array(outcomes[half:]), 0.8)
 

@@ -14,7 +14,6 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 
 from calibo.errors import RecipeError, SpaceError
 from calibo.space import Categorical, Float, Int, Ordinal, Parameter, PoolSpace, ProductSpace
-from calibo.study.description import described, differences, rebuilt
 from calibo.study.distributions import distribution_of, labels, optuna_space, parameter_of, space_of, suggest
 
 PAIRS: list[tuple[Parameter, BaseDistribution]] = [
@@ -135,28 +134,3 @@ def test_a_trial_takes_values_of_every_column() -> None:
     stored = suggest(trial, space)
     assert trial.distributions == distributions
     assert trial.params == stored
-
-
-def test_descriptions() -> None:
-    space = ProductSpace({name: parameter for name, (parameter, _) in zip("abcdefg", PAIRS, strict=True)})
-    assert rebuilt(described(space)) == space
-    assert differences(described(space), described(space)) == []
-    other = ProductSpace({**space.parameters, "a": Float(0, 1), "z": Int(0, 1)} | {"b": Ordinal([1, 2])})
-    found = differences(described(space), described(other))
-    assert found == [
-        "'z' is new",
-        "'a' was float(low=-1.0, high=2.0) and is now float(low=0.0, high=1.0)",
-        "'b' was float(low=1e-05, high=1.0, log=true) and is now ordinal(choices=[1, 2])",
-    ]
-    odd = described(ProductSpace({"c": Categorical([(1,), (2,)])}))
-    assert rebuilt(odd) is None
-    assert rebuilt({}) is None
-
-
-def test_descriptions_of_pools() -> None:
-    pool = described(PoolSpace([{"x": 1.0}, {"x": 2.0}]))
-    assert rebuilt(pool) is None
-    assert differences(pool, described(PoolSpace([{"x": 1.0}, {"x": 2.0}]))) == []
-    changed = described(PoolSpace([{"x": 1.0}, {"x": 2.5}]))
-    assert "2 rows with x" in differences(pool, changed)[0]
-    assert "a product of y" in differences(pool, described(ProductSpace({"y": Float(0, 1)})))[0]

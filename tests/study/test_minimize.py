@@ -96,7 +96,7 @@ def test_without_a_name_a_new_study_is_made(tmp_path: Path) -> None:
 def test_a_study_is_not_resumed_as_something_else(tmp_path: Path) -> None:
     kept = {"storage": tmp_path / "a.db", "study_name": "s"}
     _minimize(n_trials=2, **kept)
-    with pytest.raises(StudyError, match=r"'s' minimizes, but you asked to maximize; call minimize\(\)"):
+    with pytest.raises(StudyError, match=r"'s' minimizes, but you asked to maximize; resume it with minimize\(\)"):
         maximize(_objective, SPACE, method=GP_EI, progress=False, **kept)
     with pytest.raises(
         StudyError, match=r"another space: 'k' is missing; 'x' was float\(low=-5.0, high=10.0\) and is now"
@@ -283,7 +283,7 @@ def test_pruned_trials_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"n_trials": 0}, RecipeError, "n_trials is the number of new trials"),
+        ({"n_trials": 0}, RecipeError, "n_trials, the number of new trials"),
         ({"n_trials": 2.5}, RecipeError, "n_trials"),
         ({"timeout": -1}, RecipeError, "timeout"),
         ({"method": "magic"}, RecipeError, "unknown method"),

@@ -16,6 +16,7 @@ from optuna.samplers import BaseSampler
 from optuna.storages import RetryHeartbeatStaleTrialCallback
 from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
 from optuna.trial import TrialState
+from scipy.spatial.distance import pdist
 
 from calibo.calibration import OnlineQuantile
 from calibo.candidates import RandomDraw
@@ -151,12 +152,20 @@ def test_the_initial_design_does_not_depend_on_the_number_of_threads() -> None:
     assert by_jobs[0] == by_jobs[1]
 
 
-def test_threads_do_not_get_in_one_anothers_way() -> None:
-    study = _study(CalibratedSampler(OCBO, seed=1))
-    study.optimize(_objective, n_trials=16, n_jobs=4)
+@pytest.mark.parametrize("method", ["gp_ei", "ocbo"])
+def test_threads_do_not_get_in_one_anothers_way(method: str) -> None:
+    """What all of them hold to be best is suggested to one of them: the methods' own search would find it for all."""
+    space = {"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}
+    study = _study(CalibratedSampler(method, seed=1, space=space))
+    study.optimize(
+        lambda t: (t.suggest_float("x", 0.0, 1.0) - 0.3) ** 2 + (t.suggest_float("y", 0.0, 1.0) - 0.7) ** 2,
+        n_trials=12,
+        n_jobs=4,
+    )
     assert all(trial.state is TrialState.COMPLETE for trial in study.trials)
-    points = [tuple(trial.params.values()) for trial in study.trials]
-    assert len(set(points)) == len(points)
+    modelled = [trial.params for trial in study.trials if forecasts_of(trial) is not None]
+    assert len(modelled) >= 7  # at most five points are of the initial design
+    assert pdist(ProductSpace(space).encode(modelled)).min() > 1e-4
 
 
 def test_the_seed_is_that_of_the_study_unless_it_is_given() -> None:
@@ -225,10 +234,27 @@ def test_failed_pruned_and_infinite_trials() -> None:
     study.optimize(objective, n_trials=9, catch=(ValueError,))
     data = dataset_of(study.trials, optuna_space(ProductSpace(SPACE)), direction_of(study))
     assert len(data) == 5
-    assert len(data.X_failed) == 3  # NaN, raised, infinite; what was pruned is neither told nor failed
+    assert len(data.X_failed) == 4  # NaN, raised, pruned, infinite
     assert [entry.state for entry in entries(study.trials)[:6]] == [
         "complete", "failed", "failed", "pruned", "failed", "complete",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["gp_ei", "ocbo"])
+def test_suggestions_move_on_after_a_prune(method: str) -> None:
+    study = _study(CalibratedSampler(method, seed=1, space={"x": Float(0.0, 1.0)}), direction="maximize")
+
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0.0, 1.0)
+        if x > 0.6:
+            raise optuna.TrialPruned
+        return x
+
+    study.optimize(objective, n_trials=14)
+    points = [trial.params["x"] for trial in study.trials]
+    pruned = [i for i, trial in enumerate(study.trials) if trial.state is TrialState.PRUNED]
+    assert any(forecasts_of(study.trials[i]) is not None for i in pruned)  # a model has walked into the trap
+    assert all(abs(later - points[i]) > 1e-3 for i in pruned for later in points[i + 1 :])
 
 
 def test_enqueued_trials_have_no_forecast_that_is_not_theirs() -> None:

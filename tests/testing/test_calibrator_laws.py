@@ -26,7 +26,7 @@ class TestOnlineQuantile(CalibratorLaws):
     tolerance = 0.2
 
     def recalibrator(self) -> Recalibrator:
-        return OnlineQuantile()
+        return OnlineQuantile(eta=0.05)
 
 
 class TestOnlineQuantileSlow(CalibratorLaws):

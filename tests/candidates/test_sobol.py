@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from calibo.optimize.sobol import MAX_DIMENSIONS, sobol_points
+from calibo.candidates.sobol import MAX_DIMENSIONS, sobol_points
 
 
 def unshifted(numbers: range, d: int, seed: int) -> np.ndarray:
