@@ -9,9 +9,10 @@ which is not read as its own.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,21 +58,38 @@ class Stamp:
     hyperparameters: tuple[tuple[float, ...], ...] = ()
 
 
-def write_stamp(study: optuna.Study, trial: FrozenTrial, stamp: Stamp) -> None:
-    """Publish a suggestion with its trial."""
+def write_stamps(study: optuna.Study, trial: FrozenTrial, stamps: Sequence[Stamp]) -> None:
+    """Publish a suggestion with its trial: one stamp for each group of parameters that is optimised by itself."""
+    # The first is written last, so that they are there all together or not at all.
+    for part, stamp in reversed(list(enumerate(stamps))):
+        write_stamp(study, trial, stamp, part)
+
+
+def read_stamps(trial: FrozenTrial) -> tuple[Stamp, ...]:
+    """All that was published with a trial; empty if nothing was, or only with the trial that it is a retry of."""
+    parts = itertools.takewhile(lambda stamp: stamp is not None, (read_stamp(trial, i) for i in itertools.count()))
+    return tuple(stamp for stamp in parts if stamp is not None)
+
+
+def write_stamp(study: optuna.Study, trial: FrozenTrial, stamp: Stamp, part: int = 0) -> None:
+    """Publish one part of a suggestion with its trial."""
     body = {
         "params": dict(stamp.params),
         "forecasts": None if stamp.forecasts is None else [_plain_stages(f) for f in stamp.forecasts],
         "hyperparameters": stamp.hyperparameters,
     }
     storage, trial_id = study._storage, trial._trial_id
-    _write(_STAMP, body, stamp.number, lambda key, value: storage.set_trial_system_attr(trial_id, key, value))
+    _write(_part(part), body, stamp.number, lambda key, value: storage.set_trial_system_attr(trial_id, key, value))
 
 
-def read_stamp(trial: FrozenTrial) -> Stamp | None:
-    """What was published with a trial, or ``None`` if nothing was, or only with the trial that it is a retry of."""
-    text = _read(_STAMP, trial.system_attrs, trial.number)
+def read_stamp(trial: FrozenTrial, part: int = 0) -> Stamp | None:
+    """One part of what was published with a trial, or ``None`` if there is none of its own."""
+    text = _read(_part(part), trial.system_attrs, trial.number)
     return None if text is None else _stamp(text, trial.number)
+
+
+def _part(part: int) -> str:
+    return f"{_STAMP}/{part}" if part else _STAMP
 
 
 def write_description(study: optuna.Study, description: Mapping[str, Any]) -> None:

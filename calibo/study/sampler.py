@@ -14,10 +14,10 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial, TrialState
 
-from calibo.errors import FallbackWarning
+from calibo.errors import FallbackWarning, RepeatWarning
 from calibo.optimize import Strategy, checked_count, checked_seed, propose, turned
 from calibo.space import as_space
-from calibo.study.attributes import Stamp, read_stamp, study_seed, write_stamp
+from calibo.study.attributes import Stamp, read_stamp, study_seed, write_stamps
 from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of, space_of
 from calibo.study.trials import completed, dataset_of, direction_of
 
@@ -29,9 +29,10 @@ class CalibratedSampler(BaseSampler):
     continues exactly where the others are. All its randomness comes from the seed and the number of the trial, so that
     threads (``n_jobs``) do not change it.
 
-    Without ``space``, it optimises jointly the parameters that every completed trial has suggested, in their latest
-    ranges; values outside of them are no longer looked at. Other parameters, and all of them before the first trial is
-    completed, are drawn uniformly; from then on that is announced by a ``FallbackWarning``.
+    Without ``space``, it optimises the parameters that completed trials have suggested, in their latest ranges; values
+    outside of them are no longer looked at. If not every trial has them all, those that occur together are optimised as
+    a group by itself. Parameters that no completed trial has suggested, such as all of the first trial's, are drawn
+    uniformly. Both are announced by a ``FallbackWarning``, the latter not for the first trials.
 
     Args:
         method: A method's name ("ocbo", "gp_ei", ...) or a strategy.
@@ -77,7 +78,8 @@ class CalibratedSampler(BaseSampler):
         """The parameters that are optimised jointly, with their distributions."""
         if self._space is not None:
             return dict(self._space.distributions)
-        return common_distributions(completed(study.get_trials(deepcopy=False)))
+        groups = grouped_distributions(completed(study.get_trials(deepcopy=False)))
+        return {name: distribution for group in groups for name, distribution in group.items()}
 
     def sample_relative(
         self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -86,20 +88,51 @@ class CalibratedSampler(BaseSampler):
         if not search_space:
             direction_of(study)
             return {}
-        space = space_of(search_space) if self._space is None else self._space.restricted(search_space)
+        spaces = self._spaces(study, search_space)
         with self._publishing:
-            seen, stored = self._published(study, trial, space)
+            seen, stored = self._published(study, trial, spaces)
             if _published_before(study, trial, seen):
                 # Another process was choosing at the same moment and has published since: its point is respected now.
-                stored = self._published(study, trial, space)[1]
+                stored = self._published(study, trial, spaces)[1]
         return stored
 
+    def _spaces(self, study: optuna.Study, search_space: dict[str, BaseDistribution]) -> list[OptunaSpace]:
+        """The spaces to be searched: one, or one for each group of parameters if not every trial has them all."""
+        if self._space is not None:
+            return [self._space.restricted(search_space)]
+        groups = grouped_distributions(completed(study.get_trials(deepcopy=False)))
+        groups = [{name: search_space[name] for name in group if name in search_space} for group in groups]
+        groups = [group for group in groups if group]
+        if len(groups) > 1 and "" not in self._announced:
+            self._announced.add("")
+            shown = "; ".join(", ".join(group) for group in groups)
+            warnings.warn(
+                f"the search space changes from trial to trial, so each group of parameters that occur together is "
+                f"optimised by itself: {shown}",
+                FallbackWarning,
+                stacklevel=3,
+            )
+        return [space_of(group) for group in groups]
+
     def _published(
-        self, study: optuna.Study, trial: FrozenTrial, space: OptunaSpace
+        self, study: optuna.Study, trial: FrozenTrial, spaces: list[OptunaSpace]
     ) -> tuple[set[int], dict[str, Any]]:
         """Choose values for a trial and publish them: whose points were known, and the values."""
-        direction = direction_of(study)
         trials = study.get_trials(deepcopy=False)
+        with warnings.catch_warnings():
+            if len(spaces) > 1:
+                # A group may have few values, all tried, while the parameters beside it still vary.
+                warnings.simplefilter("ignore", RepeatWarning)
+            chosen = [self._chosen(study, trial, trials, space) for space in spaces]
+        write_stamps(study, trial, [stamp for stamp, _ in chosen])
+        known = {one.number for one in trials if read_stamp(one) is not None}
+        return known, {name: value for _, stored in chosen for name, value in stored.items()}
+
+    def _chosen(
+        self, study: optuna.Study, trial: FrozenTrial, trials: list[FrozenTrial], space: OptunaSpace
+    ) -> tuple[Stamp, dict[str, Any]]:
+        """Values for the columns of one space, and the stamp with which they are published."""
+        direction = direction_of(study)
         data = dataset_of(trials, space, direction, asking=trial.number)
         (suggestion,) = propose(
             data,
@@ -116,8 +149,7 @@ class CalibratedSampler(BaseSampler):
             forecasts=turned(suggestion.forecasts, [direction]),
             hyperparameters=suggestion.hyperparameters,
         )
-        write_stamp(study, trial, stamp)
-        return {one.number for one in trials if read_stamp(one) is not None}, stored
+        return stamp, stored
 
     def sample_independent(
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -144,10 +176,10 @@ class CalibratedSampler(BaseSampler):
             if not trials:
                 # Nothing can be known of the space yet, so there is nothing it could fall back from.
                 return
-            if name in common_distributions(trials):
+            if any(name in trial.distributions for trial in trials):
                 reason = f"its range has just become {distribution}"
             else:
-                reason = "not every completed trial has suggested it (a search space that changes)"
+                reason = "no completed trial has suggested it yet (a search space that changes)"
         self._announced.add(name)
         message = f"parameter {name!r} is drawn at random instead of being optimised: {reason}"
         warnings.warn(message, FallbackWarning, stacklevel=2)
@@ -159,14 +191,21 @@ def _published_before(study: optuna.Study, trial: FrozenTrial, seen: set[int]) -
     return any(one.number < trial.number and one.number not in seen and read_stamp(one) is not None for one in running)
 
 
-def common_distributions(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribution]:
-    """The parameters that all of some completed trials have, by name, as the latest of the trials had them.
+def grouped_distributions(trials: Iterable[FrozenTrial]) -> list[dict[str, BaseDistribution]]:
+    """The parameters of some completed trials, as the latest trial with them had them, in groups that occur together.
 
-    Parameters with a single possible value are left out: there is nothing to choose.
+    Two parameters are in one group if just the same trials have both. Those with a single possible value are left out:
+    there is nothing to choose.
     """
-    trials = list(trials)
-    if not trials:
-        return {}
-    names = set.intersection(*(set(trial.distributions) for trial in trials))
-    latest = trials[-1].distributions
-    return {name: latest[name] for name in sorted(names) if not latest[name].single()}
+    latest: dict[str, BaseDistribution] = {}
+    held_by: dict[str, list[int]] = {}
+    for trial in trials:
+        latest |= trial.distributions
+        for name in trial.distributions:
+            held_by.setdefault(name, []).append(trial.number)
+    groups: dict[tuple[int, ...], dict[str, BaseDistribution]] = {}
+    for name in sorted(latest):
+        if not latest[name].single():
+            groups.setdefault(tuple(held_by[name]), {})[name] = latest[name]
+    # The group that most trials have comes first.
+    return sorted(groups.values(), key=lambda group: (-len(held_by[next(iter(group))]), next(iter(group))))

@@ -21,7 +21,7 @@ from optuna.trial import FrozenTrial, TrialState
 from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import RecipeError, SpaceError
 from calibo.optimize.records import Direction, Record, State, dataset
-from calibo.study.attributes import ERROR, INTERRUPTED, Stamp, read_stamp
+from calibo.study.attributes import ERROR, INTERRUPTED, Stamp, read_stamps
 from calibo.study.distributions import OptunaSpace
 
 #: What the states of trials are called.
@@ -98,7 +98,7 @@ def dataset_of(
     """
     ordered = sorted((t for t in trials if t.number != asking), key=_order)
     kept = [(trial, state) for trial in ordered if (state := _state(trial)) is not None]
-    stamps = {trial.number: stamp for trial, _ in kept if (stamp := read_stamp(trial)) is not None}
+    stamps = {trial.number: stamp for trial, _ in kept if (stamp := _stamp_for(trial, space)) is not None}
     points = [_stored_params(trial, state, stamps.get(trial.number), space) for trial, state in kept]
     records = [
         _record(trial, state, x, stamps.get(trial.number))
@@ -116,13 +116,24 @@ def dataset_of(
 def forecasts_of(trial: FrozenTrial, stamp: Stamp | None = None) -> Forecasts | None:
     """The forecasts stamped for a trial if it was run with the parameters they were made for, else ``None``.
 
-    Enqueued trials, and values out of a range that has changed, bypass what the sampler suggested.
+    Enqueued trials, and values out of a range that has changed, bypass what the sampler suggested. Of several stamps
+    (for groups of parameters) the one for most of the parameters that the trial has used speaks for it.
     """
-    stamp = stamp or read_stamp(trial)
-    if stamp is None or stamp.forecasts is None:
-        return None
+    stamps = read_stamps(trial) if stamp is None else (stamp,)
     used = {name: one.to_internal_repr(trial.params[name]) for name, one in trial.distributions.items()}
-    return stamp.forecasts if all(used.get(name) == value for name, value in stamp.params.items()) else None
+    fitting = [
+        one
+        for one in stamps
+        if one.forecasts is not None and all(used.get(name) == value for name, value in one.params.items())
+    ]
+    return max(fitting, key=lambda one: len(one.params)).forecasts if fitting else None
+
+
+def _stamp_for(trial: FrozenTrial, space: OptunaSpace) -> Stamp | None:
+    """What was published with a trial for just these columns; or, if nothing was, the first of what was."""
+    stamps = read_stamps(trial)
+    own = (stamp for stamp in stamps if tuple(stamp.params) == space.names)
+    return next(own, stamps[0] if stamps else None)
 
 
 def _entry(trial: FrozenTrial, space: OptunaSpace | None) -> Entry:
@@ -192,7 +203,7 @@ def _encoded_one(point: dict[str, Any], space: OptunaSpace) -> Array | None:
 def _record(trial: FrozenTrial, state: State, x: Array, stamp: Stamp | None) -> Record:
     if state is not State.TOLD or trial.values is None:
         return Record(x=x, state=state)
-    forecasts = None if stamp is None else forecasts_of(trial, stamp)
+    forecasts = None if stamp is None or len(stamp.params) != len(x) else forecasts_of(trial, stamp)
     return Record(x=x, state=state, values=tuple(trial.values), forecasts=forecasts)
 
 
