@@ -103,9 +103,12 @@ class Forecast:
     Attributes:
         stages: One law per stage of calibration: first the raw model, last what was shown and acted on. A plain
             surrogate has one stage; each ``Calibrated`` around it adds one.
+        makers: The names of what made each stage (surrogate, then recalibrators), so that a calibrator learns only from
+            forecasts of its own kind when a study goes on with another method. Empty means not known.
     """
 
     stages: tuple[Marginal, ...]
+    makers: tuple[str, ...] = ()
 
     @property
     def raw(self) -> Marginal:
@@ -119,7 +122,7 @@ class Forecast:
 
     def negated(self) -> Forecast:
         """The forecast of minus the outcome."""
-        return Forecast(tuple(law.negated() for law in self.stages))
+        return replace(self, stages=tuple(law.negated() for law in self.stages))
 
 
 #: One forecast per outcome.

@@ -7,7 +7,7 @@ from calibo.calibration.base import (
     Recalibrator,
     Relevel,
     identity,
-    stage,
+    makers,
     stages,
 )
 from calibo.calibration.isotonic import Isotonic, Regressor
@@ -31,6 +31,6 @@ __all__ = [
     "Temperature",
     "TimeSeries",
     "identity",
-    "stage",
+    "makers",
     "stages",
 ]

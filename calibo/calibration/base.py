@@ -58,7 +58,7 @@ class Calibrated:
     evidence: Resampler = field(default_factory=Prequential)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> CalibratedModel:
-        model, evidence = self.evidence.fit(self.surrogate, data, stage=stage(self.surrogate), rng=rng)
+        model, evidence = self.evidence.fit(self.surrogate, data, makers=makers(self.surrogate), rng=rng)
         return CalibratedModel(model, self.by.fit(evidence) if len(evidence) else identity)
 
 
@@ -77,9 +77,11 @@ class CalibratedModel:
         return self.base.hyperparameters if isinstance(self.base, HasHyperparameters) else ()
 
 
-def stage(surrogate: Surrogate) -> int:
-    """At which stage of a stored forecast this surrogate's own law stands: the number of calibrators inside it."""
-    return 1 + stage(surrogate.surrogate) if isinstance(surrogate, Calibrated) else 0
+def makers(surrogate: Surrogate) -> tuple[str, ...]:
+    """The names of what makes the stages of a surrogate's forecasts: the raw surrogate, then its recalibrators."""
+    if isinstance(surrogate, Calibrated):
+        return (*makers(surrogate.surrogate), type(surrogate.by).__name__)
+    return (type(surrogate).__name__,)
 
 
 def stages(model: Model) -> tuple[Model, ...]:

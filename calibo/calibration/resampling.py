@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from calibo.data import Dataset, Evidence, Marginal
+from calibo.data import Dataset, Evidence, Forecast, Marginal
 from calibo.errors import RecipeError
 from calibo.surrogates.base import HasLeaveOneOut, Model, Surrogate
 from calibo.surrogates.standardization import single_outcome
@@ -20,14 +20,14 @@ class Resampler(Protocol):
     """Gives a model of all data and evidence of how the surrogate forecasts what it has not seen."""
 
     def fit(
-        self, surrogate: Surrogate, data: Dataset, *, stage: int, rng: np.random.Generator
+        self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
     ) -> tuple[Model, Evidence]:
         """The model, and evidence in the order of the outcomes.
 
         Args:
             surrogate: Whose forecasts are wanted.
             data: All that is known, one outcome.
-            stage: At which stage of a stored forecast this surrogate's law stands.
+            makers: The names of what makes the stages of the surrogate's forecasts; its own law is the last of them.
             rng: For shuffling and for surrogates that draw.
         """
         ...
@@ -45,12 +45,10 @@ class Prequential:
     fill: bool = False
 
     def fit(
-        self, surrogate: Surrogate, data: Dataset, *, stage: int, rng: np.random.Generator
+        self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
     ) -> tuple[Model, Evidence]:
         model = surrogate.fit(data, rng=rng)
-        laws: list[Marginal | None] = [
-            f[0].stages[stage] if f is not None and len(f[0].stages) > stage else None for f in data.forecasts
-        ]
+        laws = [None if f is None else _law_by(f[0], makers) for f in data.forecasts]
         if self.fill and len(data) > _FEWEST_POINTS and None in laws:
             stand_in = _leave_one_out(surrogate, model, data, rng)
             laws = [stand_in[i] if law is None else law for i, law in enumerate(laws)]
@@ -62,7 +60,7 @@ class LeaveOneOut:
     """Each point forecast from all the others: by the model's closed form, or by n refits without one."""
 
     def fit(
-        self, surrogate: Surrogate, data: Dataset, *, stage: int, rng: np.random.Generator
+        self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
     ) -> tuple[Model, Evidence]:
         model = surrogate.fit(data, rng=rng)
         if len(data) <= _FEWEST_POINTS:
@@ -86,7 +84,7 @@ class TimeSeries:
             raise RecipeError(f"TimeSeries needs at least one split, got {self.splits}")
 
     def fit(
-        self, surrogate: Surrogate, data: Dataset, *, stage: int, rng: np.random.Generator
+        self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
     ) -> tuple[Model, Evidence]:
         model, n = surrogate.fit(data, rng=rng), len(data)
         laws: list[Marginal | None] = [None] * n
@@ -115,7 +113,7 @@ class KFold:
             raise RecipeError(f"KFold needs at least two folds, got {self.k}")
 
     def fit(
-        self, surrogate: Surrogate, data: Dataset, *, stage: int, rng: np.random.Generator
+        self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
     ) -> tuple[Model, Evidence]:
         model, n = surrogate.fit(data, rng=rng), len(data)
         laws: list[Marginal | None] = [None] * n
@@ -123,6 +121,14 @@ class KFold:
             for fold in np.array_split(rng.permutation(n), min(self.k, n)):
                 _forecast(surrogate, data, np.setdiff1d(np.arange(n), fold), fold, laws, rng)
         return model, _evidence(data, laws)
+
+
+def _law_by(forecast: Forecast, makers: tuple[str, ...]) -> Marginal | None:
+    """The law that a surrogate made as a stage of a forecast; ``None`` if the forecast is another method's."""
+    depth = len(makers)
+    if len(forecast.stages) < depth or (forecast.makers and forecast.makers[:depth] != makers):
+        return None
+    return forecast.stages[depth - 1]
 
 
 def _leave_one_out(surrogate: Surrogate, model: Model, data: Dataset, rng: np.random.Generator) -> list[Marginal]:

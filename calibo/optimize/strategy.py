@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from calibo.acquisition import Acquisition, AcquisitionRule, gated
-from calibo.calibration import stages
+from calibo.calibration import makers, stages
 from calibo.candidates import CandidateSearch, MultiStart, Pool, RandomDraw
 from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import RecipeError
@@ -88,7 +88,7 @@ class ModelBased:
         stored = model.hyperparameters if isinstance(model, HasHyperparameters) else ()
         return Plan(
             acquisition=acquisition,
-            forecaster=_forecaster(model),
+            forecaster=_forecaster(model, makers(self.surrogate)),
             model=model,
             anchors=data.X[order[:_ANCHORS]],
             taken=data.X_pending if self.replicate else np.vstack([tried, data.X_pending]),
@@ -103,9 +103,9 @@ class ModelBased:
         return MultiStart() if self.rule.smooth else RandomDraw()
 
 
-def _forecaster(model: Model) -> Callable[[Array], tuple[Forecasts, ...]]:
+def _forecaster(model: Model, made_by: tuple[str, ...]) -> Callable[[Array], tuple[Forecasts, ...]]:
     def forecast(X: Array) -> tuple[Forecasts, ...]:
         by_stage = [inner.predict(X, latent=False).marginals() for inner in stages(model)]
-        return tuple((Forecast(tuple(laws)),) for laws in zip(*by_stage, strict=True))
+        return tuple((Forecast(tuple(laws), made_by),) for laws in zip(*by_stage, strict=True))
 
     return forecast

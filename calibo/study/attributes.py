@@ -50,12 +50,14 @@ class Stamp:
         params: The parameters suggested, by name, as the numbers in which Optuna stores them.
         forecasts: What is believed of its outcomes, one per outcome, in the user's sign; ``None`` without a model.
         hyperparameters: Per outcome, those of the model.
+        method: The name of the method, if it has one.
     """
 
     number: int
     params: Mapping[str, float]
     forecasts: Forecasts | None = None
     hyperparameters: tuple[tuple[float, ...], ...] = ()
+    method: str | None = None
 
 
 def write_stamps(study: optuna.Study, trial: FrozenTrial, stamps: Sequence[Stamp]) -> None:
@@ -75,7 +77,8 @@ def write_stamp(study: optuna.Study, trial: FrozenTrial, stamp: Stamp, part: int
     """Publish one part of a suggestion with its trial."""
     body = {
         "params": dict(stamp.params),
-        "forecasts": None if stamp.forecasts is None else [_plain_stages(f) for f in stamp.forecasts],
+        "forecasts": None if stamp.forecasts is None else [_plain(f) for f in stamp.forecasts],
+        "method": stamp.method,
         "hyperparameters": stamp.hyperparameters,
     }
     storage, trial_id = study._storage, trial._trial_id
@@ -127,21 +130,23 @@ def write_seed(study: optuna.Study, seed: int) -> None:
     study._storage.set_study_system_attr(study._study_id, _SEED, seed)
 
 
-def _plain_stages(forecast: Forecast) -> list[list[Any]]:
-    return [[law.mean, law.sd, law.quantiles] for law in forecast.stages]
+def _plain(forecast: Forecast) -> dict[str, Any]:
+    stages = [[law.mean, law.sd, law.quantiles] for law in forecast.stages]
+    return {"stages": stages, "makers": forecast.makers}
 
 
 # Stored text never changes, and a sampler reads all of it at every suggestion.
 @functools.lru_cache(maxsize=4096)
 def _stamp(text: str, number: int) -> Stamp:
     body = json.loads(text)
-    forecasts = None if body["forecasts"] is None else tuple(_forecast(stages) for stages in body["forecasts"])
+    forecasts = None if body["forecasts"] is None else tuple(_forecast(one) for one in body["forecasts"])
     hyperparameters = tuple(tuple(float(h) for h in one) for one in body["hyperparameters"])
-    return Stamp(number, body["params"], forecasts, hyperparameters)
+    return Stamp(number, body["params"], forecasts, hyperparameters, body["method"])
 
 
-def _forecast(stages: list[list[Any]]) -> Forecast:
-    return Forecast(tuple(Marginal(mean, sd, None if q is None else tuple(q)) for mean, sd, q in stages))
+def _forecast(plain: dict[str, Any]) -> Forecast:
+    laws = (Marginal(mean, sd, None if q is None else tuple(q)) for mean, sd, q in plain["stages"])
+    return Forecast(tuple(laws), tuple(plain["makers"]))
 
 
 def _write(key: str, body: Any, number: int | None, set_: Callable[[str, Any], None]) -> None:

@@ -18,12 +18,13 @@ from calibo.data import Dataset, Marginal, Params
 from calibo.errors import RecipeError, SpaceError, StudyError
 from calibo.optimize import Direction, Strategy, believed, fitted_model, predict_table
 from calibo.space import PoolSpace, ProductSpace, as_space
-from calibo.study.attributes import read_description, read_seed
+from calibo.study.attributes import read_description, read_seed, read_stamp
 from calibo.study.description import rebuilt
-from calibo.study.distributions import OptunaSpace, optuna_space
+from calibo.study.distributions import OptunaSpace, optuna_space, space_of
 from calibo.study.opening import load_study, storage_errors
+from calibo.study.sampler import grouped_distributions
 from calibo.study.storage import open_storage
-from calibo.study.trials import Entry, completed_in_order, dataset_of, direction_of, entries
+from calibo.study.trials import Entry, completed, completed_in_order, dataset_of, direction_of, entries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,8 +236,23 @@ def load_result(
         description = read_description(study) or {}
     if space is None:
         space = rebuilt(description.get("space", {}))
-    seen = None if space is None else optuna_space(as_space(space))
-    return result_of(study, space=seen, method=method or description.get("method"), seed=None)
+    seen = _seen_by_trials(study, description) if space is None else optuna_space(as_space(space))
+    return result_of(study, space=seen, method=method or _latest_method(study, description), seed=None)
+
+
+def _seen_by_trials(study: optuna.Study, description: Mapping[str, Any]) -> OptunaSpace | None:
+    """The space of a study that only a sampler made: what its trials suggest, if they all suggest the same."""
+    if description:
+        return None
+    groups = grouped_distributions(completed(study.get_trials(deepcopy=False)))
+    return space_of(groups[0]) if len(groups) == 1 else None
+
+
+def _latest_method(study: optuna.Study, description: Mapping[str, Any]) -> str | None:
+    """The method of the latest suggestion, or else the one that the study was begun with."""
+    stamps = (read_stamp(trial) for trial in reversed(study.get_trials(deepcopy=False)))
+    latest = next((stamp for stamp in stamps if stamp is not None), None)
+    return description.get("method") if latest is None else latest.method
 
 
 def result_of(

@@ -53,6 +53,7 @@ class CalibratedSampler(BaseSampler):
         from calibo.methods import strategy
 
         self._strategy: Strategy = strategy(method)
+        self._method: str | None = method if isinstance(method, str) else None
         self._seed: int | None = None if seed is None else checked_seed(seed)
         self._space: OptunaSpace | None = None if space is None else optuna_space(as_space(space))
         self._n_initial: int | None = None if n_initial is None else checked_count(n_initial, "n_initial")
@@ -148,6 +149,7 @@ class CalibratedSampler(BaseSampler):
             params=space.internal(stored),
             forecasts=turned(suggestion.forecasts, [direction]),
             hyperparameters=suggestion.hyperparameters,
+            method=self._method,
         )
         return stamp, stored
 

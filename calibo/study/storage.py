@@ -79,8 +79,8 @@ def open_storage(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             return _server_storage(url, lambda: RDBStorage(text, **options))
-    if not create and not file.exists():
-        raise StudyError(f"{file}: there is no such file, so there is no study in it")
+    if not create and (not file.exists() or not file.stat().st_size):
+        raise StudyError(f"{file}: there is no such file, or nothing in it, so there is no study in it")
     with _sqlite_errors(file), warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # of the heartbeat
         _create(file)

@@ -16,7 +16,7 @@ from calibo.calibration import (
     Recalibrator,
     Temperature,
     identity,
-    stage,
+    makers,
     stages,
 )
 from calibo.data import Dataset, Forecast, Marginal
@@ -69,7 +69,7 @@ def test_uniform_pits_change_little(by: Recalibrator) -> None:
     laws = tuple((Forecast((Marginal(float(-v), 1.0),)),) for v in z)
     calm = Dataset(X=RNG(0).random((n, 1))[:30], Y=np.zeros((30, 1)))
     evidence = Dataset(X=RNG(0).random((n, 1)), Y=np.zeros((n, 1)), forecasts=laws)
-    _, seen = Prequential().fit(GaussianProcess(), evidence.rows(slice(30)), stage=0, rng=RNG(0))
+    _, seen = Prequential().fit(GaussianProcess(), evidence.rows(slice(30)), makers=("GaussianProcess",), rng=RNG(0))
     assert len(seen) == 30 and len(calm) == 30
     from calibo.data import Evidence
 
@@ -82,9 +82,11 @@ def test_uniform_pits_change_little(by: Recalibrator) -> None:
     assert max(gaps) < 1.95 / 20
 
 
-def test_stage_counts_the_calibrators_inside() -> None:
+def test_makers_name_the_surrogate_and_the_calibrators_around_it() -> None:
     once = Calibrated(GaussianProcess(), by=Temperature())
-    assert [stage(GaussianProcess()), stage(once), stage(Calibrated(once, by=Isotonic()))] == [0, 1, 2]
+    found = [makers(GaussianProcess()), makers(once), makers(Calibrated(once, by=Isotonic()))]
+    assert [len(names) for names in found] == [1, 2, 3]
+    assert found[2] == ("GaussianProcess", type(once.by).__name__, "Isotonic")
 
 
 def test_each_calibrator_reads_its_own_stage() -> None:

@@ -34,6 +34,9 @@ class AverageModel:
         return Gaussian(np.full(X.shape[:-1], self.mean), np.full(X.shape[:-1], self.sd))
 
 
+MAKERS = ("GaussianProcess", "Temperature", "OnlineQuantile")
+
+
 def data(n: int = 8) -> Dataset:
     rng = RNG(0)
     forecasts = tuple(
@@ -49,20 +52,20 @@ def frozen(posterior: Posterior, rows: np.ndarray) -> Posterior:
 
 def test_prequential_reads_what_was_stored() -> None:
     told = data()
-    for stage, sd in ((0, 1.0), (1, 2.0)):
-        model, evidence = Prequential().fit(GaussianProcess(), told, stage=stage, rng=RNG(0))
+    for depth, sd in ((1, 1.0), (2, 2.0)):
+        model, evidence = Prequential().fit(GaussianProcess(), told, makers=MAKERS[:depth], rng=RNG(0))
         kept = [i for i in range(8) if i % 3]
         assert evidence.laws == tuple(Marginal(float(i), sd) for i in kept)
         np.testing.assert_array_equal(evidence.y, told.Y[kept, 0])
         np.testing.assert_array_equal(evidence.X, told.X[kept])
         assert isinstance(model, Posterior) and len(model.y) == 8
-    assert len(Prequential().fit(GaussianProcess(), told, stage=2, rng=RNG(0))[1]) == 0
+    assert len(Prequential().fit(GaussianProcess(), told, makers=MAKERS, rng=RNG(0))[1]) == 0
 
 
 def test_prequential_may_fill_in_leave_one_out() -> None:
     told = data()
-    _, evidence = Prequential(fill=True).fit(GaussianProcess(), told, stage=0, rng=RNG(0))
-    _, loo = LeaveOneOut().fit(GaussianProcess(), told, stage=0, rng=RNG(0))
+    _, evidence = Prequential(fill=True).fit(GaussianProcess(), told, makers=MAKERS[:1], rng=RNG(0))
+    _, loo = LeaveOneOut().fit(GaussianProcess(), told, makers=MAKERS[:1], rng=RNG(0))
     assert len(evidence) == 8
     for i in range(8):
         assert evidence.laws[i] == (Marginal(float(i), 1.0) if i % 3 else loo.laws[i])
@@ -70,7 +73,7 @@ def test_prequential_may_fill_in_leave_one_out() -> None:
 
 def test_leave_one_out_by_closed_form() -> None:
     told = data()
-    model, evidence = LeaveOneOut().fit(GaussianProcess(), told, stage=0, rng=RNG(0))
+    model, evidence = LeaveOneOut().fit(GaussianProcess(), told, makers=MAKERS[:1], rng=RNG(0))
     assert isinstance(model, Posterior)
     for i, law in enumerate(evidence.laws):
         rest = frozen(model, np.delete(np.arange(8), i)).predict(told.X[[i]], latent=False)
@@ -80,7 +83,7 @@ def test_leave_one_out_by_closed_form() -> None:
 
 def test_leave_one_out_by_refits() -> None:
     told = data()
-    _, evidence = LeaveOneOut().fit(Average(), told, stage=0, rng=RNG(0))
+    _, evidence = LeaveOneOut().fit(Average(), told, makers=MAKERS[:1], rng=RNG(0))
     for i, law in enumerate(evidence.laws):
         rest = np.delete(told.Y[:, 0], i)
         assert (law.mean, law.sd) == pytest.approx((rest.mean(), rest.std() + 0.1 + 7))
@@ -88,7 +91,7 @@ def test_leave_one_out_by_refits() -> None:
 
 def test_time_series_by_closed_form() -> None:
     told = data()
-    model, evidence = TimeSeries().fit(GaussianProcess(), told, stage=0, rng=RNG(0))
+    model, evidence = TimeSeries().fit(GaussianProcess(), told, makers=MAKERS[:1], rng=RNG(0))
     assert isinstance(model, Posterior) and len(evidence) == 6
     for i, law in enumerate(evidence.laws, start=2):
         before = frozen(model, np.arange(i)).predict(told.X[[i]], latent=False)
@@ -102,7 +105,7 @@ def test_time_series_by_closed_form() -> None:
 )
 def test_time_series_by_refits(splits: int | None, starts: list[int]) -> None:
     told = data()
-    _, evidence = TimeSeries(splits).fit(Average(), told, stage=0, rng=RNG(0))
+    _, evidence = TimeSeries(splits).fit(Average(), told, makers=MAKERS[:1], rng=RNG(0))
     assert len(evidence) == 6
     for law, start in zip(evidence.laws, starts, strict=True):
         assert law.mean == pytest.approx(told.Y[:start, 0].mean())
@@ -110,7 +113,7 @@ def test_time_series_by_refits(splits: int | None, starts: list[int]) -> None:
 
 def test_folds_leave_their_own_points_out() -> None:
     told = data(10)
-    _, evidence = KFold(3).fit(Average(), told, stage=0, rng=RNG(0))
+    _, evidence = KFold(3).fit(Average(), told, makers=MAKERS[:1], rng=RNG(0))
     assert len(evidence) == 10
     np.testing.assert_array_equal(evidence.y, told.Y[:, 0])
     sizes = sorted(round(law.sd - 0.1) for law in evidence.laws)
@@ -124,7 +127,7 @@ def test_folds_leave_their_own_points_out() -> None:
 
 def test_folds_are_drawn_from_the_generator() -> None:
     told = data(10)
-    laws = [KFold(3).fit(Average(), told, stage=0, rng=RNG(seed))[1].laws for seed in (0, 0, 1)]
+    laws = [KFold(3).fit(Average(), told, makers=MAKERS[:1], rng=RNG(seed))[1].laws for seed in (0, 0, 1)]
     assert laws[0] == laws[1] != laws[2]
 
 
@@ -135,7 +138,7 @@ def test_folds_are_drawn_from_the_generator() -> None:
 def test_few_points(resampler: Resampler, n: int) -> None:
     told = replace(data(n), forecasts=(None,) * n)
     for surrogate in (GaussianProcess(), Average()):
-        model, evidence = resampler.fit(surrogate, told, stage=0, rng=RNG(0))
+        model, evidence = resampler.fit(surrogate, told, makers=MAKERS[:1], rng=RNG(0))
         assert np.isfinite(model.predict(told.X, latent=False).mean).all()
         assert len(evidence) <= n and (n > 2 or len(evidence) == 0)
         assert np.isfinite(evidence.scores).all()
@@ -145,7 +148,7 @@ def test_few_points(resampler: Resampler, n: int) -> None:
 def test_what_is_pending_or_failed_is_no_evidence(resampler: Resampler) -> None:
     plain = data()
     busy = replace(plain, X_pending=np.zeros((2, 2)), X_failed=np.ones((3, 2)))
-    one, other = (resampler.fit(Average(), d, stage=0, rng=RNG(0))[1] for d in (plain, busy))
+    one, other = (resampler.fit(Average(), d, makers=MAKERS[:1], rng=RNG(0))[1] for d in (plain, busy))
     assert one.laws == other.laws
 
 
@@ -153,3 +156,12 @@ def test_what_is_pending_or_failed_is_no_evidence(resampler: Resampler) -> None:
 def test_impossible_splits_are_refused(make: object) -> None:
     with pytest.raises(RecipeError, match="at least"):
         make()  # type: ignore[operator]
+
+
+def test_forecasts_of_another_method_are_no_evidence() -> None:
+    law = Marginal(0.0, 1.0)
+    own, others, unknown = (Forecast((law, law), made_by) for made_by in (MAKERS[:2], ("Forest", "Isotonic"), ()))
+    told = Dataset(X=RNG(0).random((3, 1)), Y=RNG(1).random((3, 1)), forecasts=((own,), (others,), (unknown,)))
+    for depth in (1, 2):
+        _, evidence = Prequential().fit(GaussianProcess(), told, makers=MAKERS[:depth], rng=RNG(0))
+        np.testing.assert_array_equal(evidence.X, told.X[[0, 2]])

@@ -12,10 +12,10 @@ import pytest
 
 from calibo.candidates import RandomDraw
 from calibo.diagnostics import CalibrationTable
-from calibo.errors import RecipeError, StudyError
+from calibo.errors import CaliboWarning, RecipeError, StudyError
 from calibo.methods import ocbo
 from calibo.optimize import Direction
-from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace
+from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 from calibo.study import CalibratedSampler, Result, load_result, maximize, minimize, open_storage
 
 SPACE = {"x": Float(-5.0, 10.0), "k": Int(0, 6), "s": Ordinal(["s", "m", "l"])}
@@ -166,3 +166,29 @@ def test_the_story_of_a_study(result: Result) -> None:
 def test_the_report_is_written(result: Result, tmp_path: Path) -> None:
     assert result.report(tmp_path / "report.html") == tmp_path / "report.html"
     assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_study_that_only_a_sampler_made_can_be_read_with_its_method_and_space(tmp_path: Path) -> None:
+    study = optuna.create_study(
+        storage=open_storage(tmp_path / "a.db"), sampler=CalibratedSampler("gp_ei", seed=0), study_name="s"
+    )
+    study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0) ** 2 + trial.suggest_int("n", 1, 3), n_trials=7)
+    found = load_result(tmp_path / "a.db")
+    assert found.method == "gp_ei" and found.space == ProductSpace({"n": Int(1, 3), "x": Float(0.0, 1.0)})
+    assert len(found.predict([found.best_params])) == 1
+    assert [one.name for one in found.story().slices] == ["n", "x"]
+
+
+def test_the_method_is_that_of_the_latest_suggestion(tmp_path: Path) -> None:
+    kept = {"storage": tmp_path / "a.db", "study_name": "s", "progress": False, "seed": 1}
+    minimize(_objective, SPACE, 6, "gp_ei", **kept)
+    with pytest.warns(CaliboWarning, match="was made with gp_ei and goes on with ocbo"):
+        minimize(_objective, SPACE, 2, "ocbo", **kept)
+    assert load_result(tmp_path / "a.db").method == "ocbo"
+
+
+def test_an_empty_file_is_not_made_a_storage_by_reading(tmp_path: Path) -> None:
+    (tmp_path / "a.db").touch()
+    with pytest.raises(StudyError, match="nothing in it"):
+        load_result(tmp_path / "a.db")
+    assert not (tmp_path / "a.db").stat().st_size
