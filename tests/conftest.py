@@ -12,7 +12,8 @@ from hypothesis import settings
 
 GOLDEN = Path(__file__).resolve().parents[2] / "shared" / "golden"
 
-# The same examples in every run, so that a failure is one of the change at hand. A first example that imports SciPy takes longer than hypothesis' default deadline on a busy machine.
+# The same examples in every run, so that a failure is one of the change at hand; no deadline, as a first example that
+# imports SciPy takes longer than the default one on a busy machine.
 settings.register_profile("calibo", deadline=None, derandomize=True)
 settings.load_profile("calibo")
 
