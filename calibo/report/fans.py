@@ -45,7 +45,9 @@ def fan(story: Story, *, parameter: str | None = None) -> go.Figure:
     figure.update_layout(yaxis2=dict(exponentformat="power", minexponent=5))
     slices = _chosen(story, parameter)
     if not slices:
-        return empty(figure, "there is no model along single parameters (no result, a table of rows, or an unknown space)")
+        return empty(
+            figure, "there is no model along single parameters (no result, a table of rows, or an unknown space)"
+        )
     off = distances(story)
     views = [_traces(story, piece, off, MOST_POINTS // len(slices)) for piece in slices]
     axes = [_axes(story, piece, off) for piece in slices]
