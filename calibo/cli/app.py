@@ -64,6 +64,9 @@ def explained(command: _Command) -> _Command:
             warnings.showwarning = _show_warning
             try:
                 command(*args, debug=debug, **kwargs)
+            except BrokenPipeError:
+                # Whoever read the output has had enough; Typer ends quietly then.
+                raise
             except (CaliboError, OSError) as error:
                 if debug:
                     traceback.print_exc()
