@@ -57,6 +57,12 @@ def test_import_budget(code: str) -> None:
     assert measured["cpu"] < BUDGET * PATIENCE
 
 
+def test_first_suggestion_budget() -> None:
+    measured = _measured("import calibo\ncalibo.Optimizer({'x': calibo.Float(0, 1)}, seed=0).ask()")
+    assert set(measured["loaded"]) <= {"numpy", "scipy"}
+    assert measured["cpu"] < 1.5
+
+
 def test_every_public_name_is_there() -> None:
     assert len(calibo.__all__) == len(set(calibo.__all__))
     for name in calibo.__all__:

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calibo.errors import DataError, SpaceError
+from calibo.optimize.predictions import COVERAGES
 from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 #: Columns of a table of predictions: which law, and what it is called.
 _LAWS = {"measured": "next measurement", "mean": "mean value"}
-_COVERAGES = (50, 80, 95)
 
 
 def show_result(result: Result) -> None:
@@ -69,7 +69,7 @@ def show_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame) -
         predictions.title = Text(", ".join(f"{name} = {shown(value)}" for name, value in point.items()))
         predictions.add_row("expected", Text(f"{row['mean']:.5g}"), "")
         predictions.add_row("median", Text(f"{row['median']:.5g}"), "")
-        for c in _COVERAGES:
+        for c in (round(100 * coverage) for coverage in COVERAGES):
             ends = [f"{row[f'{law}_low_{c}']:.5g} to {row[f'{law}_high_{c}']:.5g}" for law in _LAWS]
             predictions.add_row(f"{c} %", *(Text(end) for end in ends))
         console.print(predictions)

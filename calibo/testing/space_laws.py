@@ -14,6 +14,7 @@ import numpy as np
 
 from calibo.data import Array, Params
 from calibo.space import Space
+from calibo.testing.randomness import global_state
 
 
 class SpaceLaws:
@@ -83,19 +84,14 @@ class SpaceLaws:
         np.testing.assert_array_equal(self.drawn(seed=3), self.drawn(seed=3))
 
     def test_the_global_generator_is_left_alone(self) -> None:
-        before = _global_state()
+        before = global_state()
         space = self.space()
         space.encode(space.decode(self.drawn()))
-        assert _global_state() == before, "np.random was used: draw from the generator that is passed in"
+        assert global_state() == before, "np.random was used: draw from the generator that is passed in"
 
     def _snap(self) -> Callable[[Array], Array] | None:
         """The space's own snap; not all spaces have one."""
         return getattr(self.space(), "snap", None)
-
-
-def _global_state() -> tuple[Any, ...]:
-    state = np.random.get_state(legacy=False)  # noqa: NPY002 - it is watched, not used
-    return state["state"]["key"].tolist(), state["state"]["pos"], state["has_gauss"], state["gauss"]
 
 
 def _same(one: Params, other: Params, tolerance: float) -> bool:
