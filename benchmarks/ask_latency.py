@@ -24,7 +24,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from calibo.data import Dataset, Forecast
-from calibo.methods import gp_ei, ocbo
+from calibo.methods import cbo, gp_ei, locbo, ocbo, ocbo_local
 from calibo.optimize import Strategy, propose
 from calibo.problems import problem
 from calibo.space import as_space
@@ -100,6 +100,10 @@ TOOLS: dict[str, Callable[[str, Dataset, int], Callable[[], object]]] = {
     "gp_ei warm": calibo_ask(gp_ei(), warm=True),
     "ocbo cold": calibo_ask(ocbo(), warm=False),
     "ocbo warm": calibo_ask(ocbo(), warm=True),
+    "locbo warm": calibo_ask(locbo(), warm=True),
+    "ocbo_local warm": calibo_ask(ocbo_local(), warm=True),
+    "cbo without ratio": calibo_ask(cbo(ratio=None), warm=True),
+    "cbo": calibo_ask(cbo(), warm=True),
     "optuna GPSampler": optuna_ask,
     "botorch LogEI": botorch_ask,
 }
@@ -133,6 +137,10 @@ def ratios(row: dict[str, float]) -> dict[str, float]:
         "gp_ei warm / botorch": row["gp_ei warm"] / row["botorch LogEI"],
         "gp_ei cold / optuna": row["gp_ei cold"] / row["optuna GPSampler"],
         "ocbo warm / gp_ei warm": row["ocbo warm"] / row["gp_ei warm"],
+        "locbo warm / gp_ei warm": row["locbo warm"] / row["gp_ei warm"],
+        "cbo without ratio / optuna": row["cbo without ratio"] / row["optuna GPSampler"],
+        "cbo without ratio / botorch": row["cbo without ratio"] / row["botorch LogEI"],
+        "cbo / botorch": row["cbo"] / row["botorch LogEI"],
     }
 
 

@@ -137,11 +137,13 @@ class Evidence:
         X: Points forecast, t x d.
         y: Outcomes, t.
         laws: The forecast laws, t of them, of the surrogate that is to be calibrated.
+        categories: Number of choices of each categorical column, 0 for a numeric one, d. ``()`` means all numeric.
     """
 
     X: Array
     y: Array
     laws: tuple[Marginal, ...]
+    categories: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.laws)

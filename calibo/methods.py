@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from calibo.acquisition import AcquisitionRule, ExpectedImprovement, UpperQuantile
-from calibo.calibration import Calibrated, OnlineQuantile, Temperature
+from calibo.acquisition import (
+    AcquisitionRule,
+    ExpectedImprovement,
+    PenalizedEI,
+    RiskAverseUCB,
+    ThompsonSampling,
+    UpperQuantile,
+)
+from calibo.calibration import (
+    Calibrated,
+    ConformalBayes,
+    DensityRatio,
+    LocalizedOnline,
+    LocalizedQuantile,
+    OnlineQuantile,
+    RatioEstimator,
+    ShrinkingAlpha,
+    Temperature,
+)
+from calibo.candidates import CandidateSearch, Langevin
 from calibo.errors import RecipeError
+from calibo.optimize.replicated import Replicated
 from calibo.optimize.strategy import ModelBased, Strategy
-from calibo.surrogates import GaussianProcess, Surrogate
+from calibo.optimize.turbo import TuRBO
+from calibo.surrogates import GaussianProcess, HeteroscedasticGP, Surrogate
 
 
 def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = None, **options: Any) -> ModelBased:
@@ -30,6 +50,79 @@ def ocbo(
     return ModelBased(calibrated, rule or UpperQuantile(0.9), name="ocbo", **options)
 
 
+def locbo(
+    *,
+    alpha: float = 0.2,
+    kappa: float = 1.0,
+    length_scale: float | Literal["auto"] = "auto",
+    surrogate: Surrogate | None = None,
+    rule: AcquisitionRule | None = None,
+    **options: Any,
+) -> ModelBased:
+    """Localized online conformal Bayesian optimization: intervals of 1 - alpha that are right in each region."""
+    by = LocalizedOnline(alpha=alpha, kappa=kappa, length_scale=length_scale)
+    calibrated = Calibrated(Calibrated(surrogate or GaussianProcess(), by=Temperature()), by=by)
+    return ModelBased(calibrated, rule or ExpectedImprovement(), name="locbo", **options)
+
+
+def ocbo_local(
+    *,
+    eta: float = 0.1,
+    kappa: float = 1.0,
+    length_scale: float | Literal["auto"] = "auto",
+    surrogate: Surrogate | None = None,
+    rule: AcquisitionRule | None = None,
+    **options: Any,
+) -> ModelBased:
+    """OCBO with a level map of its own in each region (OCBO-L)."""
+    by = LocalizedQuantile(eta=eta, kappa=kappa, length_scale=length_scale)
+    calibrated = Calibrated(Calibrated(surrogate or GaussianProcess(), by=Temperature()), by=by)
+    return ModelBased(calibrated, rule or UpperQuantile(0.9), name="ocbo_local", **options)
+
+
+def cbo(
+    *,
+    alpha: float | Callable[[int], float] = ShrinkingAlpha(),  # noqa: B008 (frozen)
+    score: Literal["in_sample", "loo"] = "loo",
+    ratio: RatioEstimator | None = DensityRatio(),  # noqa: B008 (frozen)
+    surrogate: Surrogate | None = None,
+    rule: AcquisitionRule | None = None,
+    search: CandidateSearch | None = None,
+    **options: Any,
+) -> ModelBased:
+    """Conformal Bayesian optimization: full conformal sets of the GP, data weighted by where the search goes.
+
+    ``ratio=None`` does without the weights and the Langevin chains that teach them, and is faster.
+    """
+    conformal = ConformalBayes(surrogate or GaussianProcess(), alpha, score, ratio)
+    search = search or (None if ratio is None else Langevin())
+    return ModelBased(conformal, rule or ExpectedImprovement(), search, name="cbo", **options)
+
+
+def turbo(
+    *,
+    batch_size: int = 1,
+    surrogate: Surrogate | None = None,
+    rule: AcquisitionRule | None = None,
+    **options: Any,
+) -> TuRBO:
+    """TuRBO-1: a trust region around the best point that grows with success and shrinks with failure."""
+    made = surrogate or GaussianProcess()
+    return TuRBO(made, rule or ThompsonSampling(), batch_size=batch_size, name="turbo", **options)
+
+
+def risk_averse(*, level: float = 0.9, aversion: float = 1.0, replicates: int = 3, **options: Any) -> Replicated:
+    """RAHBO: upper bound of the mean less the noise variance, both learned from replicated measurements."""
+    rule = RiskAverseUCB(level, aversion)
+    return Replicated(ModelBased(HeteroscedasticGP(), rule, name="risk_averse", **options), replicates)
+
+
+def penalized_ei(*, aversion: float = 1.0, replicates: int = 3, **options: Any) -> Replicated:
+    """Expected improvement less the noise's standard deviation, learned from replicated measurements."""
+    rule = PenalizedEI(aversion)
+    return Replicated(ModelBased(HeteroscedasticGP(), rule, name="penalized_ei", **options), replicates)
+
+
 @dataclass(frozen=True)
 class Method:
     """A method that can be had by its name.
@@ -47,6 +140,12 @@ class Method:
 
 METHODS: dict[str, Method] = {
     "ocbo": Method(ocbo, "GP with online quantile recalibration", "Deshpande, Marx, Kuleshov, AISTATS 2024"),
+    "locbo": Method(locbo, "GP with localized online conformal intervals, denoised", "Kim, Zecchin, Simeone 2025"),
+    "ocbo_local": Method(ocbo_local, "GP with localized online quantile recalibration", "Kim, Zecchin, Simeone 2025"),
+    "cbo": Method(cbo, "GP with full conformal prediction under covariate shift", "Stanton, Maddox, Wilson, AISTATS 2023"),
+    "turbo": Method(turbo, "GP in a trust region, uncalibrated", "Eriksson et al., NeurIPS 2019"),
+    "risk_averse": Method(risk_averse, "GP of mean and noise, averse to noise", "Makarova et al., NeurIPS 2021"),
+    "penalized_ei": Method(penalized_ei, "GP of mean and noise, EI less the noise", "Griffiths et al. 2019"),
     "gp_ei": Method(gp_ei, "GP with log expected improvement, uncalibrated", "Jones et al. 1998; Ament et al. 2023"),
 }
 

@@ -38,19 +38,23 @@ def incumbent(model: Model, data: Dataset) -> float:
 
 @dataclass(frozen=True)
 class SampledUtility:
-    """The expected utility of sets of points under joint draws with the pending points.
+    """The expected utility of sets of points under joint draws with the pending points: E max_j w_j u_j.
+
+    Where a law is sampled by weighting, each point's weights multiply its own utility inside the maximum (Stanton et al.
+    2023, B.6), so that a single point's value is its exact expected utility.
 
     Attributes:
         model: What is believed.
         pending: Points whose outcomes are awaited, k x d.
-        utility: Log utility of draws: (of the set, m x S x q; of the pending points, m x S x k) -> m x S.
+        utility: Log utility of each point of the set: (draws of the set, m x S x q; draws of the pending points, m x S x k,
+            and their weights, broadcast to m x S x k) -> m x S x q.
         seed: Of the base samples, the same for every set, so that values can be compared and climbed.
         draws: Number of base samples, half of them the negatives of the others.
     """
 
     model: Model
     pending: Array
-    utility: Callable[[Array, Array], Array]
+    utility: Callable[[Array, Array, Array], Array]
     seed: int
     draws: int = 128
 
@@ -61,20 +65,22 @@ class SampledUtility:
         awaited = np.broadcast_to(self.pending, (sets.shape[0], *self.pending.shape))
         law = self.model.predict(np.concatenate([sets, awaited], axis=1), latent=True)
         f, log_weights = law.samples(base_samples(self.seed, self.draws, q + self.pending.shape[0]))
-        log_utility = self.utility(f[..., :q], f[..., q:])
-        return _log_weighted_mean(log_utility, log_weights)
+        log_weights = normalized(log_weights)
+        log_utility = self.utility(f[..., :q], f[..., q:], np.exp(log_weights[..., q:]))
+        best = (log_utility + log_weights[..., :q]).max(axis=-1)
+        return _logsumexp(best) - np.log(self.draws)
+
+
+def normalized(log_weights: Array) -> Array:
+    """Log-weights of S draws, ... x S x q, shifted so that each point's weights have mean 1."""
+    mean = _logsumexp(np.swapaxes(log_weights, -1, -2)) - np.log(log_weights.shape[-2])
+    return log_weights - mean[..., None, :]
 
 
 def base_samples(seed: int, draws: int, points: int) -> Array:
     """Antithetic standard normal base samples, draws x points; the first columns do not depend on ``points``."""
     half = np.random.default_rng(seed).standard_normal((points, draws // 2)).T
     return np.concatenate([half, -half])
-
-
-def _log_weighted_mean(log_values: Array, log_weights: Array) -> Array:
-    """log of the weighted mean over the last axis, m x S -> m; weights are normalised."""
-    weights = log_weights - _logsumexp(log_weights)
-    return _logsumexp(log_values + weights)
 
 
 def _logsumexp(a: Array) -> Array:

@@ -13,16 +13,18 @@ _LEAST = np.finfo(np.float64).tiny
 
 
 def gated(
-    acquisition: Acquisition, probability: Callable[[Array], Array], *, logarithmic: bool, floor: float
+    acquisition: Acquisition, probability: Callable[[Array], Array], *, logarithmic: bool, floor: float, losses_grow: bool = True
 ) -> Acquisition:
-    """The acquisition multiplied by the probability that an evaluation succeeds.
+    """The acquisition multiplied by a probability, such as that of an evaluation's success.
 
     Args:
         acquisition: Of points, m x d, or sets, m x q x d (the last point of a set is the new one).
-        probability: P(success) at points, m x d -> m.
+        probability: At points, m x d -> m.
         logarithmic: Whether the acquisition is the log of a utility; else it is an outcome's value and what is
             multiplied is its gain over ``floor``.
-        floor: The worst outcome seen: what a failure is worth.
+        floor: What is left where the probability is 0, such as the worst outcome seen for a failure.
+        losses_grow: Whether what lies below the floor is divided by the probability instead, so that a loss does not
+            shrink by being unlikely to be measured at all.
     """
 
     def product(X: Array) -> Array:
@@ -31,7 +33,8 @@ def gated(
         if logarithmic:
             return values + np.log(chance)
         gain = values - floor
-        # A loss must not shrink by being unlikely to be measured at all.
+        if not losses_grow:
+            return gain * chance
         return np.where(gain > 0.0, gain * chance, gain / chance)
 
     return product

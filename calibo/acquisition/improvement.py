@@ -31,7 +31,7 @@ class ExpectedImprovement:
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         best = incumbent(model, data)
-        width = _smoothing(data)
+        width = smoothing(data)
 
         def log_gain(gain: Array) -> Array:
             return np.log(width) + log_softplus(gain / width)
@@ -58,7 +58,7 @@ class ProbabilityOfImprovement:
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         best = incumbent(model, data) + self.margin * _spread(data)
-        width = _smoothing(data)
+        width = smoothing(data)
 
         def log_chance(gain: Array) -> Array:
             return -np.logaddexp(0.0, -gain / width)
@@ -80,8 +80,9 @@ def _over(
 ) -> Acquisition:
     """Improvement over ``best``: in closed form, or by draws over ``best`` and what pending points may turn out to be."""
 
-    def utility(f: Array, awaited: Array) -> Array:
-        return of_gain(f.max(axis=-1) - np.maximum(best, awaited.max(axis=-1, initial=-np.inf)))
+    def utility(f: Array, awaited: Array, weights: Array) -> Array:
+        known = best + np.max(weights * (awaited - best), axis=-1, initial=0.0)
+        return of_gain(f - known[..., None])
 
     sampled = SampledUtility(model, data.X_pending, utility, int(rng.integers(2**63)), draws)
 
@@ -93,7 +94,7 @@ def _over(
     return acquisition
 
 
-def _smoothing(data: Dataset) -> float:
+def smoothing(data: Dataset) -> float:
     """Width of the smoothing in the outcomes' units, never quite zero."""
     return max(_SMOOTHING * _spread(data), float(np.finfo(np.float64).tiny))
 

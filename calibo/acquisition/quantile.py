@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibo.acquisition.base import Acquisition, base_samples
+from calibo.acquisition.base import Acquisition, base_samples, normalized
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
+from calibo.predictive import Predictive
 from calibo.surrogates.base import Model
 
 
@@ -18,7 +19,8 @@ class UpperQuantile:
     """The quantile of f at ``level``: exceeded by a share 1 - level of the outcomes if the model is calibrated.
 
     For sets and pending points: E max_j u_j over the set and the pending points with u_j = mean_j + b_j |f_j - mean_j|,
-    b_j such that a single point's value is exactly its quantile (Wilson et al. 2018, for laws of any shape).
+    b_j such that a single point's value is exactly its quantile (Wilson et al. 2018, for laws of any shape). The weights of
+    a law that is sampled by weighting multiply |f_j - mean_j|.
 
     Attributes:
         level: In (0.5, 1).
@@ -48,11 +50,19 @@ class UpperQuantile:
         sets = X[:, None, :] if X.ndim == 2 else X
         awaited = np.broadcast_to(pending, (sets.shape[0], *pending.shape))
         law = model.predict(np.concatenate([sets, awaited], axis=1), latent=True)
-        f, log_weights = law.samples(base_samples(seed, self.draws, law.mean.shape[-1]))
-        weights = np.exp(log_weights - log_weights.max())
-        weights = weights / weights.sum()
-        away = np.abs(f - law.mean[..., None, :])
-        mean_away = np.einsum("s,...sq->...q", weights, away)
-        stretch = (law.icdf(self.level) - law.mean) / mean_away
-        best = (law.mean[..., None, :] + stretch[..., None, :] * away).max(axis=-1)
-        return best @ weights
+        return best_of_set(law, law.mean, law.icdf(self.level), base_samples(seed, self.draws, law.mean.shape[-1]))
+
+
+def best_of_set(law: Predictive, center: Array, value: Array, base: Array) -> Array:
+    """E max_j of u_j = center_j + b_j w_j |f_j - center_j| over the q points of sets, m, with E u_j = value_j.
+
+    Args:
+        law: Of the sets, m x q.
+        center: m x q.
+        value: What a point alone is worth, m x q.
+        base: Base samples, S x q.
+    """
+    f, log_weights = law.samples(base)
+    away = np.exp(normalized(log_weights)) * np.abs(f - center[..., None, :])
+    stretch = (value - center) / away.mean(axis=-2)
+    return (center[..., None, :] + stretch[..., None, :] * away).max(axis=-1).mean(axis=-1)

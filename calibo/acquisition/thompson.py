@@ -33,6 +33,6 @@ class ThompsonSampling:
             law = model.predict(points, latent=True)
             if not self.joint:
                 return law.icdf(rng.uniform(1e-12, 1.0 - 1e-12, size=len(points)))
-            return law.samples(rng.standard_normal((1, len(points))))[0][0]
+            return law.draws(rng.standard_normal((1, len(points))))[0]
 
         return acquisition

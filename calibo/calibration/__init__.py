@@ -10,7 +10,12 @@ from calibo.calibration.base import (
     makers,
     stages,
 )
+from calibo.calibration.conformal_bayes import ConformalBayes, ShrinkingAlpha
+from calibo.calibration.density_ratio import DensityRatio, Ratio, RatioEstimator
 from calibo.calibration.isotonic import Isotonic, Regressor
+from calibo.calibration.localized_online import LocalizedOnline
+from calibo.calibration.localized_quantile import LocalizedQuantile
+from calibo.calibration.neural_ratio import NeuralRatio
 from calibo.calibration.online_quantile import OnlineQuantile
 from calibo.calibration.resampling import KFold, LeaveOneOut, Prequential, Resampler, TimeSeries
 from calibo.calibration.temperature import Temperature
@@ -18,16 +23,24 @@ from calibo.calibration.temperature import Temperature
 __all__ = [
     "Calibrated",
     "CalibratedModel",
+    "ConformalBayes",
+    "DensityRatio",
     "Isotonic",
     "KFold",
     "LeaveOneOut",
     "LevelMap",
+    "LocalizedOnline",
+    "LocalizedQuantile",
+    "NeuralRatio",
     "OnlineQuantile",
     "Prequential",
+    "Ratio",
+    "RatioEstimator",
     "Recalibrator",
     "Regressor",
     "Relevel",
     "Resampler",
+    "ShrinkingAlpha",
     "Temperature",
     "TimeSeries",
     "identity",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -57,6 +57,11 @@ class Calibrated:
     by: Recalibrator
     evidence: Resampler = field(default_factory=Prequential)
 
+    @property
+    def maker(self) -> str:
+        """Its name as a stage of a forecast: that of its recalibrator."""
+        return type(self.by).__name__
+
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> CalibratedModel:
         model, evidence = self.evidence.fit(self.surrogate, data, makers=makers(self.surrogate), rng=rng)
         return CalibratedModel(model, self.by.fit(evidence) if len(evidence) else identity)
@@ -77,13 +82,38 @@ class CalibratedModel:
         return self.base.hyperparameters if isinstance(self.base, HasHyperparameters) else ()
 
 
+@runtime_checkable
+class Wraps(Protocol):
+    """A surrogate around another one: what adds a stage to its forecasts."""
+
+    @property
+    def surrogate(self) -> Surrogate:
+        """The surrogate inside."""
+        ...
+
+    @property
+    def maker(self) -> str:
+        """The name of what makes the stage."""
+        ...
+
+
+@runtime_checkable
+class HasBase(Protocol):
+    """A model around another one."""
+
+    @property
+    def base(self) -> Model:
+        """The model inside."""
+        ...
+
+
 def makers(surrogate: Surrogate) -> tuple[str, ...]:
-    """The names of what makes the stages of a surrogate's forecasts: the raw surrogate, then its recalibrators."""
-    if isinstance(surrogate, Calibrated):
-        return (*makers(surrogate.surrogate), type(surrogate.by).__name__)
+    """The names of what makes the stages of a surrogate's forecasts: the raw surrogate, then its calibrators."""
+    if isinstance(surrogate, Wraps):
+        return (*makers(surrogate.surrogate), surrogate.maker)
     return (type(surrogate).__name__,)
 
 
 def stages(model: Model) -> tuple[Model, ...]:
     """The model and those inside it: the raw one first, the one seen by users last."""
-    return (*stages(model.base), model) if isinstance(model, CalibratedModel) else (model,)
+    return (*stages(model.base), model) if isinstance(model, HasBase) else (model,)

@@ -157,4 +157,4 @@ def _forecast(
 def _evidence(data: Dataset, laws: list[Marginal] | list[Marginal | None]) -> Evidence:
     kept = [i for i, law in enumerate(laws) if law is not None]
     y = single_outcome(data.Y)
-    return Evidence(data.X[kept], y[kept], tuple(law for law in laws if law is not None))
+    return Evidence(data.X[kept], y[kept], tuple(law for law in laws if law is not None), data.categories)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -28,6 +29,48 @@ class CandidateSearch(Protocol):
             q: Number of points.
             anchors: Points worth searching around, a x d, the most promising first; may be empty.
             taken: Points not to be suggested again, t x d; may be empty.
+            rng: The only source of randomness.
+        """
+        ...
+
+
+@runtime_checkable
+class Learning(Protocol):
+    """An acquisition function that depends on where the search goes."""
+
+    def __call__(self, X: Array) -> Array:
+        """Values of points, m x d, or of sets, m x q x d, m."""
+        ...
+
+    def learned(self, proposals: Array, *, rng: np.random.Generator) -> Learning:
+        """The acquisition of a search that has gone to ``proposals``, p x d: all of them so far."""
+        ...
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What came of an exploration.
+
+    Attributes:
+        acquisition: As learned from where the search went.
+        points: The most promising points found, k x d, the best first.
+    """
+
+    acquisition: Learning
+    points: Array
+
+
+@runtime_checkable
+class Explorer(Protocol):
+    """A search that first finds out where it goes, for acquisitions that depend on it."""
+
+    def explore(self, acquisition: Learning, space: Space, *, anchors: Array, rng: np.random.Generator) -> Explored:
+        """The acquisition as learned from the search's own proposals, and the best points on the way.
+
+        Args:
+            acquisition: What the search would maximise.
+            space: What may be tried.
+            anchors: Points worth searching around, a x d, the most promising first; may be empty.
             rng: The only source of randomness.
         """
         ...

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibo.candidates import CandidateSearch
+from calibo.candidates import CandidateSearch, Explorer, Learning
 from calibo.data import Dataset, Suggestion
 from calibo.errors import RecipeError
 from calibo.optimize.design import design_point, initial_size
@@ -40,8 +40,14 @@ def generator(seed: int, number: int) -> np.random.Generator:
 def suggest(
     data: Dataset, *, space: Space, strategy: Strategy, search: CandidateSearch, q: int, rng: np.random.Generator
 ) -> list[Suggestion]:
-    """The next ``q`` points by the strategy's plan, each with its forecast; ``data`` has at least one point."""
+    """The next ``q`` points by the strategy's plan, each with its forecast; ``data`` has at least one point.
+
+    Where the acquisition depends on where the search goes, a search that can explore does so first, and the points,
+    their forecasts and all else come from what was learned.
+    """
     plan = strategy.plan(data, rng=rng)
+    if isinstance(search, Explorer) and isinstance(plan.acquisition, Learning):
+        plan = plan.after(search.explore(plan.acquisition, space, anchors=plan.anchors, rng=rng))
     X = search.maximize(plan.acquisition, space, q, anchors=plan.anchors, taken=plan.taken, rng=rng)
     return _suggestions(X, plan, space)
 

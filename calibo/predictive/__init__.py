@@ -1,8 +1,24 @@
 """What is believed at a point: predictive distributions with exact cdf, quantile, moments and improvement."""
 
 from calibo.predictive.base import Predictive
+from calibo.predictive.flat_set import FlatSet
 from calibo.predictive.gaussian import Gaussian
 from calibo.predictive.levels import LevelFunction, Levels, Tempered
+from calibo.predictive.local_levels import FlatLevels, LocalLevels, LocallyRelevelled, relevel_locally
 from calibo.predictive.relevelled import Composed, Relevelled, relevel
 
-__all__ = ["Composed", "Gaussian", "LevelFunction", "Levels", "Predictive", "Relevelled", "Tempered", "relevel"]
+__all__ = [
+    "Composed",
+    "FlatLevels",
+    "FlatSet",
+    "Gaussian",
+    "LevelFunction",
+    "Levels",
+    "LocalLevels",
+    "LocallyRelevelled",
+    "Predictive",
+    "Relevelled",
+    "Tempered",
+    "relevel",
+    "relevel_locally",
+]

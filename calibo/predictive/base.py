@@ -36,10 +36,17 @@ class Predictive(ABC):
         """
         return base
 
-    def samples(self, base: Array) -> tuple[Array, Array]:
-        """Joint draws, ... x S x q, and their log-weights, S, from standard normal base samples, S x q."""
+    def draws(self, base: Array) -> Array:
+        """Joint draws of equal weight, ... x S x q, from standard normal base samples, S x q: marginals by a copula."""
         levels = np.clip(ndtr(self.scores(base)), _SMALLEST_LEVEL, 1.0 - _SMALLEST_LEVEL)
-        return self.over_samples().icdf(levels), np.zeros(base.shape[0])
+        return self.over_samples().icdf(levels)
+
+    def samples(self, base: Array) -> tuple[Array, Array]:
+        """Joint draws, ... x S x q, and the log-weights of each point's draws, ... x S x q, from base samples, S x q.
+
+        The weights have mean 1 at every point; they are equal unless a law is sampled by weighting another's draws.
+        """
+        return self.draws(base), np.zeros(base.shape)
 
     @abstractmethod
     def over_samples(self) -> Predictive:
@@ -96,7 +103,7 @@ class Predictive(ABC):
 
     def marginals(self) -> tuple[Marginal, ...]:
         """The q laws in the form that is stored; only without batch dimensions."""
-        quantiles = np.stack([self.icdf(u) for u in STORED_LEVELS], axis=-1)
+        quantiles = self.over_samples().icdf(np.asarray(STORED_LEVELS)[:, None]).T
         rows = zip(self.mean, self.std, quantiles, strict=True)
         return tuple(Marginal(float(m), float(s), tuple(float(v) for v in q)) for m, s, q in rows)
 

@@ -23,11 +23,14 @@ class Gaussian(Predictive):
         sd: ... x q, positive.
         correlation: Gives the correlation matrices, ... x q x q, when joint draws are needed (computing them costs more
             than the marginals, so it is put off); ``None`` means independent points.
+        noise_sd: Standard deviation of the noise of a measurement of this value, a number or ... x q: a latent law knows
+            how it is measured, so that a law of measurements can be denoised. 0 for the law of a measurement itself.
     """
 
     mean: Array = field()  # pyright: ignore[reportIncompatibleVariableOverride]
     sd: Array = field()
     correlation: Callable[[], Array] | None = None
+    noise_sd: Array | float = 0.0
 
     def cdf(self, y: Array | float) -> Array:
         return ndtr((y - self.mean) / self.sd)
@@ -66,19 +69,19 @@ class Gaussian(Predictive):
             return base
         return base @ np.swapaxes(self._cholesky, -1, -2)
 
-    def samples(self, base: Array) -> tuple[Array, Array]:
-        scores = self.scores(base)
-        return self.mean[..., None, :] + self.sd[..., None, :] * scores, np.zeros(base.shape[0])
+    def draws(self, base: Array) -> Array:
+        return self.mean[..., None, :] + self.sd[..., None, :] * self.scores(base)
 
     def over_samples(self) -> Gaussian:
-        return Gaussian(self.mean[..., None, :], self.sd[..., None, :])
+        noise = self.noise_sd if np.ndim(self.noise_sd) == 0 else np.asarray(self.noise_sd)[..., None, :]
+        return Gaussian(self.mean[..., None, :], self.sd[..., None, :], noise_sd=noise)
 
     def negated(self) -> Gaussian:
-        return Gaussian(-self.mean, self.sd, self.correlation)
+        return Gaussian(-self.mean, self.sd, self.correlation, self.noise_sd)
 
     def scaled(self, factor: float) -> Gaussian:
-        """The same law with its standard deviation multiplied by ``factor``."""
-        return Gaussian(self.mean, factor * self.sd, self.correlation)
+        """The same law with its standard deviation, and that of the noise, multiplied by ``factor``."""
+        return Gaussian(self.mean, factor * self.sd, self.correlation, factor * self.noise_sd)
 
     def marginals(self) -> tuple[Marginal, ...]:
         return tuple(Marginal(float(m), float(s)) for m, s in zip(self.mean, self.sd, strict=True))

@@ -6,8 +6,10 @@ G' = g; M(t) = Phi(-t) / phi(t) the Mills ratio. All functions broadcast over ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-from scipy.special import erfcx, ndtr, owens_t
+from scipy.special import erfcx, log_ndtr, ndtr, owens_t
 
 from calibo.data import Array
 
@@ -84,3 +86,90 @@ def bivariate_cdf(h: Array, k: Array, rho: Array) -> Array:
 
 def _signed_infinity(v: Array) -> Array:
     return np.where(v >= 0.0, np.inf, -np.inf)
+
+
+def upper_orthant(h: Array, k: Array, rho: Array, root: Array, above_h: Array, above_k: Array) -> Array:
+    """P(U > h, V > k) of standard normals with correlation ``rho``: ``bivariate_cdf`` with its parts at hand.
+
+    Args:
+        h: Finite.
+        k: Finite.
+        rho: In (0, 1].
+        root: sqrt(1 - rho^2), positive.
+        above_h: Phi(-h).
+        above_k: Phi(-k).
+    """
+    # A zero is moved off by nothing that matters, so that ratios have a limit.
+    h, k = np.where(h == 0.0, 1e-300, h), np.where(k == 0.0, 1e-300, k)
+    with np.errstate(over="ignore"):
+        turned = owens_t(h, (k / h - rho) / root) + owens_t(k, (h / k - rho) / root)
+    return np.maximum(0.5 * (above_h + above_k) - turned - 0.5 * ((h > 0.0) != (k > 0.0)), 0.0)
+
+
+def log_mean_cdf(low: Array, high: Array) -> Array:
+    """log of the mean of Phi over [low, high]: of [g(high) - g(low)] / (high - low), also as high -> low."""
+    width = high - low
+    plain = (high > -4.0) & (width > 0.1) & (low < 9.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (_plain_first_integral(high) - _plain_first_integral(low)) / width
+        values = np.log(np.minimum(mean, 1.0))
+    return _with_care(values, plain, _careful_mean_cdf, low, high)
+
+
+def log_mean_first_integral(low: Array, high: Array) -> Array:
+    """log of the mean of g over [low, high]: of [G(high) - G(low)] / (high - low), also as high -> low."""
+    width = high - low
+    plain = (high > -4.0) & (width > 0.1) & (low < 9.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.log((_plain_second_integral(high) - _plain_second_integral(low)) / width)
+    return _with_care(values, plain, _careful_mean_first_integral, low, high)
+
+
+def _plain_first_integral(z: Array) -> Array:
+    return z * ndtr(z) + density(z)
+
+
+def _plain_second_integral(z: Array) -> Array:
+    return 0.5 * ((z * z + 1.0) * ndtr(z) + z * density(z))
+
+
+def _with_care(values: Array, plain: Array, careful: Callable[[Array, Array], Array], low: Array, high: Array) -> Array:
+    """Values by the plain formula where that is exact, by the careful one elsewhere."""
+    if plain.all():
+        return values
+    rest = ~plain
+    values[rest] = careful(low[rest], high[rest])
+    return values
+
+
+def _careful_mean_cdf(low: Array, high: Array) -> Array:
+    middle, width = 0.5 * (low + high), high - low
+    # The second and fourth derivatives of Phi are -z phi and (3 z - z^3) phi.
+    correction = np.square(width) / 24.0 * -middle + width**4 / 1920.0 * middle * (3.0 - np.square(middle))
+    log_phi = log_ndtr(middle)
+    # phi / Phi < |z| + 2; far out rounding errors of the logarithms, which are of the order z^2, would exceed that.
+    ratio = np.exp(np.minimum(log_density(middle) - log_phi, np.log(np.abs(middle) + 2.0)))
+    close = width * np.maximum(1.0, -middle) < 0.05
+    near = log_phi + np.log1p(ratio * np.where(close, correction, 0.0))
+    apart = np.minimum(_log_difference(log_first_integral, low, high, width), 0.0)
+    # Beyond 9 the probability is 1 to all digits, and the difference of two large numbers is not.
+    return np.where(close, near, np.where(low > 9.0, 0.0, apart))
+
+
+def _careful_mean_first_integral(low: Array, high: Array) -> Array:
+    middle, width = 0.5 * (low + high), high - low
+    correction = np.square(width) / 24.0 + width**4 / 1920.0 * (np.square(middle) - 1.0)
+    log_g = log_first_integral(middle)
+    ratio = np.exp(np.minimum(log_density(middle) - log_g, np.log(np.square(middle) + 4.0)))
+    close = width * np.maximum(1.0, -middle) < 0.05
+    near = log_g + np.log1p(ratio * np.where(close, correction, 0.0))
+    apart = _log_difference(log_second_integral, low, high, width)
+    far = np.log(np.maximum(middle, 1.0))
+    return np.where(close, near, np.where(low > 9.0, far, apart))
+
+
+def _log_difference(log_function: Callable[[Array], Array], low: Array, high: Array, width: Array) -> Array:
+    """log [F(high) - F(low)] / width for an increasing F given by its logarithm; where width is 0, the caller's affair."""
+    top, bottom = log_function(high), log_function(low)
+    with np.errstate(divide="ignore"):
+        return top + np.log(-np.expm1(np.minimum(bottom - top, 0.0))) - np.log(np.where(width > 0.0, width, 1.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import ndtr
@@ -33,7 +34,7 @@ class Relevelled(Predictive):
         return self.levels.inverse(self.base.cdf(y))
 
     def icdf(self, u: Array | float) -> Array:
-        return self.base.icdf(_inside(self.levels.forward(u)))
+        return self.base.icdf(within_levels(self.levels.forward(u)))
 
     @property
     def mean(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -103,13 +104,13 @@ class Composed(Predictive):
         return self.levels.inverse(self.base.cdf(y))
 
     def icdf(self, u: Array | float) -> Array:
-        return self.base.icdf(_inside(self.levels.forward(u)))
+        return self.base.icdf(within_levels(self.levels.forward(u)))
 
     def scores(self, base: Array) -> Array:
         return self.base.scores(base)
 
     def over_samples(self) -> Composed:
-        return Composed(self.base.over_samples(), self.levels)
+        return Composed(self.base.over_samples(), _over_samples(self.levels))
 
     def negated(self) -> Composed:
         return Composed(self.base.negated(), _Mirrored(self.levels))
@@ -127,8 +128,24 @@ class _Mirrored:
     def inverse(self, r: Array | float) -> Array:
         return 1.0 - self.levels.inverse(1.0 - np.asarray(r))
 
+    def over_samples(self) -> _Mirrored:
+        return _Mirrored(_over_samples(self.levels))
 
-def _inside(levels: Array) -> Array:
+
+@runtime_checkable
+class HasPoints(Protocol):
+    """A level function of its own at each of q points, ... x q."""
+
+    def over_samples(self) -> LevelFunction:
+        """The same functions with a dimension for samples before the points: ... x 1 x q."""
+        ...
+
+
+def _over_samples(levels: LevelFunction) -> LevelFunction:
+    return levels.over_samples() if isinstance(levels, HasPoints) else levels
+
+
+def within_levels(levels: Array) -> Array:
     """Levels kept off 0 and 1, where quantiles are infinite; a level map's ends reach them by rounding."""
     return np.clip(levels, 1e-300, 1.0 - 1e-16)
 

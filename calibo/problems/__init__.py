@@ -1,6 +1,10 @@
-"""Objectives to test on, with known optima."""
+"""Objectives to test on, with known optima, and how they are measured."""
 
+from calibo.problems.heteroscedastic import ackley2_heteroscedastic, double_knot, double_knot_as_printed, locbo_1d, sinc
 from calibo.problems.noisy import NoisyProblem, with_noise
+from calibo.problems.radio import RadioNetwork, RadioProblem, published_fading, radio
+from calibo.problems.radio_layout import Layout, published_layout
+from calibo.problems.rkhs import RKHSFunction, rkhs_function, rkhs_problem
 from calibo.problems.synthetic import (
     Problem,
     ackley,
@@ -43,4 +47,18 @@ __all__ = [
     "rosenbrock",
     "six_hump_camel",
     "with_noise",
+    "ackley2_heteroscedastic",
+    "double_knot",
+    "double_knot_as_printed",
+    "locbo_1d",
+    "sinc",
+    "RadioNetwork",
+    "RadioProblem",
+    "published_fading",
+    "radio",
+    "Layout",
+    "published_layout",
+    "RKHSFunction",
+    "rkhs_function",
+    "rkhs_problem",
 ]

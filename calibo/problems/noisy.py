@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,7 @@ import numpy.typing as npt
 
 from calibo.data import Array
 from calibo.errors import DataError, RecipeError
-from calibo.problems.synthetic import Problem
-
-#: Standard deviation of the noise: one number, or a function of points in original units, n x d -> n.
-NoiseSd = float | Callable[[Array], Array]
+from calibo.problems.synthetic import NoiseSd, Problem
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Objectives with a known optimum, in their original units: what methods are tried out and compared on.
 
-All are minimised and noise-free as they stand; ``with_noise`` measures them with noise. Formulas and domains are those of
-Surjanovic and Bingham's virtual library unless a function says otherwise.
+All in this file are minimised and noise-free as they stand; ``with_noise`` measures them with noise. Formulas and domains
+are those of Surjanovic and Bingham's virtual library unless a function says otherwise.
 
 Notation:
     X  points, n x d, in original units     U  the same on the unit cube, n x d
@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -21,9 +22,13 @@ from calibo.data import Array
 from calibo.errors import DataError, RecipeError, SpaceError
 
 if TYPE_CHECKING:
+    from calibo.problems.noisy import NoisyProblem
+    from calibo.problems.radio import RadioProblem
     from calibo.space import Float
 
 Point = tuple[float, ...]
+#: Standard deviation of the noise: one number, or a function of points in original units, n x d -> n.
+NoiseSd = float | Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,9 @@ class Problem:
         box: Lower and upper bound of each of the d variables.
         optimum: Best value on the box.
         direction: Which way is better.
-        noise_sd: Standard deviation of the noise ``with_noise`` adds unless told otherwise.
+        noise_sd: Standard deviation of the noise ``with_noise`` adds unless told otherwise, a number or a function.
         optimizers: Points, d each, at which the optimum is attained.
+        norm: Norm of the function in the space of the kernel it was made with, where it was (``rkhs_problem``).
     """
 
     name: str
@@ -45,8 +51,9 @@ class Problem:
     box: tuple[tuple[float, float], ...]
     optimum: float
     direction: Literal["minimize", "maximize"] = "minimize"
-    noise_sd: float = 0.0
+    noise_sd: NoiseSd = 0.0
     optimizers: tuple[Point, ...] = ()
+    norm: float | None = None
 
     def __call__(self, X: npt.ArrayLike) -> Array:
         """Objective values without noise, n, at points in original units, n x d."""
@@ -98,18 +105,22 @@ def problem(name: str) -> Problem:
     """The problem of a name such as "branin", "hartmann6", "levy20", "ackley2" or "alpine1_10".
 
     Case, underscores and hyphens do not matter, except that a family whose own name ends in a digit takes its dimension
-    after an underscore.
+    after an underscore. Problems with noise of their own, such as "sinc", come without it: ``with_noise`` adds it.
     """
     plain = re.sub(r"[\s-]", "_", name.strip().lower())
     for stem, build in _FIXED.items():
         if plain.replace("_", "") == stem.replace("_", ""):
             return build()
+    measured = _measured()
+    for stem, build in measured.items():
+        if plain.replace("_", "") == stem.replace("_", ""):
+            return build().problem
     for stem, family in _FAMILIES.items():
         separator = "_" if stem[-1].isdigit() else "_?"
         found = re.fullmatch(f"{stem}{separator}([0-9]+)", plain)
         if found:
             return family(int(found[1]))
-    known = [*_FIXED, *(_family_name(stem, 5) for stem in _FAMILIES)]
+    known = [*_FIXED, *measured, *(_family_name(stem, 5) for stem in _FAMILIES)]
     raise RecipeError(
         f"unknown problem {name!r}: choose one of {', '.join(known)} (where a name ends in 5, any dimension will do)"
     )
@@ -227,6 +238,14 @@ _FAMILIES: dict[str, Callable[[int], Problem]] = {
     "powers": powers,
     "rosenbrock": rosenbrock,
 }
+
+
+def _measured() -> dict[str, Callable[[], NoisyProblem | RadioProblem]]:
+    """Problems with noise of their own; their files build upon this one, so they are imported late."""
+    from calibo.problems.heteroscedastic import HETEROSCEDASTIC
+    from calibo.problems.radio import radio
+
+    return {**HETEROSCEDASTIC, "radio": radio, "radio_published": partial(radio, weighting="published")}
 
 
 def _family(stem: str, function: Callable[[Array], Array], dimension: int, bound: float, *, at: float) -> Problem:

@@ -52,3 +52,21 @@ class HasLeaveOneOut(Protocol):
     def one_step_ahead(self) -> Predictive:
         """Laws of each measurement given those before it, n."""
         ...
+
+
+@runtime_checkable
+class LearnsFromProposals(Protocol):
+    """A model whose beliefs depend on which points it is going to be asked about."""
+
+    def learned(self, proposals: Array, *, rng: np.random.Generator) -> Model:
+        """The model for a search that has gone to ``proposals``, p x d: all of them so far."""
+        ...
+
+
+@runtime_checkable
+class KnowsItsDistribution(Protocol):
+    """A model that knows how far its data reach."""
+
+    def in_distribution(self, X: Array) -> Array:
+        """The probability that the data say enough of points, m x d, to keep the model's promise there, m."""
+        ...

@@ -129,11 +129,11 @@ class NegativeLogPosterior:
         return np.asarray(rows)
 
     def hyperparameters(self, raw: Array) -> Hyperparameters:
-        """The hyper-parameters behind raw ones, with the profiled mean; noise is the known one's mean if all is known."""
+        """The hyper-parameters behind raw ones, with the profiled mean; noise is the known one's mean if all is."""
         mean = self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))[-1]
         known = self.known_noise[~self._unknown]
         all_known = known.size == self.z.size and known.size > 0
-        noise = float(known.mean()) if all_known else float(np.exp(raw[-1]))
+        noise = max(float(known.mean()), np.exp(_NOISE_BOUNDS[0])) if all_known else float(np.exp(raw[-1]))
         return Hyperparameters(np.exp(raw[: self.dimensions]), float(np.exp(raw[-2])), noise, mean)
 
     def _solve(self, raw: Array, correlation: Array) -> tuple[Array, Array, float]:

@@ -15,6 +15,7 @@ from calibo.data import Array
 from calibo.predictive import Gaussian
 from calibo.predictive.gaussian import stable_cholesky
 from calibo.space.encoding import one_hot
+from calibo.surrogates.augmentation import Augmentation
 from calibo.surrogates.kernels import Kernel, squared_distances
 from calibo.surrogates.standardization import Standardization
 
@@ -58,6 +59,25 @@ class Hyperparameters:
     outputscale: float
     noise: float
     mean: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Projection:
+    """Distinct points as the posterior sees them, standardised.
+
+    Attributes:
+        scaled: Features over length scales, p x D.
+        projected: L^-1 k, p x n.
+        mean: p.
+        variance: Latent, p.
+        index: Which of them stands where, ... x q.
+    """
+
+    scaled: Array
+    projected: Array
+    mean: Array
+    variance: Array
+    index: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +152,30 @@ class Posterior:
         log_determinant = 2.0 * np.log(np.diagonal(self.cholesky)).sum()
         return float(-0.5 * (self.residuals @ self.residuals + log_determinant + n * np.log(2.0 * np.pi)))
 
+    @property
+    def data_points(self) -> Array:
+        return self.X
+
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         """The law at ``X``, ... x q x d; the joint covariance is computed only when draws are asked for."""
+        return self._law(self._projection(X), latent)
+
+    def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
+        """The law at ``X``, and what one more measurement at each of its points would change."""
+        seen = self._projection(X)
+        return self._law(seen, latent), Augmentation(
+            dual=self.dual,
+            precision=self.precision_diagonal,
+            noise=self.noise,
+            influence=seen.projected @ self._inverse_cholesky,
+            mean=seen.mean,
+            variance=seen.variance,
+            own_noise=self.theta.noise,
+            units=self.units,
+            index=seen.index,
+        )
+
+    def _projection(self, X: Array) -> _Projection:
         points, index = distinct_points(X)
         scaled = self._scale(points)
         scale = self.theta.outputscale
@@ -141,13 +183,19 @@ class Posterior:
         projected = cross @ self._inverse_cholesky.T
         mean = self.theta.mean + projected @ self.residuals
         variance = np.maximum(scale - np.einsum("ij,ij->i", projected, projected), _SMALLEST_VARIANCE * scale)
-        total = variance if latent else variance + self.theta.noise
+        return _Projection(scaled, projected, mean, variance, index)
+
+    def _law(self, seen: _Projection, latent: bool) -> Gaussian:
+        total = seen.variance if latent else seen.variance + self.theta.noise
+        index = seen.index
 
         def correlation() -> Array:
-            return _correlation(self.kernel, scale, scaled[index], projected[index], total[index])
+            scale = self.theta.outputscale
+            return _correlation(self.kernel, scale, seen.scaled[index], seen.projected[index], total[index])
 
         sd = self.units.backward_sd(np.sqrt(total))
-        return Gaussian(self.units.backward(mean)[index], sd[index], correlation)
+        noise_sd = float(self.units.backward_sd(np.sqrt(self.theta.noise))) if latent else 0.0
+        return Gaussian(self.units.backward(seen.mean)[index], sd[index], correlation, noise_sd)
 
     def leave_one_out(self) -> Gaussian:
         """Laws of each measurement given all the others, n: mean y_i - a_i / d_i, variance 1 / d_i."""

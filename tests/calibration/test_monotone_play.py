@@ -1,10 +1,10 @@
 """The monotone map that is played: the projection, and where the bound asks for more than the projection."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibo.calibration.monotone_play import isotonic_projection, within_bound
+from calibo.calibration.monotone_play import isotonic_projection, isotonic_rows, within_bound
 from calibo.calibration.online_quantile import DEFAULT_LEVELS
 
 P = np.asarray(DEFAULT_LEVELS)
@@ -36,3 +36,14 @@ def test_the_play_stays_monotone_and_saves_the_bound_where_the_projection_breaks
         errors.append(np.abs(hidden - P).max() / (1.0 + eta))
         bare_errors.append(np.abs(bare - P).max() / (1.0 + eta))
     assert max(errors) <= 1.0 + 1e-9 < max(bare_errors)
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 10**6), rows=st.integers(1, 60), size=st.integers(1, 25))
+def test_projections_of_many_rows_are_those_of_each(seed: int, rows: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.linspace(0, 1, size) + rng.choice([0.0, 0.01, 1.0]) * rng.standard_normal((rows, size))
+    found = isotonic_rows(values)
+    np.testing.assert_allclose(found, [isotonic_projection(row) for row in values], atol=1e-12)
+    assert np.all(np.diff(found) >= 0.0)
+    np.testing.assert_array_equal(isotonic_rows(values.reshape(1, rows, size)), found[None])

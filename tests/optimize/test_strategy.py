@@ -1,20 +1,31 @@
-"""Model-based strategies: what a plan holds."""
+"""Model-based strategies: what a plan holds, and how it changes by what an exploration taught the model."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from calibo.acquisition import ExpectedImprovement, ThompsonSampling, UpperQuantile
 from calibo.calibration import Calibrated, OnlineQuantile, Temperature
-from calibo.candidates import MultiStart, Pool, RandomDraw
+from calibo.calibration.density_ratio import (
+    DensityRatio,
+    Ratio,
+    Unshifted,
+    effective_sample_size,
+    importance_weights,
+)
+from calibo.candidates import Explored, Langevin, Learning, MultiStart, Pool, RandomDraw
 from calibo.data import Dataset
 from calibo.errors import RecipeError
-from calibo.optimize import ModelBased
+from calibo.optimize import ModelBased, suggest
+from calibo.optimize.strategy import LearningAcquisition
+from calibo.predictive import Gaussian
 from calibo.space import Float, PoolSpace, ProductSpace
-from calibo.surrogates import GaussianProcess
+from calibo.surrogates import GaussianProcess, SuccessModel
+from calibo.surrogates.base import KnowsItsDistribution, LearnsFromProposals
+from calibo.surrogates.gp_posterior import Posterior
 
 RNG = np.random.default_rng
 GP_EI = ModelBased(GaussianProcess(), ExpectedImprovement())
@@ -83,3 +94,136 @@ def test_the_search_suits_the_space_and_the_rule() -> None:
 def test_one_objective_only() -> None:
     with pytest.raises(RecipeError, match="one objective, got 2"):
         GP_EI.plan(Dataset(X=np.zeros((2, 1)), Y=np.zeros((2, 2))), rng=RNG(0))
+
+
+@dataclass(frozen=True)
+class WeighedProcess:
+    """A Gaussian process less certain the fewer of its data speak for where the search goes."""
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> WeighedModel:
+        return WeighedModel(GaussianProcess().fit(data, rng=rng), data.X, Unshifted())
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedModel:
+    base: Posterior
+    X: np.ndarray
+    ratio: Ratio
+
+    def predict(self, X: np.ndarray, *, latent: bool) -> Gaussian:
+        law = self.base.predict(X, latent=latent)
+        return replace(law, sd=law.sd * np.sqrt(len(self.X) / effective_sample_size(self.ratio(self.X))))
+
+    def learned(self, proposals: np.ndarray, *, rng: np.random.Generator) -> WeighedModel:
+        return replace(self, ratio=DensityRatio().fit(self.X, proposals, previous=self.ratio, rng=rng))
+
+    def in_distribution(self, X: np.ndarray) -> np.ndarray:
+        last = importance_weights(self.ratio(self.X), self.ratio(X))[1]
+        return 1.0 / (1.0 + np.exp((last - 0.3) / 0.02))
+
+
+SQUARE = ProductSpace({"x": Float(0, 1), "y": Float(0, 1)})
+RULES = pytest.mark.parametrize("rule", [ExpectedImprovement(), UpperQuantile()], ids=["ei", "ucb"])
+
+
+def corner() -> np.ndarray:
+    """Proposals where the data hardly are."""
+    return 0.85 + 0.15 * RNG(4).random((120, 2))
+
+
+def test_only_a_model_that_learns_gets_an_acquisition_that_does() -> None:
+    learning = ModelBased(WeighedProcess(), ExpectedImprovement()).plan(data(), rng=RNG(0))
+    assert isinstance(learning.model, LearnsFromProposals) and isinstance(learning.model, KnowsItsDistribution)
+    assert isinstance(learning.acquisition, LearningAcquisition) and isinstance(learning.acquisition, Learning)
+    assert learning.acquisition.model is learning.model
+    plain = GP_EI.plan(data(), rng=RNG(0))
+    assert not isinstance(plain.model, LearnsFromProposals) and not isinstance(plain.acquisition, Learning)
+
+
+@RULES
+@pytest.mark.parametrize("failures", [0, 4])
+@pytest.mark.parametrize("pending", [0, 2])
+def test_building_again_gives_the_same_acquisition(rule: object, failures: int, pending: int) -> None:
+    told = data(X_failed=0.9 + 0.1 * RNG(1).random((failures, 2)), X_pending=RNG(2).random((pending, 2)))
+    acquisition = ModelBased(WeighedProcess(), rule).plan(told, rng=RNG(0)).acquisition  # type: ignore[arg-type]
+    assert isinstance(acquisition, LearningAcquisition)
+    X = RNG(5).random((30, 2))
+    again = LearningAcquisition(acquisition.model, acquisition.build)
+    np.testing.assert_array_equal(again(X), acquisition(X))
+    learned = acquisition.learned(np.empty((0, 2)), rng=RNG(7))
+    np.testing.assert_array_equal(learned(X), acquisition(X))
+    assert np.abs(acquisition.learned(corner(), rng=RNG(7))(X) - acquisition(X)).max() > 1e-3
+    np.testing.assert_array_equal(again(X), acquisition(X))
+
+
+@RULES
+@pytest.mark.parametrize("failures", [0, 4])
+def test_out_of_distribution_is_worth_nothing_or_the_mean(rule: object, failures: int) -> None:
+    """And a failure, of what is left, the worst outcome; up to a constant, as for every acquisition."""
+    told = data(X_failed=0.15 * RNG(1).random((failures, 2)))
+    plan = ModelBased(WeighedProcess(), rule).plan(told, rng=RNG(0))  # type: ignore[arg-type]
+    assert isinstance(plan.acquisition, LearningAcquisition)
+    learned = plan.acquisition.learned(corner(), rng=RNG(1))
+    assert isinstance(learned.model, WeighedModel)
+    X = RNG(5).random((300, 2))
+    values = rule.build(learned.model, told, rng=RNG(0))(X)  # type: ignore[attr-defined]
+    inside = learned.model.in_distribution(X)
+    assert inside.min() < 1e-2 and inside.max() > 0.9
+    gates = [(inside, float(told.Y.mean()))]
+    if failures:
+        gates.append((SuccessModel.of(told, rng=RNG(0))(X), float(told.Y.min())))
+    floor = 0.0
+    for chance, worth in gates:
+        gain = values - worth
+        if rule.logarithmic:  # type: ignore[attr-defined]
+            values = values + np.log(chance)
+        else:
+            values, floor = worth + np.where(gain > 0, gain * chance, gain / chance), worth
+    np.testing.assert_allclose(learned(X), values - floor, rtol=1e-7)
+
+
+def test_a_model_that_cannot_learn_says_so() -> None:
+    model = GaussianProcess().fit(data(), rng=RNG(0))
+    with pytest.raises(RecipeError, match="Posterior cannot learn"):
+        LearningAcquisition(model, lambda m: np.zeros).learned(corner(), rng=RNG(0))  # type: ignore[arg-type, return-value]
+
+
+def test_a_plan_after_an_exploration() -> None:
+    plan = ModelBased(WeighedProcess(), ExpectedImprovement()).plan(data(), rng=RNG(0))
+    assert isinstance(plan.acquisition, LearningAcquisition) and plan.forecaster is not None
+    learned = plan.acquisition.learned(corner(), rng=RNG(1))
+    found = np.array([[0.2, 0.3], [0.4, 0.5]])
+    after = plan.after(Explored(learned, found))
+    assert after.acquisition is learned and after.model is learned.model and after.forecaster is not None
+    np.testing.assert_array_equal(after.anchors, np.vstack([found, plan.anchors]))
+    np.testing.assert_array_equal(after.taken, plan.taken)
+    assert after.hyperparameters == plan.hyperparameters
+    X = RNG(2).random((3, 2))
+    before, now = (forecaster(X) for forecaster in (plan.forecaster, after.forecaster))
+    law = learned.model.predict(X, latent=False)
+    assert [f[0].calibrated.sd for f in now] == pytest.approx(list(law.std))
+    assert all(b[0].calibrated.sd < n[0].calibrated.sd for b, n in zip(before, now, strict=True))
+    assert [f[0].makers for f in now] == [f[0].makers for f in before]
+
+
+@RULES
+def test_one_call_explores_learns_and_suggests(rule: object) -> None:
+    """The forecast stored is that of the model as learned, so a wider one; without exploration it stays as it was."""
+    told, found = data(), {}
+    for search in (Langevin(), MultiStart()):
+        strategy = ModelBased(WeighedProcess(), rule, search=search)  # type: ignore[arg-type]
+        one, same = (suggest(told, space=SQUARE, strategy=strategy, search=search, q=1, rng=RNG(1)) for _ in range(2))
+        np.testing.assert_array_equal(one[0].x, same[0].x)
+        found[type(search)] = one[0]
+    raw = GaussianProcess().fit(told, rng=RNG(0))
+    for kind, suggestion in found.items():
+        sd = suggestion.forecasts[0].calibrated.sd  # type: ignore[index]
+        plain = float(raw.predict(suggestion.x[None, :], latent=False).std[0])
+        assert sd > 1.01 * plain if kind is Langevin else sd == pytest.approx(plain)
+
+
+def test_a_pool_is_learned_from_too() -> None:
+    pool = PoolSpace([{"x": i / 29, "y": (i * 7 % 30) / 29} for i in range(30)])
+    strategy = ModelBased(WeighedProcess(), ExpectedImprovement(), search=Langevin())
+    (suggestion,) = suggest(data(), space=pool, strategy=strategy, search=strategy.searcher(pool), q=1, rng=RNG(1))
+    assert suggestion.params in [{"x": i / 29, "y": (i * 7 % 30) / 29} for i in range(30)]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from calibo.candidates import MultiStart
+from calibo.candidates import CandidateSearch, Langevin, MultiStart
 from calibo.data import Dataset
 from calibo.methods import gp_ei, ocbo
-from calibo.optimize import generator, propose, suggest
+from calibo.optimize import Plan, generator, propose, suggest
 from calibo.optimize.design import initial_size
-from calibo.space import Categorical, Float, Int, ProductSpace
+from calibo.space import Categorical, Float, Int, ProductSpace, Space
 
 SPACE = ProductSpace({"x": Float(-5, 5), "n": Int(1, 9), "c": Categorical(["a", "b"])})
 RNG = np.random.default_rng
@@ -67,3 +67,46 @@ def test_randomness_comes_from_the_seed_and_the_number_alone() -> None:
     assert params(0, 9) == params(0, 9)
     draws = [generator(s, n).random() for s in (0, 1) for n in (0, 1)]
     assert len(set(draws)) == 4 and generator(0, 1).random() == draws[1]
+
+
+@dataclass(frozen=True)
+class Fleeing:
+    """An acquisition without a model that wants to be far from where the search has gone."""
+
+    seen: np.ndarray
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(X - self.seen.mean(axis=0), axis=-1)
+
+    def learned(self, proposals: np.ndarray, *, rng: np.random.Generator) -> Fleeing:
+        return Fleeing(proposals)
+
+
+@dataclass(frozen=True)
+class Flight:
+    """A strategy without beliefs whose acquisition learns."""
+
+    def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
+        return Plan(Fleeing(np.zeros((1, 3))), None, None, anchors=data.X[:2], taken=data.X)
+
+    def searcher(self, space: Space) -> CandidateSearch:
+        return Langevin()
+
+
+def test_an_exploration_comes_before_the_search() -> None:
+    """Towards (1, 1, 1) by itself; once its own way there is known, away from it."""
+    values = {}
+    for search in (Langevin(temperature=0.01), MultiStart()):
+        (found,) = suggest(data(9), space=SPACE, strategy=Flight(), search=search, q=1, rng=RNG(1))
+        values[type(search)] = found.x
+        assert found.forecasts is None
+    assert values[MultiStart].mean() > 0.8 > values[Langevin].mean()
+
+
+@pytest.mark.parametrize("make", [gp_ei, ocbo])
+def test_a_search_that_explores_changes_nothing_for_other_methods(make: object) -> None:
+    one, other = (
+        suggest(data(9), space=SPACE, strategy=make(), search=search, q=2, rng=RNG(1))  # type: ignore[operator]
+        for search in (Langevin(), MultiStart())
+    )
+    assert [s.params for s in one] == [s.params for s in other]

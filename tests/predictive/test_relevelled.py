@@ -252,4 +252,4 @@ def test_batch_dimensions() -> None:
     believed = Relevelled(Gaussian(np.zeros((4, 2)), np.ones((4, 2)), lambda: np.stack([CORRELATION] * 4)), levels)
     assert believed.mean.shape == believed.std.shape == believed.log_expected_improvement(0.3).shape == (4, 2)
     draws, log_weights = believed.samples(np.random.default_rng(0).standard_normal((16, 2)))
-    assert draws.shape == (4, 16, 2) and log_weights.shape == (16,)
+    assert draws.shape == (4, 16, 2) and log_weights.shape == (16, 2)

@@ -1,0 +1,166 @@
+"""Rules that would rather not be surprised: points with much noise are worth less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from calibo.acquisition.base import Acquisition, incumbent
+from calibo.acquisition.improvement import ExpectedImprovement
+from calibo.acquisition.quantile import UpperQuantile
+from calibo.calibration import stages
+from calibo.data import Array, Dataset
+from calibo.errors import RecipeError
+from calibo.predictive import Predictive
+from calibo.surrogates.base import Model
+from calibo.surrogates.heteroscedastic import HasNoiseModel
+
+
+@dataclass(frozen=True)
+class RiskAverseUCB:
+    """ucb_f(x) - aversion lcb_r(x): RAHBO's mean minus a multiple of the noise variance r, both seen hopefully.
+
+    Makarova et al. (2021), algorithm 1: ucb_f is an upper confidence bound of f and lcb_r a lower one of the noise
+    variance, so that f(x) - aversion r(x) is believed to be no larger. Here both are quantiles of what the model
+    believes, ucb_f at ``level`` and lcb_r at 1 - ``noise_level``; with a Gaussian law level = Phi(beta) gives
+    mean + beta sd.
+
+    For sets and pending points: ``UpperQuantile`` of f - aversion lcb_r. The variance has the outcomes' unit squared, so
+    ``aversion`` has the outcomes' unit to the power -1, as published: rescaling the outcomes rescales the aversion.
+
+    Attributes:
+        level: Of the bound of f, in (0.5, 1).
+        aversion: What a unit of noise variance costs, from 0 on.
+        noise_level: Of the bound of the noise variance, in [0.5, 1); 0.5 takes the noise as estimated.
+        draws: Base samples for sets and pending points.
+    """
+
+    level: float = 0.9
+    aversion: float = 1.0
+    noise_level: float = 0.9
+    draws: int = 128
+    logarithmic: ClassVar[bool] = False
+    smooth: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check_aversion(self.aversion)
+        if not 0.5 <= self.noise_level < 1.0:
+            raise RecipeError(f"noise_level lies from 0.5 to below 1, got {self.noise_level}; 0.9 is usual")
+        UpperQuantile(self.level, self.draws)
+
+    def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
+        noise = noise_model(model, "RiskAverseUCB")
+
+        def cost(X: Array) -> Array:
+            return self.aversion * noise.noise_variance_quantile(X, 1.0 - self.noise_level)
+
+        return UpperQuantile(self.level, self.draws).build(Penalized(model, cost), data, rng=rng)
+
+
+@dataclass(frozen=True)
+class PenalizedEI:
+    """f* + EI(x) - aversion sqrt r(x): expected improvement of f less a multiple of the noise's standard deviation.
+
+    Griffiths et al. (2019), aleatoric-noise-penalised expected improvement: a EI(x) - (1 - a) sqrt r(x), which is this
+    with aversion = (1 - a) / a, up to a factor and the constant f* (the best expected latent value tried), which makes
+    the value an outcome's.
+
+    For sets: the set's joint expected improvement less the penalties of all its points; pending points count in the
+    improvement. Both terms have the outcomes' unit.
+
+    Attributes:
+        aversion: What a unit of the noise's standard deviation costs, from 0 on; 1 weighs both terms alike.
+        draws: Base samples for sets and pending points.
+    """
+
+    aversion: float = 1.0
+    draws: int = 128
+    logarithmic: ClassVar[bool] = False
+    smooth: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check_aversion(self.aversion)
+
+    def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
+        noise = noise_model(model, "PenalizedEI")
+        best = incumbent(model, data)
+        log_gain = ExpectedImprovement(self.draws).build(model, data, rng=rng)
+
+        def acquisition(X: Array) -> Array:
+            noise_sd = np.sqrt(noise.noise_variance(X))
+            penalty = self.aversion * (noise_sd if X.ndim == 2 else noise_sd.sum(axis=-1))
+            return best + np.exp(log_gain(X)) - penalty
+
+        return acquisition
+
+
+def noise_model(model: Model, rule: str) -> HasNoiseModel:
+    """What a model, or the one inside its calibration, knows of the noise."""
+    for inner in reversed(stages(model)):
+        if isinstance(inner, HasNoiseModel):
+            return inner
+    raise RecipeError(
+        f"{rule} needs a model that knows the noise at each point, got a {type(stages(model)[0]).__name__}: "
+        "use HeteroscedasticGP() as the surrogate, and Replicated(strategy, times) to measure points several times"
+    )
+
+
+@dataclass(frozen=True)
+class Penalized:
+    """A model of the value less a cost at each point.
+
+    Attributes:
+        model: Of the value.
+        cost: ... x q x d -> ... x q.
+    """
+
+    model: Model
+    cost: Callable[[Array], Array]
+
+    def predict(self, X: Array, *, latent: bool) -> Predictive:
+        return Shifted(self.model.predict(X, latent=latent), -self.cost(X))
+
+
+@dataclass(frozen=True)
+class Shifted(Predictive):
+    """The law of the value plus a constant at each point, with the dependence of the law it shifts.
+
+    Attributes:
+        law: Of the value.
+        by: Constants, ... x q.
+    """
+
+    law: Predictive
+    by: Array
+
+    @cached_property
+    def mean(self) -> Array:
+        return self.law.mean + self.by
+
+    def cdf(self, y: Array | float) -> Array:
+        return self.law.cdf(y - self.by)
+
+    def icdf(self, u: Array | float) -> Array:
+        return self.law.icdf(u) + self.by
+
+    def scores(self, base: Array) -> Array:
+        return self.law.scores(base)
+
+    def samples(self, base: Array) -> tuple[Array, Array]:
+        values, log_weights = self.law.samples(base)
+        return values + self.by[..., None, :], log_weights
+
+    def over_samples(self) -> Shifted:
+        return Shifted(self.law.over_samples(), self.by[..., None, :])
+
+    def negated(self) -> Shifted:
+        return Shifted(self.law.negated(), -self.by)
+
+
+def _check_aversion(aversion: float) -> None:
+    if not (np.isfinite(aversion) and aversion >= 0.0):
+        raise RecipeError(f"aversion is a finite number from 0 on, got {aversion}; 0 ignores the noise")

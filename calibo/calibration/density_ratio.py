@@ -1,0 +1,239 @@
+"""Density ratios: how much more often a search goes to a point than the data do, and the weights this gives the data.
+
+Conformal sets hold for points drawn like the data. A search goes where its acquisition is large, so each datum counts
+with weight r(x) = p'(x) / p(x), proposals p' over data p (Stanton et al. 2023, section 4.3). The ratio is learned by
+telling the two apart: a classifier's odds are the ratio of the densities (their eq. 8).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, log
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from calibo.data import Array
+from calibo.errors import DataError, RecipeError
+
+#: Ratios below and above these say nothing that a finite sample could have shown.
+LEAST_RATIO, LARGEST_RATIO = 1e-6, 1e6
+#: Newton stops when its step would lower the loss by less than this share of the weight of one class.
+_TOLERANCE = 1e-5
+#: Never reached in practice: the loss is convex, and each step lowers it.
+_ITERATIONS = 50
+
+
+class Ratio(Protocol):
+    """A density ratio of proposals over data."""
+
+    def __call__(self, X: Array) -> Array:
+        """r(x) in [1e-6, 1e6] at points, ... x d -> ..."""
+        ...
+
+
+class RatioEstimator(Protocol):
+    """A recipe for a density ratio."""
+
+    def fit(self, data: Array, proposals: Array, *, previous: Ratio | None, rng: np.random.Generator) -> Ratio:
+        """The ratio of the density of proposals, p x d, over that of the data, n x d; 1 everywhere without proposals.
+
+        Args:
+            data: Points that were measured, n x d.
+            proposals: All points the search has gone to so far, p x d.
+            previous: The ratio of an earlier fit to go on from; ``None`` for the first.
+            rng: The only source of randomness.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Unshifted:
+    """The ratio of a search that goes where the data are: 1 everywhere."""
+
+    def __call__(self, X: Array) -> Array:
+        return np.ones(X.shape[:-1])
+
+
+@dataclass(frozen=True)
+class DensityRatio:
+    """Logistic regression on random Fourier features: convex, a few milliseconds, started where the last fit ended.
+
+    The log ratio is b + beta'z(x), z holding ``features`` cosines (Rahimi and Recht 2007; a Gaussian kernel) and d
+    linear terms, each part with a kernel of about 1 at every point. Steps of a fit:
+
+    1. Each datum weighs 1 and each proposal n / p, so that the odds need no correction for the prior ratio in eq. (8),
+       and a long chain of dependent proposals does not pretend to be as many independent ones.
+    2. Newton's method on the weighted logistic loss + penalty / 2 |beta|^2, b free. The penalty plays the part of the
+       paper's averaging of weights: it keeps the ratio from changing too rapidly between updates.
+    3. b is shifted so that the mean ratio over the data is 1, as E_p r = 1. Importance weights do not depend on it.
+
+    Attributes:
+        features: Cosines, drawn at the first fit and kept as long as ``previous`` is handed on.
+        length_scale: Of the kernel, in units of sqrt(d) on the unit cube (distances there grow like sqrt(d)).
+        penalty: On the squared coefficients; the log ratio's prior variance at a point is about 2 / penalty.
+    """
+
+    features: int = 64
+    length_scale: float = 0.2
+    penalty: float = 0.6
+
+    def __post_init__(self) -> None:
+        if self.features < 1:
+            raise RecipeError(f"a density ratio needs at least one feature, got {self.features}; 64 is usual")
+        for name, value in (("length_scale", self.length_scale), ("penalty", self.penalty)):
+            if not (isfinite(value) and value > 0.0):
+                raise RecipeError(f"a density ratio's {name} must be positive and finite, got {value}")
+
+    def fit(self, data: Array, proposals: Array, *, previous: Ratio | None, rng: np.random.Generator) -> Ratio:
+        n, p = checked_counts(data, proposals)
+        if not n or not p:
+            return Unshifted()
+        basis, start = self._start(data.shape[-1], previous, rng)
+        Z = basis(np.concatenate([data, proposals]))
+        labels = np.repeat([0.0, 1.0], [n, p])
+        weights = np.repeat([1.0, n / p], [n, p])
+        coefficients = _logistic_regression(Z, labels, weights, self.penalty, start)
+        logits = Z[:n] @ coefficients
+        # The last column of the basis is constant, so its coefficient is the intercept.
+        coefficients[-1] -= float(logits.max() + np.log(np.mean(np.exp(logits - logits.max()))))
+        return LogisticRatio(basis, coefficients)
+
+    def _start(self, d: int, previous: Ratio | None, rng: np.random.Generator) -> tuple[FourierBasis, Array]:
+        """The basis and where Newton starts: as in ``previous`` if it has the same basis, else drawn, and zeros."""
+        scale = self.length_scale * d**0.5
+        if isinstance(previous, LogisticRatio):
+            known = previous.basis
+            if known.frequencies.shape == (d, self.features) and known.length_scale == scale:
+                return known, previous.coefficients
+        frequencies = rng.standard_normal((d, self.features)) / scale
+        basis = FourierBasis(frequencies, rng.uniform(0.0, 2.0 * np.pi, self.features), scale)
+        return basis, np.zeros(self.features + d + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class FourierBasis:
+    """Random cosines, linear terms and a constant.
+
+    Attributes:
+        frequencies: Of the cosines, d x F.
+        phases: Of the cosines, F.
+        length_scale: Of the kernel that the cosines stand for.
+    """
+
+    frequencies: Array
+    phases: Array
+    length_scale: float
+
+    def __call__(self, X: Array) -> Array:
+        """Features of points, ... x d -> ... x (F + d + 1)."""
+        waves, slope = self._sizes
+        return np.concatenate([waves * self._cosines(X), slope * (X - 0.5), np.ones((*X.shape[:-1], 1))], axis=-1)
+
+    def combined(self, X: Array, coefficients: Array) -> Array:
+        """Features times their coefficients, F + d + 1, at points, ... x d -> ..., without holding the features."""
+        waves, slope = self._sizes
+        of_waves, of_slopes = np.split(coefficients[:-1], [len(self.phases)])
+        return self._cosines(X) @ (waves * of_waves) + (X - 0.5) @ (slope * of_slopes) + coefficients[-1]
+
+    def _cosines(self, X: Array) -> Array:
+        angles = X @ self.frequencies
+        angles += self.phases
+        return np.cos(angles, out=angles)
+
+    @property
+    def _sizes(self) -> tuple[float, float]:
+        """What makes the cosines, and the linear terms at points uniform on the cube, of square norm 1 on average."""
+        d, count = self.frequencies.shape
+        return (2.0 / count) ** 0.5, (12.0 / d) ** 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticRatio:
+    """A fitted log-linear ratio.
+
+    Attributes:
+        basis: Its features.
+        coefficients: Of the log ratio, F + d + 1, the intercept last.
+    """
+
+    basis: FourierBasis
+    coefficients: Array
+
+    def __call__(self, X: Array) -> Array:
+        return np.exp(np.clip(self.basis.combined(X, self.coefficients), log(LEAST_RATIO), log(LARGEST_RATIO)))
+
+
+def importance_weights(ratio_data: Array, ratio_point: Array) -> tuple[Array, Array]:
+    """Weights of the data and of a query point, which sum to 1 for each point (Algorithm 4).
+
+    Each point of a batch is weighed against the n data alone, not against the other points.
+
+    Args:
+        ratio_data: Ratios at the data, n.
+        ratio_point: Ratios at query points, ...
+
+    Returns:
+        w_i of the data, ... x n, and w_n of the query point, ...
+    """
+    point = np.asarray(ratio_point, dtype=np.float64)
+    total = ratio_data.sum() + point
+    return ratio_data / total[..., None], point / total
+
+
+def effective_sample_size(weights: Array) -> float:
+    """(sum w)^2 / sum w^2 of weights, n: how many equally weighted data would say as much; 0 of none."""
+    if not len(weights):
+        return 0.0
+    # Relative to the largest, so that weights of any size can be squared.
+    shares = weights / weights.max()
+    return float(shares.sum() ** 2 / np.square(shares).sum())
+
+
+def checked_counts(data: Array, proposals: Array) -> tuple[int, int]:
+    """The numbers of data and of proposals; both must be tables of points of one dimension."""
+    if data.ndim != 2 or proposals.ndim != 2 or data.shape[1] != proposals.shape[1]:
+        raise DataError(
+            "a density ratio compares data, n x d, with proposals, p x d, of the same d; "
+            f"got arrays of shapes {data.shape} and {proposals.shape}"
+        )
+    return len(data), len(proposals)
+
+
+def _logistic_regression(Z: Array, labels: Array, weights: Array, penalty: float, start: Array) -> Array:
+    """Minimiser of the weighted logistic loss + penalty / 2 |beta|^2 without the last coefficient, k.
+
+    Newton's method with the step halved until the loss falls; the loss is convex, so it ends at the minimum.
+
+    Args:
+        Z: Features, N x k, the last one constant.
+        labels: 0 or 1, N.
+        weights: Of the rows, N.
+        penalty: Positive.
+        start: Where to begin, k.
+    """
+    ridge = np.full(Z.shape[1], penalty)
+    ridge[-1] = 1e-9  # the intercept is free, but the system must stay solvable where all rows are certain
+    enough = _TOLERANCE * float(weights[labels == 0.0].sum())
+
+    def loss_at(beta: Array, logits: Array) -> float:
+        return float(weights @ (np.logaddexp(0.0, logits) - labels * logits) + 0.5 * ridge @ np.square(beta))
+
+    beta, logits = start.copy(), Z @ start
+    loss = loss_at(beta, logits)
+    for _ in range(_ITERATIONS):
+        chance = 0.5 * (1.0 + np.tanh(0.5 * logits))
+        gradient = Z.T @ (weights * (chance - labels)) + ridge * beta
+        root = Z * np.sqrt(weights * chance * (1.0 - chance))[:, None]
+        hessian = root.T @ root
+        hessian.flat[:: len(beta) + 1] += ridge
+        step = cho_solve(cho_factor(hessian, check_finite=False), gradient, check_finite=False)
+        fall = float(gradient @ step)
+        if fall < enough:
+            return beta - step
+        ahead, size = Z @ step, 1.0
+        while (lower := loss_at(beta - size * step, logits - size * ahead)) > loss - 1e-4 * size * fall and size > 1e-6:
+            size *= 0.5
+        beta, logits, loss = beta - size * step, logits - size * ahead, lower
+    return beta

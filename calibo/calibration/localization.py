@@ -1,0 +1,257 @@
+"""Localized online states, R_t(x) = c_t + g_t(x), folded from a stream and aggregated over several localizations.
+
+Notation: T outcomes, E localizations side by side, K quantities tracked, D features of a point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from calibo.data import Array, Evidence
+from calibo.errors import RecipeError
+from calibo.surrogates.gp_posterior import Features, distinct_points
+from calibo.surrogates.kernels import squared_distances
+
+#: A length scale on the unit cube, or a choice of several that are weighed by how well they do.
+LengthScale = float | Literal["auto"]
+#: The length scales of "auto", in diagonals of the unit cube; each is half the one before.
+_LADDER = (1.0, 0.5, 0.25, 0.125)
+#: The kernel scales of "auto", in units of the given one.
+_SCALES = (1.0, 4.0)
+#: What is forgotten of past losses at each outcome: about the last 50 count.
+_FORGETTING = 0.02
+#: Kernel values computed at a time.
+_BLOCK = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Localizations:
+    """E kernels k(x, x') = kappa exp(-|x - x'|^2 / l^2) (Kim et al. 2025, eq. 39).
+
+    ``l = inf`` means no localization, g = 0, which is the online conformal prediction of eq. 17 (the paper says of eq. 24
+    that g = 0 gives it back, and calls l = inf "a non-localized version"). The limit of the kernel itself would be the
+    constant kappa, which changes nothing but the step, from eta to (1 + kappa) eta; that is not taken.
+
+    Attributes:
+        kappa: Scales, E.
+        length_scale: Length scales, E.
+        prior: Weights before any outcome, E, of sum 1.
+    """
+
+    kappa: Array
+    length_scale: Array
+    prior: Array
+
+    @classmethod
+    def chosen(cls, kappa: float, length_scale: LengthScale, dimension: int) -> Localizations:
+        """One localization, or for "auto" the non-localized one (of half the weight) and a ladder of others."""
+        if length_scale != "auto":
+            return cls(np.array([kappa]), np.array([length_scale], dtype=np.float64), np.ones(1))
+        ladder = np.array(_LADDER) * np.sqrt(max(dimension, 1))
+        rungs = len(_LADDER) * len(_SCALES)
+        return cls(
+            np.concatenate([[0.0], kappa * np.repeat(_SCALES, len(_LADDER))]),
+            np.concatenate([[np.inf], np.tile(ladder, len(_SCALES))]),
+            np.concatenate([[0.5], np.full(rungs, 0.5 / rungs)]),
+        )
+
+    @property
+    def effective(self) -> Array:
+        """Scales with 0 where there is no localization, E."""
+        return np.where(np.isinf(self.length_scale), 0.0, self.kappa)
+
+    @cached_property
+    def lengths(self) -> Array:
+        """The different finite length scales in use, L, decreasing."""
+        return np.unique(self.length_scale[self.effective > 0.0])[::-1]
+
+    @cached_property
+    def rung(self) -> np.ndarray:
+        """Which of ``lengths`` each localization uses, E; 0 for one that uses none."""
+        if not self.lengths.size:
+            return np.zeros(self.kappa.size, dtype=np.intp)
+        return np.abs(self.length_scale[:, None] - self.lengths).argmin(axis=1)
+
+
+def unit_kernels(squared: Array, lengths: Array) -> list[Array]:
+    """exp(-s / l^2) for each of the decreasing length scales; by squaring where a length is half the one before."""
+    found: list[Array] = []
+    for i, length in enumerate(lengths):
+        if i and abs(2.0 * length - lengths[i - 1]) <= 1e-12 * length:
+            found.append(np.square(np.square(found[-1])))
+        else:
+            found.append(np.exp(-squared / (length * length)))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """What E localized states did on a stream of T outcomes.
+
+    Attributes:
+        played: The value that each played at x_t before outcome t, T x E x K.
+        below: 1 where the score fell below what was played, T x E x K.
+        constants: c before each outcome and after the last, (T + 1) x E x K.
+        coefficients: Of the kernel expansion after the last outcome, without kappa, E x T x K.
+    """
+
+    played: Array
+    below: Array
+    constants: Array
+    coefficients: Array
+
+
+def fold(
+    points: Array,
+    scores: Array,
+    *,
+    targets: Array,
+    steps: Array,
+    regularization: float,
+    localizations: Localizations,
+    below: Callable[[float, Array], Array],
+    play: Callable[[Array], Array] = lambda hidden: hidden,
+) -> Fold:
+    """Online kernel gradient descent on the pinball loss (Kim et al. 2025, eq. 27), for E localizations at once.
+
+    For t = 1, 2, ... with score s_t at x_t, and c_1 = target, g_1 = 0:
+      1. hidden value h = c_t + kappa sum_j coef_j exp(-|x_t - x_j|^2 / l^2), played as ``play(h)``;
+      2. o = 1[s_t below the played value];
+      3. coef <- (1 - regularization eta_t) coef, append eta_t (target - o); c <- c + eta_t (target - o).
+    Nothing of the state is ever clipped: a value below 0 lies below every score and one above 1 above every score, which
+    drives the state back by itself.
+
+    Args:
+        points: Features of the points, T x D.
+        scores: In [0, 1], T.
+        targets: The share of scores that should fall below, for each quantity, K.
+        steps: eta_t, T.
+        regularization: How fast g forgets, times eta.
+        localizations: The E kernels.
+        below: How a score is compared with what was played: ``np.less`` or ``np.less_equal``.
+        play: From hidden to played values, E x K.
+    """
+    T, E, K = len(scores), localizations.kappa.size, targets.size
+    played, hits = np.empty((T, E, K)), np.empty((T, E, K))
+    constants, coefficients = np.empty((T + 1, E, K)), np.zeros((E, T, K))
+    constants[0] = targets
+    squared = squared_distances(points, points) if T else np.empty((0, 0))
+    units = np.array(unit_kernels(squared, localizations.lengths)).reshape(-1, T, T)
+    kappa, rung = localizations.effective[:, None], localizations.rung
+    # g at all points of the stream, brought up to date after each outcome: cheaper than a sum over the past at each.
+    local = np.zeros((E, T, K))
+    for t in range(T):
+        played[t] = play(constants[t] + local[:, t])
+        hits[t] = below(scores[t], played[t])
+        move = steps[t] * (targets - hits[t])
+        kept = 1.0 - regularization * steps[t]
+        coefficients[:, :t] *= kept
+        coefficients[:, t] = move
+        constants[t + 1] = constants[t] + move
+        if units.size and t + 1 < T:
+            ahead = local[:, t + 1 :]
+            ahead *= kept
+            ahead += units[rung, t, t + 1 :, None] * (kappa * move)[:, None, :]
+    return Fold(played, hits, constants, coefficients)
+
+
+def pinball(scores: Array, played: Array, targets: Array) -> Array:
+    """Pinball loss of the played values as quantiles of the scores, T x E, summed over the K targets.
+
+    Values are taken where they matter: between 0 and 1, where scores are.
+    """
+    gap = scores[:, None, None] - np.clip(played, 0.0, 1.0)
+    return np.maximum(targets * gap, (targets - 1.0) * gap).sum(axis=2)
+
+
+def exponential_weights(losses: Array, prior: Array, forgetting: float = _FORGETTING) -> Array:
+    """Weights of E forecasters before each outcome and after the last, (T + 1) x E, from their losses, T x E.
+
+    w_t is proportional to prior exp(zeta_t G_t), with G_t the discounted sum of how much less than the weighted mean each
+    has lost (as DtACI, Gibbs and Candes 2024, forgets old losses) and zeta_t = sqrt(log E / V_t), V_t the discounted
+    sum of the weighted variances of the losses (as the second-order weights behind AgACI, Zaffran et al. 2022, do):
+    free of the losses' unit, so that there is no learning rate to choose.
+    """
+    T, E = losses.shape
+    weights = np.empty((T + 1, E))
+    weights[0] = prior
+    gain, variance = np.zeros(E), 0.0
+    for t in range(T):
+        better = weights[t] @ losses[t] - losses[t]
+        gain = (1.0 - forgetting) * gain + better
+        variance = (1.0 - forgetting) * variance + float(weights[t] @ np.square(better))
+        zeta = np.sqrt(np.log(max(E, 2)) / variance) if variance > 0.0 else 0.0
+        exponent = zeta * gain
+        raw = prior * np.exp(exponent - exponent.max())
+        weights[t + 1] = raw / raw.sum()
+    return weights
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """x -> c + sum_l sum_j b_lj exp(-|x - x_j|^2 / l^2): K values at each point.
+
+    Attributes:
+        features: How points are seen.
+        centres: Features of the points of the past, T x D.
+        constant: c, K.
+        lengths: Length scales, L, decreasing.
+        coefficients: b, L x T x K.
+    """
+
+    features: Features
+    centres: Array
+    constant: Array
+    lengths: Array
+    coefficients: Array
+
+    @classmethod
+    def of(
+        cls, run: Fold, localizations: Localizations, weights: Array, features: Features, centres: Array
+    ) -> Expansion:
+        """The weighted mean, by ``weights``, E, of the states after the last outcome."""
+        scaled = (weights * localizations.effective)[:, None, None] * run.coefficients
+        rungs = np.arange(localizations.lengths.size)
+        gathered = [scaled[localizations.rung == rung].sum(axis=0) for rung in rungs]
+        constant = weights @ run.constants[-1]
+        return cls(features, centres, constant, localizations.lengths, np.array(gathered))
+
+    def __call__(self, X: Array) -> Array:
+        """Values at points ... x q x d, ... x q x K."""
+        points, index = distinct_points(X)
+        values = np.tile(self.constant, (len(points), 1))
+        if self.lengths.size and len(points):
+            seen = self.features(points)
+            # A block's kernels stay in the processor's cache, which is twice as fast.
+            rows = max(_BLOCK // len(self.centres), 1)
+            for start in range(0, len(points), rows):
+                block = slice(start, start + rows)
+                squared = squared_distances(seen[block], self.centres)
+                for unit, b in zip(unit_kernels(squared, self.lengths), self.coefficients, strict=True):
+                    values[block] += unit @ b
+        return values[index]
+
+
+def features_of(evidence: Evidence) -> Features:
+    """How distances see the points of the evidence: unordered choices lie at distance 1 from each other."""
+    return Features(evidence.categories or (0,) * evidence.X.shape[1])
+
+
+def check_localization(kappa: float, length_scale: LengthScale, regularization: float, largest_step: float) -> None:
+    """Refuses settings under which the state could not be folded."""
+    if not (np.isfinite(kappa) and kappa >= 0.0):
+        raise RecipeError(f"kappa must be a number >= 0, got {kappa!r}; 1 is a good start, 0 means not localized")
+    if length_scale != "auto" and not (isinstance(length_scale, int | float) and length_scale > 0.0):
+        raise RecipeError(
+            f'length_scale must be positive (in units of the unit cube), inf or "auto", got {length_scale!r}'
+        )
+    if not (np.isfinite(regularization) and regularization >= 0.0 and regularization * largest_step < 1.0):
+        raise RecipeError(
+            f"regularization times the step must lie in [0, 1), got {regularization!r} x {largest_step!r}: "
+            "take a smaller regularization (0.004 is a good start)"
+        )

@@ -1,0 +1,272 @@
+"""The two parts of a flat-set law: flat on the set, and the model's own law outside it.
+
+In units of the measurement's standard deviation around its mean a measurement is Y, standard normal to the model, and the
+value believed in is V = rho^2 Y + rho r E with E standard normal: rho^2 is the gain of a measurement, r^2 = 1 - rho^2 the
+share of noise in its variance. V is f itself (its standard deviation is rho), or for rho = 1 the measurement.
+
+Notation: intervals [l_j, u_j], ... x q x J, sorted and disjoint, empty ones with l_j = u_j; t a threshold of V, ... x q;
+h = t / rho. The complement of the set consists of J + 1 pieces (p_k, q_k), some of them empty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr
+
+from calibo.data import Array
+from calibo.predictive.normal import (
+    density,
+    log_density,
+    log_first_integral,
+    log_mean_cdf,
+    log_mean_first_integral,
+    upper_orthant,
+)
+from calibo.predictive.quadrature import tail_nodes
+
+#: Stands for no noise at all: its square vanishes beside 1, its inverse does not overflow.
+_LEAST_NOISE = 1e-9
+#: Beyond this threshold (in sd of V) differences of bivariate probabilities lose digits and quadrature does not.
+_FAR = 4.0
+_TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True, eq=False)
+class FlatPart:
+    """V when Y is uniform on the set.
+
+    Attributes:
+        low: l_j, ... x q x J.
+        high: u_j, ... x q x J.
+        rho: ... x q, in (0, 1].
+        noise: r, ... x q.
+    """
+
+    low: Array
+    high: Array
+    rho: Array
+    noise: Array
+
+    def mirrored(self, where: Array) -> FlatPart:
+        """The part of -V where ``where``, ... x q, holds, of V elsewhere."""
+        turned = where[..., None]
+        low = np.where(turned, -self.high[..., ::-1], self.low)
+        return FlatPart(low, np.where(turned, -self.low[..., ::-1], self.high), self.rho, self.noise)
+
+    @cached_property
+    def length(self) -> Array:
+        """Total length of the set, ... x q."""
+        return (self.high - self.low).sum(axis=-1)
+
+    @cached_property
+    def _log_share(self) -> Array:
+        """log of each interval's share of the set, ... x q x J."""
+        length = np.where(self.length > 0.0, self.length, 1.0)
+        with np.errstate(divide="ignore"):
+            return np.log((self.high - self.low) / length[..., None])
+
+    @cached_property
+    def _r(self) -> Array:
+        return np.maximum(self.noise, _LEAST_NOISE)
+
+    def _ends(self, t: Array) -> tuple[Array, Array]:
+        """z(l_j) and z(u_j) with z(y) = (rho y - h) / r, each ... x q x J."""
+        rho, r, h = self.rho[..., None], self._r[..., None], (t / self.rho)[..., None]
+        return (rho * self.low - h) / r, (rho * self.high - h) / r
+
+    def log_gain(self, t: Array) -> Array:
+        """log E (V - t)_+, ... x q: (s^2 / a) sum_j [G(z(u_j)) - G(z(l_j))] / length, as divided differences."""
+        return np.log(self.rho * self._r) + self._joined(log_mean_first_integral(*self._ends(t)))
+
+    def log_chance(self, t: Array) -> Array:
+        """log P(V > t), ... x q."""
+        return self._joined(log_mean_cdf(*self._ends(t)))
+
+    def _joined(self, log_values: Array) -> Array:
+        """log of the mean over the intervals by their share, ... x q x J -> ... x q."""
+        return log_values[..., 0] if log_values.shape[-1] == 1 else _logsumexp(self._log_share + log_values)
+
+    def log_density(self, t: Array) -> Array:
+        """log density of V, ... x q."""
+        low, high = self._ends(t)
+        middle, width = 0.5 * (low + high), high - low
+        # The difference of two upper tails is more exact than that of two lower ones where both ends are positive.
+        turned = np.where(low > 0.0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+        with np.errstate(divide="ignore"):
+            apart = np.log(turned) - np.log(np.where(width > 0.0, width, 1.0))
+        near = log_density(middle) + np.log1p(np.square(np.minimum(width, 1.0)) * (np.square(middle) - 1.0) / 24.0)
+        narrow = width * np.maximum(1.0, np.abs(middle)) < 1e-3
+        return self._joined(np.where(narrow, near, apart)) - np.log(self.rho * self._r)
+
+    @cached_property
+    def moments(self) -> tuple[Array, Array]:
+        """E Y and E Y^2, each ... x q; 0 where the set is empty."""
+        share = np.exp(self._log_share)
+        square = (np.square(self.low) + self.low * self.high + np.square(self.high)) / 3.0
+        return (share * 0.5 * (self.low + self.high)).sum(axis=-1), (share * square).sum(axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class TailPart:
+    """V when Y is standard normal outside the set; probabilities are not divided by that of being outside.
+
+    Attributes:
+        start: p_k, ... x q x (J + 1), may be -inf.
+        end: q_k, ... x q x (J + 1), may be inf.
+        rho: ... x q, in (0, 1].
+        noise: r, ... x q; 0 throughout for the law of a measurement.
+    """
+
+    start: Array
+    end: Array
+    rho: Array
+    noise: Array
+
+    def mirrored(self, where: Array) -> TailPart:
+        """The part of -V where ``where``, ... x q, holds, of V elsewhere."""
+        turned = where[..., None]
+        start, end = (
+            np.where(turned, -flipped[..., ::-1], kept)
+            for flipped, kept in ((self.end, self.start), (self.start, self.end))
+        )
+        return TailPart(start, end, self.rho, self.noise)
+
+    @cached_property
+    def _measured(self) -> bool:
+        return not np.any(self.noise > 0.0)
+
+    @cached_property
+    def mass(self) -> Array:
+        """P(Y outside the set) under the model, ... x q, exact also where it is small."""
+        return _between(self.start, self.end).sum(axis=-1)
+
+    def log_gain(self, t: Array) -> Array:
+        """log E (V - t)_+ 1{Y outside}, ... x q."""
+        if self._measured:
+            return self._measured_gain(t)
+        return self._by_pieces(t, power=1) + np.log(self.rho)
+
+    def log_chance(self, t: Array) -> Array:
+        """log P(V > t, Y outside), ... x q."""
+        if self._measured:
+            inside = np.maximum(self.start, t[..., None])
+            return _log(_between(inside, np.maximum(self.end, inside)).sum(axis=-1))
+        return self._by_pieces(t, power=0)
+
+    def share(self, t: Array) -> Array:
+        """P(Y outside | V = t), ... x q."""
+        if self._measured:
+            return ((self.start <= t[..., None]) & (t[..., None] < self.end)).any(axis=-1).astype(np.float64)
+        r = np.maximum(self.noise, _LEAST_NOISE)[..., None]
+        return _between((self.start - t[..., None]) / r, (self.end - t[..., None]) / r).sum(axis=-1)
+
+    @cached_property
+    def moments(self) -> tuple[Array, Array]:
+        """E Y 1{outside} and E Y^2 1{outside}, each ... x q."""
+        first = density(self.start) - density(self.end)
+        second = _between(self.start, self.end) + _times_density(self.start) - _times_density(self.end)
+        return first.sum(axis=-1), second.sum(axis=-1)
+
+    def _measured_gain(self, t: Array) -> Array:
+        """By pieces: the integral of (y - t) phi(y) from max(p, t) to q is D(max(p, t)) - D(q), D(x) = phi(x) - t Phi(-x)."""
+        t = t[..., None]
+        inside = np.maximum(self.start, t)
+        end = np.maximum(self.end, inside)
+        gain = density(inside) - density(end) - t * _between(inside, end)
+        # Above the whole set it is the model's own improvement, which has a stable logarithm.
+        beyond = t[..., 0] >= self.start[..., -1]
+        return np.where(beyond, log_first_integral(-t[..., 0]), _log(gain.sum(axis=-1)))
+
+    @cached_property
+    def _open(self) -> tuple[bool, bool]:
+        """Whether the first piece begins at -inf, and whether the last ends at inf, at every point."""
+        return bool((self.start[..., 0] == -np.inf).all()), bool((self.end[..., -1] == np.inf).all())
+
+    @cached_property
+    def _edges(self) -> tuple[Array, Array, Array, Array]:
+        """The finite edges of the pieces, ... x q x K; +1 for starts and -1 for ends, K; their densities and upper tails.
+
+        The outermost ones are left out where they are infinite: nothing lies above inf, and everything above -inf.
+        """
+        left, right = self._open
+        starts = self.start[..., 1:] if left else self.start
+        ends = self.end[..., :-1] if right else self.end
+        edges = np.concatenate([starts, ends], axis=-1)
+        sign = np.repeat([1.0, -1.0], [starts.shape[-1], ends.shape[-1]])
+        return edges, sign, density(edges), ndtr(-edges)
+
+    def _by_pieces(self, t: Array, power: int) -> Array:
+        """log of the sum over pieces of A(p_k) - A(q_k), or by quadrature where t is far out.
+
+        A(k) = E (X - h)_+^power 1{Y > k} for standard normals X, Y of correlation rho: everything for k = -inf, nothing for
+        k = inf; for power 1 in the form of the right tail, which is free of cancellation.
+        """
+        h = t / self.rho
+        near = np.minimum(h, _FAR)[..., None]
+        edges, sign, density_k, above_k = self._edges
+        rho, r = self.rho[..., None], np.maximum(self.noise, _LEAST_NOISE)[..., None]
+        above_h, density_h = ndtr(-near), density(near)
+        above, whole = upper_orthant(near, edges, rho, r, above_h, above_k), above_h
+        if power:
+            left = density_h * ndtr((rho * near - edges) / r)
+            above = left + rho * density_k * ndtr((rho * edges - near) / r) - near * above
+            whole = density_h - near * above_h
+        total = above @ sign
+        value = _log(total + whole[..., 0] if self._open[0] else total)
+        far = h > _FAR
+        if far.any():
+            far = np.broadcast_to(far, value.shape)
+            value[far] = self._far(np.broadcast_to(h, value.shape)[far], far, power)
+        return value
+
+    def _far(self, h: Array, rows: Array, power: int) -> Array:
+        """log of the integral of (x - h)^power phi(x) P(Y outside | V = rho x) over x > h, for chosen rows only.
+
+        Where V > t puts Y above the set for certain it is the model's own tail.
+        """
+
+        def chosen(a: Array) -> Array:
+            return np.broadcast_to(a, (*rows.shape, *a.shape[rows.ndim :]))[rows]
+
+        start, end, rho, noise = map(chosen, (self.start, self.end, self.rho, self.noise))
+        r = np.maximum(noise, _LEAST_NOISE)
+        rest = (rho * h - start[:, -1] < 9.0 * r) | (end[:, -1] < np.inf)
+        value = log_first_integral(-h) if power else log_ndtr(-h)
+        if rest.any():
+            value[rest] = _quadrature(h[rest], start[rest], end[rest], rho[rest], r[rest], power)
+        return value
+
+
+def _quadrature(h: Array, start: Array, end: Array, rho: Array, r: Array, power: int) -> Array:
+    """log of the integral of (x - h)^power phi(x) P(Y in a piece | V = rho x) over x > h, m."""
+    # The last interval's ends are where the probability of being outside turns, within about r / rho.
+    turns = np.stack([start[:, -1], end[:, -2]], axis=-1) / rho[:, None]
+    x, weights = tail_nodes(h, turns, r / rho)
+    V = (rho[:, None] * x)[..., None]
+    outside = _between((start[:, None, :] - V) / r[:, None, None], (end[:, None, :] - V) / r[:, None, None]).sum(-1)
+    return log_density(h) + _log((weights * (x - h[:, None]) ** power * outside).sum(axis=-1))
+
+
+def _between(a: Array, b: Array) -> Array:
+    """P(a < Y < b) of a standard normal, exact in both tails."""
+    turned = a > 0.0
+    return np.maximum(ndtr(np.where(turned, -a, b)) - ndtr(np.where(turned, -b, a)), 0.0)
+
+
+def _times_density(y: Array) -> Array:
+    """y phi(y), 0 at infinity."""
+    return np.where(np.isinf(y), 0.0, np.where(np.isinf(y), 0.0, y) * density(y))
+
+
+def _log(x: Array) -> Array:
+    return np.log(np.maximum(x, _TINY))
+
+
+def _logsumexp(a: Array) -> Array:
+    top = np.max(a, axis=-1)
+    safe = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return safe + np.log(np.exp(a - safe[..., None]).sum(axis=-1))

@@ -1,0 +1,179 @@
+"""The flat-set law: flat on a set, the model's own law outside it (what CBO and LOCBO believe)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtri
+
+from calibo.data import Array
+from calibo.predictive.base import Predictive
+from calibo.predictive.flat_parts import FlatPart, TailPart
+from calibo.predictive.flat_quantile import latent_quantile, measured_quantile
+from calibo.predictive.gaussian import Gaussian
+from calibo.predictive.normal import log_density
+
+#: With less than this outside the set, all of the mass goes to the flat part.
+_LEAST_OUTSIDE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class FlatSet(Predictive):
+    """A measurement Y is uniform on a set with probability ``inside``, else the model's law outside the set; V follows Y.
+
+    V is the measurement, or the latent value f behind it: f given Y = y is N(mean + a (y - mean), s^2) with the gain
+    a = sd^2 / v, s^2 = sd^2 noise_sd^2 / v and v = sd^2 + noise_sd^2, so no draws and no grid of outcomes are needed
+    (Stanton et al. 2023, Definition B.1; Kim et al. 2025, Lemma 3 corrected). All is exact but for thresholds beyond 4 sd,
+    where differences of probabilities give way to quadrature.
+
+    Where the set is empty the law is the model's own; where nothing is left outside it, the flat part has all the mass.
+
+    For joint draws the model's are weighted: at each point by the ratio of this law's density to the model's.
+
+    Attributes:
+        base: The model's law of V at q points, ... x q; its ``noise_sd`` is 0 if V is a measurement.
+        low: Lower ends of the set's intervals, in measurements, ... x q x J, increasing.
+        high: Upper ends; an empty interval has equal ends. Intervals are disjoint.
+        inside: Probability of the set, a number or ... x q.
+        above: Whether only measurements above the model's mean are thought possible (conformal UCB's optimism).
+    """
+
+    base: Gaussian
+    low: Array
+    high: Array
+    inside: Array | float
+    above: bool = False
+
+    @classmethod
+    def central(cls, base: Gaussian, threshold: Array, alpha: float) -> FlatSet:
+        """Flat between the model's quantiles at levels threshold / 2 and 1 - threshold / 2, ... x q, of mass 1 - alpha."""
+        half = -ndtri(0.5 * np.asarray(threshold)) * np.hypot(base.sd, base.noise_sd)
+        half = np.maximum(half, 0.0)
+        low, high = (base.mean - half)[..., None], (base.mean + half)[..., None]
+        # A set of no length has no flat density; its limit is that of all mass at the mean.
+        width = np.finfo(np.float64).eps * (np.abs(base.mean) + np.hypot(base.sd, base.noise_sd))[..., None]
+        return cls(base, low - width, high + width, 1.0 - alpha)
+
+    @cached_property
+    def _sd(self) -> Array:
+        """sqrt(v): standard deviation of a measurement under the model, ... x q."""
+        return np.hypot(self.base.sd, self.base.noise_sd)
+
+    def _standard(self, y: Array | float) -> Array:
+        return np.asarray((y - self.base.mean) / self._sd)
+
+    @cached_property
+    def _ends(self) -> tuple[Array, Array]:
+        low, high = ((end - self.base.mean[..., None]) / self._sd[..., None] for end in (self.low, self.high))
+        return (np.maximum(low, 0.0), np.maximum(high, 0.0)) if self.above else (low, high)
+
+    @cached_property
+    def _rho(self) -> tuple[Array, Array]:
+        noise = np.broadcast_to(self.base.noise_sd, self._sd.shape) / self._sd
+        return self.base.sd / self._sd, noise
+
+    @cached_property
+    def flat(self) -> FlatPart:
+        """The part on the set, standardised."""
+        return FlatPart(*self._ends, *self._rho)
+
+    @cached_property
+    def tail(self) -> TailPart:
+        """The part outside the set, standardised."""
+        low, high = self._ends
+        edge = np.zeros((*low.shape[:-1], 1))
+        start = np.concatenate([edge if self.above else edge - np.inf, high], axis=-1)
+        end = np.concatenate([low, edge + np.inf], axis=-1)
+        return TailPart(start, end, *self._rho)
+
+    @cached_property
+    def _log_masses(self) -> tuple[Array, Array]:
+        """log of the flat part's probability, and of (that of the tail over the model's mass there), each ... x q."""
+        outside = self.tail.mass
+        inside = np.where(self.flat.length > 0.0, self.inside, 0.0)
+        inside = np.where(outside < _LEAST_OUTSIDE, 1.0, inside)
+        with np.errstate(divide="ignore"):
+            return np.log(inside), np.log1p(-inside) - np.log(np.maximum(outside, _LEAST_OUTSIDE))
+
+    def _mixed(self, flat: Array, tail: Array) -> Array:
+        """log of the mixture of two quantities given by their logarithms."""
+        log_inside, log_outside = self._log_masses
+        return np.logaddexp(log_inside + flat, log_outside + tail)
+
+    def log_expected_improvement(self, c: Array | float) -> Array:
+        t = self._standard(c)
+        return np.log(self._sd) + self._mixed(self.flat.log_gain(t), self.tail.log_gain(t))
+
+    def expected_improvement(self, c: Array | float) -> Array:
+        return np.exp(self.log_expected_improvement(c))
+
+    def log_probability_of_improvement(self, c: Array | float) -> Array:
+        t = self._standard(c)
+        return np.minimum(self._mixed(self.flat.log_chance(t), self.tail.log_chance(t)), 0.0)
+
+    def probability_of_improvement(self, c: Array | float) -> Array:
+        return np.exp(self.log_probability_of_improvement(c))
+
+    def cdf(self, y: Array | float) -> Array:
+        return -np.expm1(self.log_probability_of_improvement(y))
+
+    def logpdf(self, y: Array | float) -> Array:
+        """Log density at ``y``, ... x q."""
+        return self._log_ratio(y) + self.base.logpdf(y)
+
+    def pdf(self, y: Array | float) -> Array:
+        """Density at ``y``, ... x q."""
+        return np.exp(self.logpdf(y))
+
+    def _log_ratio(self, y: Array | float) -> Array:
+        """log of this law's density over the model's, ... x q."""
+        t, rho = self._standard(y), self._rho[0]
+        model = log_density(t / rho) - np.log(rho)
+        with np.errstate(divide="ignore"):
+            return self._mixed(self.flat.log_density(t) - model, np.log(self.tail.share(t)))
+
+    def icdf(self, u: Array | float) -> Array:
+        """Quantile at level ``u``, ... x q: of a measurement piece by piece, of f by Newton's method within a bracket."""
+        u = np.asarray(u, dtype=np.float64)
+        if np.any(self.base.noise_sd):
+            return self.base.mean + self._sd * latent_quantile(u, self.flat, self.tail, *self._log_masses)
+        masses = (np.exp(m) for m in self._log_masses)
+        return self.base.mean + self._sd * measured_quantile(u, self.flat, self.tail, *masses)
+
+    @cached_property
+    def _moments(self) -> tuple[Array, Array]:
+        """Mean and variance of the standardised V, each ... x q, through those of Y."""
+        inside, outside = (np.exp(m) for m in self._log_masses)
+        first, second = (inside * f + outside * t for f, t in zip(self.flat.moments, self.tail.moments, strict=True))
+        rho, r = self._rho
+        return np.square(rho) * first, rho**4 * (second - np.square(first)) + np.square(rho * r)
+
+    @property
+    def mean(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.mean + self._sd * self._moments[0]
+
+    @property
+    def std(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._sd * np.sqrt(self._moments[1])
+
+    def scores(self, base: Array) -> Array:
+        return self.base.scores(base)
+
+    def samples(self, base: Array) -> tuple[Array, Array]:
+        f = self.base.draws(base)
+        return f, self.over_samples()._log_ratio(f)
+
+    def over_samples(self) -> FlatSet:
+        inside = self.inside if np.ndim(self.inside) == 0 else np.asarray(self.inside)[..., None, :]
+        return FlatSet(self.base.over_samples(), self.low[..., None, :, :], self.high[..., None, :, :], inside, self.above)
+
+    def negated(self) -> Predictive:
+        if self.above:
+            raise NotImplementedError("an optimistic law is made for acquisition and has no mirror image")
+        return replace(self, base=self.base.negated(), low=-self.high[..., ::-1], high=-self.low[..., ::-1])
+
+    def optimistic(self) -> FlatSet:
+        """The law given a measurement above the model's mean, both parts renormalised together (METHODS: CUCB)."""
+        return replace(self, above=True)

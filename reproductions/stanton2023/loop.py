@@ -1,0 +1,137 @@
+"""One optimization that keeps, of every query, which sets held its outcome (Figures 6, 7 and 15).
+
+The steps are those of ``calibo.optimize.suggest``, taken one by one: the conformal set of a query is that of the model as it was
+when the query was chosen, with the density ratio learned while searching, and a suggestion carries its law only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from settings import ALPHA, HOLDOUT, covered, orthant_design
+
+from calibo.calibration import ConformalBayes, stages
+from calibo.calibration.conformal_bayes import ConformalModel, ShiftedModel
+from calibo.candidates import Explorer, Learning
+from calibo.data import Array, Dataset
+from calibo.optimize.strategy import Plan, Strategy
+from calibo.problems import NoisyProblem
+from calibo.space import ProductSpace, as_space
+from calibo.surrogates import Model, Surrogate
+
+
+@dataclass
+class Log:
+    """What happened in one optimization, batch by batch; coverages are shares of the batch.
+
+    Attributes:
+        n: Data when the batch was chosen.
+        best: Best value without noise, after the initial design and after each batch.
+        credible: In the Gaussian process's central 1 - alpha interval.
+        conformal: In the conformal set of the model that chose (``None`` entries for models without one).
+        unweighted: In the conformal set that takes data and queries for draws of one distribution.
+        unseen: Where every outcome was accepted.
+        width: Width of the conformal set over that of the credible one, where the set is finite; the batch's median.
+        holdout: (n, credible, conformal) coverage of random held-out data.
+    """
+
+    n: list[int] = field(default_factory=list)
+    best: list[float] = field(default_factory=list)
+    credible: list[float] = field(default_factory=list)
+    conformal: list[float | None] = field(default_factory=list)
+    unweighted: list[float | None] = field(default_factory=list)
+    unseen: list[float | None] = field(default_factory=list)
+    width: list[float | None] = field(default_factory=list)
+    holdout: list[tuple[int, float, float]] = field(default_factory=list)
+
+    def query(self, model: Model, X: Array, y: Array, n: int) -> None:
+        """Writes down whether a batch's outcomes, q, were in the sets believed at its points, q x d."""
+        self.n.append(n)
+        low, high = stages(model)[0].predict(X, latent=False).interval(1.0 - ALPHA(n))
+        self.credible.append(float(np.mean((low <= y) & (y <= high))))
+        if not isinstance(model, ConformalModel | ShiftedModel):
+            for column in (self.conformal, self.unweighted, self.unseen, self.width):
+                column.append(None)
+            return
+        sets = model.conformal_sets(X)
+        plain = model.conformal if isinstance(model, ShiftedModel) else model
+        self.conformal.append(float(covered(sets, y).mean()))
+        self.unweighted.append(float(covered(plain.conformal_sets(X), y).mean()))
+        self.unseen.append(float(sets.unseen.mean()))
+        finite = ~sets.unseen
+        widths = (sets.high - sets.low).sum(axis=1) / (high - low)
+        self.width.append(float(np.median(widths[finite])) if finite.any() else None)
+
+
+def optimize(
+    problem: NoisyProblem,
+    strategy: Strategy,
+    surrogate: Surrogate | None,
+    *,
+    initial: int,
+    rounds: int,
+    q: int,
+    seed: int,
+    holdout_every: int = 0,
+) -> Log:
+    """Optimises from a design in a random orthant, q queries at a time.
+
+    Args:
+        problem: What is measured.
+        strategy: How the queries are chosen.
+        surrogate: What the holdout coverage is that of; ``None`` for none.
+        initial: Points of the design.
+        rounds: Batches.
+        q: Queries in a batch.
+        seed: Of the design, the noise and the search.
+        holdout_every: Rounds from one holdout coverage to the next; 0 for never.
+    """
+    target, sign = problem.problem, 1.0 if problem.problem.direction == "maximize" else -1.0
+    space = as_space(target.space())
+    assert isinstance(space, ProductSpace)
+    noise = np.random.default_rng([seed, 1])
+    X = orthant_design(initial, target.dimension, seed)
+    data = Dataset(X=X, Y=sign * problem(target.from_unit(X), noise)[:, None])
+    log = Log(best=[float((sign * target(target.from_unit(X))).max())])
+    for number in range(rounds):
+        rng = np.random.default_rng([seed, 2, number])
+        queries, plan = step(data, space, strategy, q, rng)
+        original = target.from_unit(queries)
+        y = sign * problem(original, noise)
+        assert plan.model is not None
+        log.query(plan.model, queries, y, len(data))
+        log.best.append(max(log.best[-1], float((sign * target(original)).max())))
+        if surrogate is not None and holdout_every and number % holdout_every == 0:
+            log.holdout.append((len(data), *holdout_coverage(surrogate, data, rng)))
+        data = Dataset(
+            X=np.vstack([data.X, queries]),
+            Y=np.vstack([data.Y, y[:, None]]),
+            hyperparameters=plan.hyperparameters,
+        )
+    return log
+
+
+def step(
+    data: Dataset, space: ProductSpace, strategy: Strategy, q: int, rng: np.random.Generator
+) -> tuple[Array, Plan]:
+    """The next queries, q x d, and the plan they follow, with all that was learned while searching."""
+    plan, search = strategy.plan(data, rng=rng), strategy.searcher(space)
+    if isinstance(search, Explorer) and isinstance(plan.acquisition, Learning):
+        plan = plan.after(search.explore(plan.acquisition, space, anchors=plan.anchors, rng=rng))
+    return search.maximize(plan.acquisition, space, q, anchors=plan.anchors, taken=plan.taken, rng=rng), plan
+
+
+def holdout_coverage(surrogate: Surrogate, data: Dataset, rng: np.random.Generator) -> tuple[float, float]:
+    """Credible and conformal coverage of a random fifth of the data by a model of the others.
+
+    A random part is not shifted against the rest, so the conformal sets are not weighted.
+    """
+    order = rng.permutation(len(data))
+    out = max(2, round(HOLDOUT * len(data)))
+    held, kept = data.rows(order[:out]), data.rows(order[out:])
+    model = ConformalBayes(surrogate, ALPHA).fit(kept, rng=rng)
+    assert isinstance(model, ConformalModel)
+    y = held.Y[:, 0]
+    low, high = stages(model)[0].predict(held.X, latent=False).interval(1.0 - ALPHA(len(kept)))
+    return float(np.mean((low <= y) & (y <= high))), float(covered(model.conformal_sets(held.X), y).mean())

@@ -1,0 +1,56 @@
+"""Figures 6, 7 and 15: the methods that are compared, and one run of one of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from loop import optimize
+from settings import BETA, LEVEL, KnownGP, Size, make_problem
+
+from calibo.acquisition import ConformalUCB, UpperQuantile
+from calibo.methods import cbo, gp_ei, penalized_ei, risk_averse, turbo
+from calibo.optimize.strategy import Strategy
+from calibo.surrogates import GaussianProcess, Surrogate
+
+CONFORMAL, UCB, TURBO = "conformal UCB", "UCB", "TuRBO UCB"
+RISK_AVERSE, PENALIZED = "risk-averse UCB", "penalised EI"
+#: Problems and methods of each figure.
+PANELS: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    6: (("sinc", "double_knot"), (CONFORMAL, RISK_AVERSE, PENALIZED, UCB)),
+    7: (("levy", "ackley"), (UCB, TURBO, CONFORMAL)),
+    15: (("rkhs5",), (UCB, CONFORMAL)),
+}
+#: Queries in a batch.
+BATCH = {6: 1, 7: 3, 15: 3}
+
+
+def strategy(method: str, surrogate: Surrogate, size: Size, q: int) -> Strategy:
+    """The strategy of a method's name. All may measure a point again, as outcomes are noisy."""
+    if method == CONFORMAL:
+        return cbo(surrogate=surrogate, rule=ConformalUCB(BETA), replicate=True)
+    if method == UCB:
+        return gp_ei(surrogate=surrogate, rule=UpperQuantile(LEVEL), replicate=True)
+    if method == TURBO:
+        rule = UpperQuantile(LEVEL)
+        return turbo(batch_size=q, surrogate=surrogate, rule=rule, n_initial=size.initial, replicate=True)
+    return {RISK_AVERSE: risk_averse, PENALIZED: penalized_ei}[method]()
+
+
+def run(figure: int, problem: str, method: str, seed: int, size: Size) -> dict[str, Any]:
+    """One optimization as a record of plain numbers."""
+    q = BATCH[figure]
+    surrogate: Surrogate = KnownGP() if figure == 15 else GaussianProcess()
+    task = make_problem(problem, seed, size)
+    log = optimize(
+        task,
+        strategy(method, surrogate, size, q),
+        surrogate,
+        initial=size.initial,
+        rounds=size.evaluations - size.initial if figure == 6 else size.rounds,
+        q=q,
+        seed=seed,
+        holdout_every=0 if figure == 6 else size.holdout_every,
+    )
+    sign = 1.0 if task.problem.direction == "maximize" else -1.0
+    return {**asdict(log), "optimum": sign * task.problem.optimum}

@@ -1,0 +1,127 @@
+"""The paper's settings, the sizes of the studies, and what all figures share: initial designs, noise, and coverage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import ndtr
+
+from calibo.calibration import ShrinkingAlpha
+from calibo.calibration.conformal_set import ConformalSets
+from calibo.candidates.sobol import sobol_points
+from calibo.data import Array, Dataset
+from calibo.problems import NoisyProblem, Problem, ackley, double_knot, levy, rkhs_problem, sinc, with_noise
+from calibo.surrogates.gp_posterior import Features, Hyperparameters, Posterior
+from calibo.surrogates.kernels import Matern52
+from calibo.surrogates.standardization import Standardization
+
+#: alpha = max(.05, 1 / sqrt n), appendix D.3.
+ALPHA = ShrinkingAlpha()
+#: UCB is mean + sqrt(beta) sd with beta = 1, which for a Gaussian law is the quantile at Phi(1).
+BETA = 1.0
+LEVEL = float(ndtr(BETA**0.5))
+#: Normalised measurement noise: share of the objective's standard deviation over the space.
+NOISE = 0.1
+#: Of the targets with a known norm: Matern 5/2, appendix C.4, and the noise variance of Figure 9.
+LENGTHSCALE, RKHS_NOISE = 0.1, 0.04
+#: Share of the data held out for the coverage of random data.
+HOLDOUT = 0.2
+#: What a problem's generator is called, so that all methods meet the same problem, design and noise level.
+_DESIGN, _PROBLEM, _SPREAD = 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the studies are.
+
+    Attributes:
+        trials: Repeats of each figure, by its number.
+        test_points: Of each trial of Figure 5.
+        neural: Whether Figure 5 b trains the paper's neural ratio, too (needs torch).
+        initial: Points of the initial design.
+        rounds: Batches of Figures 7 and 15.
+        evaluations: Of Figure 6, the initial design included.
+        holdout_every: Rounds from one holdout coverage to the next.
+        dimension: Of Levy and Ackley.
+    """
+
+    trials: dict[int, int] = field(default_factory=lambda: {5: 32, 6: 16, 7: 6, 14: 32, 15: 8})
+    test_points: int = 256
+    neural: bool = True
+    initial: int = 10
+    rounds: int = 50
+    evaluations: int = 60
+    holdout_every: int = 2
+    dimension: int = 20
+
+
+FULL = Size()
+SMOKE = Size(
+    trials={5: 3, 6: 1, 7: 1, 14: 2, 15: 1},
+    test_points=16,
+    neural=False,
+    initial=6,
+    rounds=2,
+    evaluations=9,
+    holdout_every=1,
+    dimension=4,
+)
+
+
+def make_problem(name: str, seed: int, size: Size) -> NoisyProblem:
+    """The noisy problem of a name; that of "rkhs5" differs from seed to seed."""
+    if name == "sinc":
+        return sinc()
+    if name == "double_knot":
+        return double_knot()
+    if name == "rkhs5":
+        problem = rkhs_problem(5, generator(seed, _PROBLEM), lengthscale=LENGTHSCALE, noise=RKHS_NOISE)
+        return with_noise(problem)
+    problem = {"levy": levy, "ackley": ackley}[name](size.dimension)
+    return with_noise(problem, NOISE * spread(problem))
+
+
+def spread(problem: Problem) -> float:
+    """Standard deviation of the objective over 5000 random points."""
+    U = np.random.default_rng(_SPREAD).random((5000, problem.dimension))
+    return float(problem(problem.from_unit(U)).std())
+
+
+def generator(seed: int, what: int) -> np.random.Generator:
+    return np.random.default_rng([2023, what, seed])
+
+
+def orthant_design(count: int, dimension: int, seed: int) -> Array:
+    """Sobol points in one random orthant of the unit cube, count x d: the covariate shift that the search starts from."""
+    corner = generator(seed, _DESIGN).integers(0, 2, dimension)
+    return 0.5 * corner + 0.5 * sobol_points(range(count), dimension, seed=seed)
+
+
+def covered(sets: ConformalSets, y: Array) -> np.ndarray:
+    """Which outcomes, p, lie in their conformal set; where every outcome is accepted, all do."""
+    outcome = y[:, None]
+    inside = (sets.low <= outcome) & (outcome <= sets.high) & (sets.low < sets.high)
+    return inside.any(axis=1) | sets.unseen
+
+
+@dataclass(frozen=True)
+class KnownGP:
+    """The Gaussian process that the targets of Figures 14 and 15 come from; a surrogate with nothing to learn.
+
+    Attributes:
+        lengthscale: Of the Matern 5/2 kernel, whose variance is 1.
+        noise: Variance of the measurements' noise.
+    """
+
+    lengthscale: float = LENGTHSCALE
+    noise: float = RKHS_NOISE
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> Posterior:
+        """The posterior, outcomes as they are; ``rng`` is not used."""
+        n, d = data.X.shape
+        theta = Hyperparameters(np.full(d, self.lengthscale), 1.0, self.noise)
+        as_is = Standardization(1.0, 0.0, 1.0)
+        return Posterior(
+            Matern52(), Features(data.categories), theta, data.X, data.Y[:, 0], np.full(n, self.noise), as_is
+        )

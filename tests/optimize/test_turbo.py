@@ -1,0 +1,290 @@
+"""The trust region: its state against sequences worked by hand, and that suggestions stay inside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibo.acquisition import AcquisitionRule, ExpectedImprovement, ThompsonSampling, UpperQuantile
+from calibo.calibration import Calibrated, OnlineQuantile
+from calibo.candidates import MultiStart
+from calibo.candidates.trust_region import TrustRegion, Within
+from calibo.data import Dataset
+from calibo.errors import RecipeError
+from calibo.optimize import Optimizer, Strategy, suggest
+from calibo.optimize.turbo import RegionState, Schedule, TuRBO, region_state, spreading
+from calibo.problems import branin
+from calibo.space import Categorical, Float, Int, PoolSpace, ProductSpace
+from calibo.surrogates import GaussianProcess, Surrogate
+
+RNG = np.random.default_rng
+GP = GaussianProcess()
+SHORT = Schedule(failure_tolerance=2, success_tolerance=3)
+
+
+def state(y: list[float], schedule: Schedule = SHORT, n_initial: int = 2, batch_size: int = 1) -> RegionState:
+    return region_state(np.array(y, dtype=np.float64), schedule, n_initial=n_initial, batch_size=batch_size)
+
+
+def test_before_the_design_is_complete() -> None:
+    assert state([]) == state([5.0]) == RegionState(0, -np.inf, 0.8)
+    assert state([5.0, 1.0]) == RegionState(0, 5.0, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        ([1.0], RegionState(0, 5.0, 0.8, 0, 1)),
+        ([1.0, 2.0], RegionState(0, 5.0, 0.4, 0, 0)),
+        ([1.0, 2.0, 3.0], RegionState(0, 5.0, 0.4, 0, 1)),
+        ([6.0], RegionState(0, 6.0, 0.8, 1, 0)),
+        ([1.0, 6.0, 1.0], RegionState(0, 6.0, 0.8, 0, 1)),
+        ([6.0, 7.0, 8.0], RegionState(0, 8.0, 1.6, 0, 0)),
+        ([6.0, 7.0, 8.0, 9.0, 10.0, 11.0], RegionState(0, 11.0, 1.6, 0, 0)),
+        ([6.0, 7.0, 1.0, 8.0], RegionState(0, 8.0, 0.8, 1, 0)),
+        # An improvement by a thousandth is none, but it is remembered as the best.
+        ([5.005], RegionState(0, 5.005, 0.8, 0, 1)),
+        ([5.006], RegionState(0, 5.006, 0.8, 1, 0)),
+    ],
+)
+def test_sequences_worked_by_hand(outcomes: list[float], expected: RegionState) -> None:
+    assert state([5.0, 1.0, *outcomes]) == expected
+
+
+def test_the_threshold_is_relative_to_the_size_of_a_negative_best() -> None:
+    assert state([-5.0, -9.0, -4.996]).failures == 1
+    assert state([-5.0, -9.0, -4.994]).successes == 1
+
+
+def test_batches_are_judged_as_one_and_wait_until_they_are_complete() -> None:
+    assert state([5.0, 1.0, 9.0, 0.0], batch_size=3) == RegionState(0, 5.0, 0.8)
+    assert state([5.0, 1.0, 9.0, 0.0, 0.0], batch_size=3) == RegionState(0, 9.0, 0.8, 1, 0)
+    assert state([5.0, 1.0, *[0.0] * 6], batch_size=3) == RegionState(0, 5.0, 0.4)
+
+
+def test_a_region_that_is_too_short_starts_anew() -> None:
+    # 0.8 / 2^6 = 0.0125 is still long enough, 0.8 / 2^7 < 0.5^7 is not.
+    lost = [0.0] * 12
+    assert state([5.0, 1.0, *lost]) == RegionState(0, 5.0, 0.8 / 64)
+    assert state([5.0, 1.0, *lost, 0.0]).failures == 1
+    assert state([5.0, 1.0, *lost, 0.0, 0.0]) == RegionState(16, -np.inf, 0.8, restarts=1)
+    assert state([5.0, 1.0, *lost, 0.0, 0.0, 2.0]) == RegionState(16, -np.inf, 0.8, restarts=1)
+    # The best from before is forgotten: 2.5 is an improvement on the new design.
+    assert state([5.0, 1.0, *lost, 0.0, 0.0, 2.0, 1.0, 2.5]) == RegionState(16, 2.5, 0.8, 1, 0, 1)
+
+
+@given(st.lists(st.floats(-10, 10), max_size=80), st.integers(1, 6), st.integers(1, 4), st.integers(1, 5))
+def test_the_state_is_a_fold(y: list[float], n_initial: int, batch_size: int, tolerance: int) -> None:
+    """Adding outcomes one by one changes the state only as one batch, one design or one restart can."""
+    schedule = Schedule(failure_tolerance=tolerance, success_tolerance=2)
+    states = [state(y[:n], schedule, n_initial, batch_size) for n in range(len(y) + 1)]
+    for before, after in pairwise(states):
+        assert schedule.shortest <= after.length <= schedule.longest
+        assert after.successes < 2 and after.failures < tolerance and min(after.successes, after.failures) == 0
+        if after.restarts == before.restarts:
+            assert after.start == before.start and after.best >= before.best
+            assert after.length / before.length in (0.5, 1.0, 2.0)
+        else:
+            assert after == RegionState(after.start, -np.inf, 0.8, restarts=before.restarts + 1)
+            assert before.length / 2 < schedule.shortest
+
+
+def data(n: int = 12, **options: object) -> Dataset:
+    X = RNG(0).random((n, 2))
+    return Dataset(X=X, Y=-np.square(X - [0.3, 0.6]).sum(axis=1)[:, None], **options)  # type: ignore[arg-type]
+
+
+def shrunk(halvings: int, **options: object) -> Dataset:
+    """Data whose region has been halved: after a good design only worse outcomes, 4 for each halving in 2 columns."""
+    X = RNG(0).random((5 + 4 * halvings, 2))
+    X[3] = [0.3, 0.6]
+    return Dataset(X=X, Y=-np.square(X - [0.3, 0.6]).sum(axis=1)[:, None], **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("d", "q", "tolerance"), [(2, 1, 4), (2, 3, 2), (20, 3, 7), (20, 1, 20), (6, 8, 1)])
+def test_the_tolerance_of_failures(d: int, q: int, tolerance: int) -> None:
+    assert ceil(max(4, d) / q) == tolerance
+    strategy = TuRBO(GP, ExpectedImprovement(), batch_size=q, n_initial=2)
+    y = [5.0, 1.0, *[0.0] * (q * tolerance)]
+    for missing, length in ((0, 0.4), (1, 0.8)):
+        kept = len(y) - missing
+        told = Dataset(X=RNG(0).random((kept, d)), Y=np.array(y[:kept])[:, None])
+        assert strategy.region(told).length == length
+
+
+def test_the_region_is_around_the_best_point_and_as_long_as_its_state_says() -> None:
+    told = shrunk(2)
+    strategy = TuRBO(GP, UpperQuantile(0.9))
+    assert strategy.region(told) == RegionState(0, 0.0, 0.2)
+    acquisition = strategy.plan(told, rng=RNG(0)).acquisition
+    assert isinstance(acquisition, Within)
+    np.testing.assert_array_equal(acquisition.box.centre, [0.3, 0.6])
+    np.testing.assert_allclose(np.prod(2.0 * acquisition.box.reach), 0.2**2)
+
+
+def test_columns_that_matter_less_are_longer() -> None:
+    X = RNG(0).random((30, 2))
+    told = Dataset(X=X, Y=np.sin(9 * X[:, :1]) + 0.1 * X[:, 1:])
+    box = TuRBO(GP, ExpectedImprovement(), n_initial=30).plan(told, rng=RNG(0)).acquisition.box  # type: ignore[attr-defined]
+    theta = np.clip(GP.fit(told, rng=RNG(0)).theta.lengthscales, 0.005, 4.0)
+    assert theta[1] > 3 * theta[0]
+    np.testing.assert_allclose(box.reach, 0.4 * theta / np.sqrt(np.prod(theta)))
+
+
+RULES: list[AcquisitionRule] = [UpperQuantile(0.9), ExpectedImprovement(), ThompsonSampling()]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=["ucb", "ei", "ts"])
+@pytest.mark.parametrize("q", [1, 3])
+def test_suggestions_lie_in_the_region_with_forecasts(rule: AcquisitionRule, q: int) -> None:
+    busy, bad = np.array([[0.31, 0.6], [0.9, 0.9]]), np.array([[0.28, 0.62]])
+    told = shrunk(3, X_pending=busy, X_failed=bad)
+    strategy = TuRBO(GP, rule)
+    box = strategy.plan(told, rng=RNG(0)).acquisition.box  # type: ignore[attr-defined]
+    space = ProductSpace({"x": Float(0, 1), "y": Float(0, 1)})
+    found = suggest(told, space=space, strategy=strategy, search=strategy.searcher(space), q=q, rng=RNG(0))
+    assert len(found) == q
+    for suggestion in found:
+        assert box.holds(suggestion.x[None, :]).all()
+        assert suggestion.forecasts is not None and suggestion.forecasts[0].makers == ("GaussianProcess",)
+
+
+def test_calibrated_surrogates_have_regions_too() -> None:
+    told = shrunk(2)
+    plain, calibrated = (
+        TuRBO(s, UpperQuantile(0.9)).plan(told, rng=RNG(0)).acquisition.box  # type: ignore[attr-defined]
+        for s in (GP, Calibrated(GP, by=OnlineQuantile(0.2)))
+    )
+    np.testing.assert_allclose(plain.reach, calibrated.reach)
+
+
+def test_a_model_without_length_scales_has_a_cube() -> None:
+    class Plain:
+        def fit(self, data: Dataset, *, rng: np.random.Generator) -> object:
+            posterior = GP.fit(data, rng=rng)
+            return type("Model", (), {"predict": staticmethod(posterior.predict)})()
+
+    surrogate: Surrogate = Plain()  # type: ignore[assignment]
+    box = TuRBO(surrogate, UpperQuantile(0.9)).plan(shrunk(1), rng=RNG(0)).acquisition.box  # type: ignore[attr-defined]
+    np.testing.assert_allclose(box.reach, 0.2)
+
+
+def restarted(since: int) -> Dataset:
+    """Data whose region was given up after 5 + 7 * 4 outcomes, and what came since."""
+    told = shrunk(7)
+    X = np.vstack([told.X, RNG(5).random((since, 2))])
+    return Dataset(X=X, Y=np.vstack([told.Y, -1.0 - X[len(told) :, :1]]))
+
+
+def test_a_restart_begins_with_a_design_and_knows_only_what_came_since() -> None:
+    strategy = TuRBO(GP, UpperQuantile(0.9))
+    assert strategy.region(restarted(0)) == RegionState(33, -np.inf, 0.8, restarts=1)
+    for since in (0, 1, 4):
+        plan = strategy.plan(restarted(since), rng=RNG(0))
+        assert not isinstance(plan.acquisition, Within) and not len(plan.anchors)
+        assert plan.model is not None and plan.forecaster is not None
+        assert len(plan.taken) == 33 + since
+    told = restarted(5)
+    plan = strategy.plan(told, rng=RNG(0))
+    assert isinstance(plan.acquisition, Within)
+    assert {tuple(x) for x in plan.anchors} == {tuple(x) for x in told.X[33:]}
+    assert {tuple(x) for x in plan.taken} == {tuple(x) for x in told.X}
+    X = RNG(1).random((4, 2))
+    np.testing.assert_allclose(
+        plan.model.predict(X, latent=True).mean,  # type: ignore[union-attr]
+        GP.fit(told.rows(slice(33, None)), rng=RNG(0)).predict(X, latent=True).mean,
+    )
+    assert not len(replace(strategy, replicate=True).plan(told, rng=RNG(0)).taken)
+
+
+def test_pending_points_count_for_the_design() -> None:
+    strategy = TuRBO(GP, UpperQuantile(0.9))
+    for since, pending, inside in ((2, 2, False), (2, 3, True), (0, 9, False)):
+        told = replace(restarted(since), X_pending=RNG(2).random((pending, 2)))
+        assert isinstance(strategy.plan(told, rng=RNG(0)).acquisition, Within) is inside
+
+
+def test_points_of_a_design_are_far_apart() -> None:
+    strategy = TuRBO(GP, UpperQuantile(0.9), n_initial=16)
+    space = ProductSpace({"x": Float(0, 1), "y": Float(0, 1)})
+    told = data(1)
+    found = suggest(told, space=space, strategy=strategy, search=strategy.searcher(space), q=15, rng=RNG(0))
+    X = np.vstack([told.X, *[s.x for s in found]])
+    gap = np.abs(X[:, None] - X[None])
+    distance = np.sqrt(np.square(np.minimum(gap, 1 - gap)).sum(-1)) + np.eye(16)
+    # A square lattice of 16 points has distance 1/4; 16 random points come as near as 0.03 or so.
+    assert distance.min() > 0.13
+
+
+def test_spreading_counts_sets_choices_and_opposite_faces() -> None:
+    acquisition = spreading(np.array([[0.0, 0.25]]), (0, 2))
+    X = np.array([[0.5, 0.25], [0.98, 0.25], [0.0, 0.75], [0.0, 0.25]])
+    np.testing.assert_allclose(acquisition(X), [0.5, 0.02, 0.5, 0.0])
+    sets = np.stack([np.broadcast_to([0.5, 0.25], (4, 2)), X], axis=1)
+    np.testing.assert_allclose(acquisition(sets), [0.0, 0.02, 0.5, 0.0])
+    np.testing.assert_array_equal(spreading(np.empty((0, 2)), (0, 2))(X), np.zeros(4))
+
+
+def test_mixed_spaces_pools_and_failures() -> None:
+    space = {"x": Float(0, 1), "i": Int(1, 30), "c": Categorical(["a", "b"])}
+    quick = MultiStart(scored=48, around=16, starts=2, iterations=15)
+    optimizer = Optimizer(space, TuRBO(GP, UpperQuantile(0.9), search=quick, batch_size=3), seed=1, n_initial=6)
+    for _ in range(7):
+        for s in optimizer.ask(3):
+            if s.params["x"] > 0.8:
+                optimizer.tell_failed(s)
+            else:
+                optimizer.tell(s, (s.params["x"] - 0.4) ** 2 + (s.params["i"] / 30 - 0.5) ** 2 + (s.params["c"] == "a"))
+    assert optimizer.best[1] < 0.05 and optimizer.best[0]["c"] == "b"
+    pool = PoolSpace([{"a": i, "b": j} for i in range(15) for j in range(15)])
+    chooser = Optimizer(pool, TuRBO(GP, UpperQuantile(0.9)), seed=1)
+    for _ in range(35):
+        s = chooser.ask()
+        chooser.tell(s, (s.params["a"] - 4) ** 2 + (s.params["b"] - 9) ** 2)
+    assert chooser.best[1] <= 1.0
+
+
+def test_branin_is_solved_and_the_region_restarted() -> None:
+    problem = branin()
+    strategy = TuRBO(GP, ExpectedImprovement())
+    optimizer = Optimizer(problem.space(), strategy, seed=0)
+    for _ in range(55):
+        s = optimizer.ask()
+        optimizer.tell(s, float(problem(problem.point(s.params))[0]))
+    assert optimizer.best[1] < problem.optimum + 1e-2
+    assert strategy.region(optimizer.data()).restarts >= 1
+
+
+def test_the_same_data_the_same_suggestion() -> None:
+    first, second = (Optimizer({"x": Float(0, 1)}, TuRBO(GP, UpperQuantile(0.9)), seed=3) for _ in range(2))
+    for _ in range(9):
+        a, b = first.ask(), second.ask()
+        np.testing.assert_array_equal(a.x, b.x)
+        first.tell(a, a.params["x"] ** 2)
+        second.tell(b, b.params["x"] ** 2)
+
+
+def test_the_search_inside_is_the_usual_one_or_the_one_given() -> None:
+    space, mine = ProductSpace({"x": Float(0, 1)}), MultiStart(scored=7)
+    strategy: Strategy = TuRBO(GP, UpperQuantile(0.9))
+    assert strategy.searcher(space) == TrustRegion(MultiStart())
+    assert TuRBO(GP, UpperQuantile(0.9), search=mine).searcher(space) == TrustRegion(mine)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"batch_size": 0}, {"n_initial": 0}, {"success_tolerance": 1.5}, {"batch_size": True}]
+)
+def test_counts_from_one_on(wrong: dict[str, object]) -> None:
+    with pytest.raises(RecipeError, match="whole number from 1 on"):
+        TuRBO(GP, UpperQuantile(0.9), **wrong)  # type: ignore[arg-type]
+
+
+def test_one_objective_only() -> None:
+    with pytest.raises(RecipeError, match="one objective, got 2"):
+        TuRBO(GP, UpperQuantile(0.9)).plan(Dataset(X=np.zeros((2, 1)), Y=np.zeros((2, 2))), rng=RNG(0))
