@@ -142,7 +142,9 @@ METHODS: dict[str, Method] = {
     "ocbo": Method(ocbo, "GP with online quantile recalibration", "Deshpande, Marx, Kuleshov, AISTATS 2024"),
     "locbo": Method(locbo, "GP with localized online conformal intervals, denoised", "Kim, Zecchin, Simeone 2025"),
     "ocbo_local": Method(ocbo_local, "GP with localized online quantile recalibration", "Kim, Zecchin, Simeone 2025"),
-    "cbo": Method(cbo, "GP with full conformal prediction under covariate shift", "Stanton, Maddox, Wilson, AISTATS 2023"),
+    "cbo": Method(
+        cbo, "GP with full conformal prediction under covariate shift", "Stanton, Maddox, Wilson, AISTATS 2023"
+    ),
     "turbo": Method(turbo, "GP in a trust region, uncalibrated", "Eriksson et al., NeurIPS 2019"),
     "risk_averse": Method(risk_averse, "GP of mean and noise, averse to noise", "Makarova et al., NeurIPS 2021"),
     "penalized_ei": Method(penalized_ei, "GP of mean and noise, EI less the noise", "Griffiths et al. 2019"),

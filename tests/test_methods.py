@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
-from calibo.acquisition import ExpectedImprovement, UpperQuantile
-from calibo.calibration import Calibrated, OnlineQuantile
-from calibo.errors import CaliboError, RecipeError
-from calibo.methods import METHODS, gp_ei, ocbo, strategy
+from calibo import minimize
+from calibo.acquisition import ConformalUCB, ExpectedImprovement, NoisyExpectedImprovement, UpperQuantile
+from calibo.calibration import (
+    Calibrated,
+    ConformalBayes,
+    DensityRatio,
+    LocalizedOnline,
+    LocalizedQuantile,
+    OnlineQuantile,
+    ShrinkingAlpha,
+)
+from calibo.candidates import Langevin
+from calibo.errors import CaliboError, FallbackWarning, RecipeError
+from calibo.methods import METHODS, cbo, gp_ei, locbo, ocbo, ocbo_local, penalized_ei, risk_averse, strategy, turbo
 from calibo.optimize import ModelBased, Optimizer
-from calibo.space import Float
+from calibo.space import Categorical, Float, Int, PoolSpace
 from calibo.surrogates import RBF, GaussianProcess
 
 
+# The design is proposed before its points are measured again, so the first forecasts know nothing of the noise.
+before_replicates = pytest.mark.filterwarnings("ignore:none of the .* points was measured twice")
+SQUARE = {"x": Float(0, 1), "y": Float(-1, 1)}
+#: The methods of the conformal-set family, and one that does without weights and chains.
+FAMILY = {"locbo": locbo, "ocbo_local": ocbo_local, "cbo": cbo, "cbo without weights": lambda: cbo(ratio=None)}
+
+
+@before_replicates
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_every_method_suggests(name: str) -> None:
     optimizer = Optimizer({"x": Float(0, 1), "y": Float(-1, 1)}, name, seed=0)
@@ -61,3 +82,150 @@ def test_the_parts_can_be_exchanged() -> None:
 def test_a_bad_setting_is_refused_when_composing() -> None:
     with pytest.raises(RecipeError, match="eta"):
         ocbo(eta=-1.0)
+
+
+class TestComposition:
+    def test_localized_methods(self) -> None:
+        by = locbo(alpha=0.1, kappa=0.5, length_scale=0.3).surrogate.by  # type: ignore[attr-defined]
+        assert isinstance(by, LocalizedOnline) and (by.alpha, by.kappa, by.length_scale) == (0.1, 0.5, 0.3)
+        by = ocbo_local(eta=0.3, kappa=0.5).surrogate.by  # type: ignore[attr-defined]
+        assert isinstance(by, LocalizedQuantile) and (by.eta, by.kappa, by.length_scale) == (0.3, 0.5, "auto")
+        assert isinstance(locbo().rule, ExpectedImprovement) and isinstance(ocbo_local().rule, UpperQuantile)
+
+    def test_cbo(self) -> None:
+        made = cbo()
+        assert isinstance(made.surrogate, ConformalBayes) and isinstance(made.search, Langevin)
+        assert made.surrogate.score == "loo" and isinstance(made.surrogate.alpha, ShrinkingAlpha)
+        assert isinstance(made.surrogate.ratio, DensityRatio)
+        quick = cbo(alpha=0.2, score="in_sample", ratio=None, rule=ConformalUCB())
+        assert quick.search is None and quick.rule == ConformalUCB()
+        assert quick.surrogate == ConformalBayes(GaussianProcess(), 0.2, "in_sample")
+
+    def test_turbo_and_the_noise_averse(self) -> None:
+        assert turbo(batch_size=3).batch_size == 3
+        assert risk_averse(replicates=5).times == 5 and penalized_ei(aversion=2.0).strategy.rule.aversion == 2.0  # type: ignore[attr-defined]
+
+    @pytest.mark.parametrize("make", [locbo, cbo])
+    def test_bad_settings(self, make: Any) -> None:
+        with pytest.raises(RecipeError, match="alpha"):
+            make(alpha=1.5)
+
+
+def bowl(params: dict[str, Any]) -> float:
+    return params["x"] ** 2 + abs(params["y"]) + 0.1 * np.sin(37.0 * params["x"])
+
+
+def run(method: Any, steps: int, space: Any = SQUARE, objective: Any = bowl, seed: int = 0) -> Optimizer:
+    optimizer = Optimizer(space, method, seed=seed)
+    for _ in range(steps):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, objective(suggestion.params))
+    return optimizer
+
+
+@before_replicates
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_the_same_seed_gives_the_same_points(name: str) -> None:
+    first, second, other = (run(name, 9, seed=seed).data() for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.X, second.X)
+    assert not np.array_equal(first.X, other.X)
+
+
+def next_point(make: Any, Y: np.ndarray, seed: int = 0) -> np.ndarray:
+    X = np.random.default_rng(2).random((len(Y), 2))
+    optimizer = Optimizer({"x": Float(0, 1), "y": Float(0, 1)}, make(), direction="maximize", seed=seed)
+    for x, y in zip(X, Y, strict=True):
+        optimizer.tell({"x": float(x[0]), "y": float(x[1])}, float(y))
+    suggestion = optimizer.ask()
+    assert np.isfinite(suggestion.forecasts[0].calibrated.sd)  # type: ignore[index]
+    return suggestion.x
+
+
+def outcomes(n: int) -> np.ndarray:
+    X = np.random.default_rng(2).random((n, 2))
+    return np.sin(6 * X[:, 0]) - np.square(X[:, 1] - 0.6)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize(("power", "shift"), [(20, 0.0), (-100, 0.0), (100, 0.0), (3, -2.0)])
+def test_an_affine_change_of_outcomes_leaves_the_suggestion(name: str, power: int, shift: float) -> None:
+    """2^-100 and 2^100 are 1e-30 and 1e30."""
+    changed = next_point(FAMILY[name], 2.0**power * (outcomes(12) + shift))
+    np.testing.assert_allclose(changed, next_point(FAMILY[name], outcomes(12)), atol=2e-3)
+
+
+@pytest.mark.filterwarnings("ignore:conformal sets at 1 of 1 points. no outcome:calibo.errors.FallbackWarning")
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize("Y", [[0.5], [0.0], [1.0, 2.0], [3.0] * 8, [0.0] * 8, [1.0] * 7 + [1.0 + 1e-15]], ids=len)
+def test_little_data_and_equal_outcomes(name: str, Y: list[float]) -> None:
+    X = np.random.default_rng(2).random((len(Y), 2))
+    optimizer = Optimizer({"x": Float(0, 1), "y": Float(0, 1)}, FAMILY[name](), seed=0, n_initial=1)
+    for x, y in zip(X, Y, strict=True):
+        optimizer.tell({"x": float(x[0]), "y": float(x[1])}, y)
+    x = optimizer.ask().x
+    assert ((x >= 0.0) & (x <= 1.0)).all()
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_batches_pending_and_failed_points(name: str) -> None:
+    optimizer = run(FAMILY[name](), 7)
+    batch = optimizer.ask(3)
+    assert len({tuple(s.x) for s in batch}) == 3
+    optimizer.tell(batch[0], 0.5)
+    optimizer.tell_failed(batch[1])
+    data = optimizer.data()
+    assert len(data.X_failed) == 1 and len(data.X_pending) == 1
+    later = [optimizer.ask() for _ in range(2)]
+    points = [tuple(s.x) for s in (*batch, *later)]
+    assert len(set(points)) == 5
+    assert min(np.linalg.norm(np.subtract(p, q)) for i, p in enumerate(points) for q in points[:i]) > 1e-4
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize("kind", ["mixed", "pool"])
+def test_spaces_of_other_kinds(name: str, kind: str) -> None:
+    if kind == "mixed":
+        space: Any = {"n": Int(1, 300, log=True), "c": Categorical(list("abc")), "x": Float(0, 1)}
+        best = run(FAMILY[name](), 10, space, lambda p: p["x"] + "abc".index(p["c"]) - np.log(p["n"])).best()[0]
+        assert best["c"] in "abc" and isinstance(best["n"], int)
+        return
+    rows = [{"x": i / 7, "kind": "uvw"[i % 3]} for i in range(30)]
+    optimizer = run(FAMILY[name](), 12, PoolSpace(rows), lambda p: p["x"])
+    assert len(np.unique(optimizer.data().X, axis=0)) == 12
+    assert optimizer.best()[0] in rows
+
+
+@pytest.mark.parametrize("rule", [NoisyExpectedImprovement(), ConformalUCB(), UpperQuantile()], ids=lambda r: type(r).__name__)
+@pytest.mark.parametrize("make", [locbo, cbo])
+def test_rules_can_be_exchanged(make: Any, rule: Any) -> None:
+    optimizer = run(make(rule=rule), 8)
+    assert len({tuple(s.x) for s in optimizer.ask(2)}) == 2
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_cbo_is_silent_in_ordinary_use(seed: int) -> None:
+    """Warnings of the library are errors in these tests; one of a fallback would be in a noisy run as in an exact one."""
+    rng = np.random.default_rng(seed)
+    optimizer = run(cbo(), 20, objective=lambda p: bowl(p) + 0.05 * rng.standard_normal(), seed=seed)
+    assert len(optimizer.data()) == 20
+
+
+def test_cbo_announces_what_it_falls_back_to() -> None:
+    """With five data no set of 90 % is to be had."""
+    optimizer = run(gp_ei(), 5)
+    bold = Optimizer(SQUARE, cbo(alpha=0.1, ratio=None), seed=0, n_initial=1)
+    for record in optimizer.data().X:
+        bold.tell({"x": float(record[0]), "y": float(2 * record[1] - 1)}, float(record.sum()))
+    with pytest.warns(FallbackWarning, match=r"their own weight reaches alpha = 0.1"):
+        bold.ask()
+
+
+@pytest.mark.parametrize("method", ["cbo", "locbo", "ocbo_local"])
+def test_an_interrupted_study_goes_on_as_if_nothing_had_happened(method: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"method": method, "progress": False}
+    whole = minimize(bowl, SQUARE, 11, seed=4, **options)
+    kept = {"storage": tmp_path / "a.db", "study_name": "s"}
+    minimize(bowl, SQUARE, 7, seed=4, **options, **kept)
+    resumed = minimize(bowl, SQUARE, 4, **options, **kept)
+    assert [e.params for e in resumed.entries] == [e.params for e in whole.entries]
+    assert [e.forecast for e in resumed.entries] == [e.forecast for e in whole.entries]

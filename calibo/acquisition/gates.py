@@ -13,7 +13,12 @@ _LEAST = np.finfo(np.float64).tiny
 
 
 def gated(
-    acquisition: Acquisition, probability: Callable[[Array], Array], *, logarithmic: bool, floor: float, losses_grow: bool = True
+    acquisition: Acquisition,
+    probability: Callable[[Array], Array],
+    *,
+    logarithmic: bool,
+    floor: float,
+    losses_grow: bool = True,
 ) -> Acquisition:
     """The acquisition multiplied by a probability, such as that of an evaluation's success.
 

@@ -1,7 +1,7 @@
 """Full conformal sets of a Gaussian process: exact, batched over points, from the roots of n quadratics each.
 
-At a point x a candidate outcome is y = mean + total e (standardised). Its conformity among the augmented data is a score, larger
-is better; the outcome is accepted against datum i where s_i <= s_new, which is a quadratic inequality in e:
+At a point x a candidate outcome is y = mean + total e (standardised). Its conformity among the augmented data is a
+score, larger is better; the outcome is accepted against datum i where s_i <= s_new, a quadratic inequality in e:
 
     P_i e^2 + Q_i e + R_i >= 0.
 
@@ -112,8 +112,6 @@ def conformal_sets(
 ) -> ConformalSets:
     """{y: w_n + sum_i w_i 1[s_i <= s_new] > alpha + smoothing w_n}, exactly, at each of p points.
 
-    A sweep over the sorted roots: at each the p-value rises or falls by w_i.
-
     Args:
         augmentation: What a measurement would change.
         score: The conformity score.
@@ -124,52 +122,76 @@ def conformal_sets(
     """
     quadratics = score(augmentation)
     low, high = quadratics.roots()
-    # Accepted inside the roots where P <= 0, outside where P > 0 (everywhere if there are none).
-    step = np.where(quadratics.P > 0.0, -1.0, 1.0) * weights
-    outset = own_weight + np.where(quadratics.P > 0.0, weights, 0.0).sum(axis=1)
+    outside = quadratics.P > 0.0
+    threshold = alpha + smoothing * own_weight + _TIE
+    equal = weights.ndim == 1 and not np.ptp(weights) and not np.ptp(own_weight)
+    if equal and not outside.any():
+        needed = int(np.floor((threshold[0] - own_weight[0]) / weights[0])) + 1
+        found = _where_enough(low, high, max(needed, 1))
+    else:
+        # Accepted inside the roots where P <= 0, outside where P > 0 (everywhere if there are none).
+        outset = own_weight + np.where(outside, weights, 0.0).sum(axis=1)
+        found = _where_above(low, high, np.where(outside, -weights, weights), threshold - outset)
+    return _intervals(*found, augmentation, own_weight >= alpha)
+
+
+def _where_enough(low: Array, high: Array, needed: int) -> tuple[Array, Array, Array]:
+    """Where at least ``needed`` of the n intervals [low, high], p x n, hold e: rows, lower and upper ends.
+
+    With both ends sorted, m intervals lie below e where H_m < e < H_(m+1), and enough begin before it where e > L_(m+needed):
+    two sorts instead of one of twice the length with its weights.
+    """
+    p, n = low.shape
+    if needed > n:
+        nothing = np.empty(0)
+        return nothing.astype(np.intp), nothing, nothing
+    L, H = np.sort(low, axis=1)[:, needed - 1 :], np.sort(high, axis=1)[:, : n - needed + 1]
+    parted = np.ones((p, n - needed + 2), dtype=bool)
+    np.greater(L[:, 1:], H[:, :-1], out=parted[:, 1:-1])
+    some = L < H
+    starts, ends = np.nonzero(parted[:, :-1] & some), np.nonzero(parted[:, 1:] & some)
+    return starts[0], L[starts], H[ends]
+
+
+def _where_above(low: Array, high: Array, step: Array, threshold: Array) -> tuple[Array, Array, Array]:
+    """Where the sum of ``step`` over intervals [low, high] that hold e exceeds ``threshold``, p: rows and ends.
+
+    A sweep over the sorted ends: at each the sum rises or falls.
+    """
+    p, n = low.shape
     events = np.concatenate([low, high], axis=1)
+    step = np.broadcast_to(step, low.shape)
     order = np.argsort(events, axis=1)
-    events = np.take_along_axis(events, order, axis=1)
-    changes = np.take_along_axis(np.concatenate([step, -step], axis=1), order, axis=1)
-    value = outset[:, None] + np.concatenate([np.zeros_like(outset)[:, None], np.cumsum(changes, axis=1)], axis=1)
-    # Past infinite roots nothing is left to cross; the last finite value holds on.
-    accepted = value > (alpha + smoothing * own_weight)[:, None] + _TIE
-    unseen = own_weight >= alpha
-    return _intervals(events, accepted, augmentation, unseen)
+    value = np.cumsum(np.take_along_axis(np.concatenate([step, -step], axis=1), order, axis=1), axis=1)
+    # Before the first event, after each, and nothing beyond.
+    accepted = np.zeros((p, 2 * n + 3), dtype=bool)
+    accepted[:, 1] = threshold < 0.0
+    np.greater(value, threshold[:, None], out=accepted[:, 2:-1])
+    rows, at = np.nonzero(accepted[:, 1:] != accepted[:, :-1])
+    inner = np.clip(at - 1, 0, 2 * n - 1)
+    place = np.where(at == 0, -np.inf, np.where(at > 2 * n, np.inf, events[rows, order[rows, inner]]))
+    # Acceptance begins and ends in turn.
+    return rows[::2], place[::2], place[1::2]
 
 
-def _intervals(events: Array, accepted: Array, augmentation: Augmentation, unseen: Array) -> ConformalSets:
-    """Joins accepted segments between sorted events, p x E, (E + 1 segments) into intervals of outcomes."""
-    p, sd = len(events), np.sqrt(augmentation.total)[:, None]
-    # A root that far out is one at infinity, rounded.
-    events = np.where(np.abs(events) * sd > _INFINITE, np.copysign(np.inf, events), events)
-    # Segments that begin at infinity are none.
-    accepted = accepted.copy()
-    accepted[:, 1:] &= events < np.inf
-    leftmost, rightmost = np.isneginf(events).sum(axis=1), (events < np.inf).sum(axis=1)
-    unbounded = (accepted[np.arange(p), leftmost] | accepted[np.arange(p), rightmost]) & ~unseen
-    # Sets that end by themselves are not cut: against a model that is too sure they must reach far.
-    reach = np.where(unbounded[:, None], REACH / sd, np.inf)
-    edges = np.concatenate([-reach, np.clip(events, -reach, reach), reach], axis=1)
-    closed = np.zeros((p, 1), dtype=bool)
-    padded = np.concatenate([closed, accepted, closed], axis=1)
-    starts, ends = padded[:, 1:] & ~padded[:, :-1], padded[:, :-1] & ~padded[:, 1:]
-    rows, at = np.nonzero(starts)
-    # Both lists run over the rows in the same order, and each start has its end.
-    until = np.nonzero(ends)[1]
-    lower, upper = edges[rows, at], edges[rows, until]
+def _intervals(rows: Array, lower: Array, upper: Array, augmentation: Augmentation, unseen: Array) -> ConformalSets:
+    """Intervals of outcomes from intervals of e, given by their row (sorted) and ends, K each; ``unseen`` rows have none."""
+    p = len(unseen)
+    reach = (REACH / np.sqrt(augmentation.total))[rows]
+    infinite = np.isinf(lower) | np.isinf(upper)
+    lower, upper = np.clip(lower, -reach, reach), np.clip(upper, -reach, reach)
     kept = (upper > lower) & ~unseen[rows]
+    unbounded = np.zeros(p, dtype=bool)
+    unbounded[rows[kept & infinite]] = True
     rows, lower, upper = rows[kept], lower[kept], upper[kept]
-    first = np.searchsorted(rows, np.arange(p))
-    rank = np.arange(len(rows)) - first[rows]
     count = np.bincount(rows, minlength=p)
     J = max(int(count.max(initial=0)), 1)
-    low = np.zeros((p, J))
-    high = np.zeros((p, J))
-    low[rows, rank], high[rows, rank] = lower, upper
     # Unused places are empty intervals at the upper end of the last one used.
-    last = np.where(count > 0, high[np.arange(p), np.maximum(count - 1, 0)], 0.0)[:, None]
-    unused = np.arange(J) >= count[:, None]
-    low, high = np.where(unused, last, low), np.where(unused, last, high)
+    last = np.zeros(p)
+    last[rows] = upper
+    low = np.repeat(last[:, None], J, axis=1)
+    high = low.copy()
+    rank = np.arange(len(rows)) - (np.cumsum(count) - count)[rows]
+    low[rows, rank], high[rows, rank] = lower, upper
     mean, v = augmentation.mean[:, None], augmentation.total[:, None]
     return ConformalSets(mean + v * low, mean + v * high, (count == 0) & ~unseen, unbounded, unseen)

@@ -20,7 +20,7 @@ from calibo.surrogates.kernels import squared_distances
 #: A length scale on the unit cube, or a choice of several that are weighed by how well they do.
 LengthScale = float | Literal["auto"]
 #: The length scales of "auto", in diagonals of the unit cube; each is half the one before.
-_LADDER = (1.0, 0.5, 0.25, 0.125)
+_LADDER = (0.5, 0.25, 0.125)
 #: The kernel scales of "auto", in units of the given one.
 _SCALES = (1.0, 4.0)
 #: What is forgotten of past losses at each outcome: about the last 50 count.
@@ -224,6 +224,8 @@ class Expansion:
     def __call__(self, X: Array) -> Array:
         """Values at points ... x q x d, ... x q x K."""
         points, index = distinct_points(X)
+        if 0 < len(points) * len(self.centres) <= _BLOCK:
+            return self._values(self.features(points))[index]
         values = np.tile(self.constant, (len(points), 1))
         if self.lengths.size and len(points):
             seen = self.features(points)
@@ -231,10 +233,15 @@ class Expansion:
             rows = max(_BLOCK // len(self.centres), 1)
             for start in range(0, len(points), rows):
                 block = slice(start, start + rows)
-                squared = squared_distances(seen[block], self.centres)
-                for unit, b in zip(unit_kernels(squared, self.lengths), self.coefficients, strict=True):
-                    values[block] += unit @ b
+                values[block] = self._values(seen[block])
         return values[index]
+
+    def _values(self, seen: Array) -> Array:
+        """Values at points given by their features, p x D -> p x K."""
+        if not self.lengths.size:
+            return np.tile(self.constant, (len(seen), 1))
+        units = unit_kernels(squared_distances(seen, self.centres), self.lengths)
+        return self.constant + np.concatenate(units, axis=1) @ self.coefficients.reshape(-1, len(self.constant))
 
 
 def features_of(evidence: Evidence) -> Features:

@@ -38,6 +38,11 @@ class Replicated:
         if isinstance(self.times, bool) or not isinstance(self.times, int | np.integer) or self.times < 1:
             raise RecipeError(f"times is a whole number from 1 on, got {self.times!r}: how often a point is measured")
 
+    @property
+    def name(self) -> str:
+        """That of the strategy."""
+        return getattr(self.strategy, "name", "custom")
+
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         plan = self.strategy.plan(data, rng=rng)
         return replace(plan, acquisition=WithDue(plan.acquisition, due_points(data, self.times)))

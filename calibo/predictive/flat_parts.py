@@ -25,7 +25,7 @@ from calibo.predictive.normal import (
     log_mean_first_integral,
     upper_orthant,
 )
-from calibo.predictive.quadrature import tail_nodes
+from calibo.predictive.quadrature import tail_mean
 
 #: Stands for no noise at all: its square vanishes beside 1, its inverse does not overflow.
 _LEAST_NOISE = 1e-9
@@ -223,31 +223,48 @@ class TailPart:
         return value
 
     def _far(self, h: Array, rows: Array, power: int) -> Array:
-        """log of the integral of (x - h)^power phi(x) P(Y outside | V = rho x) over x > h, for chosen rows only.
-
-        Where V > t puts Y above the set for certain it is the model's own tail.
-        """
+        """log of the integral of (x - h)^power phi(x) P(Y outside | V = rho x) over x > h, for chosen rows only."""
 
         def chosen(a: Array) -> Array:
             return np.broadcast_to(a, (*rows.shape, *a.shape[rows.ndim :]))[rows]
 
         start, end, rho, noise = map(chosen, (self.start, self.end, self.rho, self.noise))
         r = np.maximum(noise, _LEAST_NOISE)
-        rest = (rho * h - start[:, -1] < 9.0 * r) | (end[:, -1] < np.inf)
-        value = log_first_integral(-h) if power else log_ndtr(-h)
-        if rest.any():
-            value[rest] = _quadrature(h[rest], start[rest], end[rest], rho[rest], r[rest], power)
-        return value
+        return far_tail(h, start, end, rho, r, power)
 
 
-def _quadrature(h: Array, start: Array, end: Array, rho: Array, r: Array, power: int) -> Array:
-    """log of the integral of (x - h)^power phi(x) P(Y in a piece | V = rho x) over x > h, m."""
-    # The last interval's ends are where the probability of being outside turns, within about r / rho.
-    turns = np.stack([start[:, -1], end[:, -2]], axis=-1) / rho[:, None]
-    x, weights = tail_nodes(h, turns, r / rho)
-    V = (rho[:, None] * x)[..., None]
-    outside = _between((start[:, None, :] - V) / r[:, None, None], (end[:, None, :] - V) / r[:, None, None]).sum(-1)
-    return log_density(h) + _log((weights * (x - h[:, None]) ** power * outside).sum(axis=-1))
+def far_tail(h: Array, start: Array, end: Array, rho: Array, r: Array, power: int) -> Array:
+    """log of the integral of (x - h)^power phi(x) P(Y in a piece | V = rho x) over x > h, m, for h > 0.
+
+    It is the model's own tail times the mean of the probability over that tail, which is 1 where V > t puts Y above the
+    set for certain, and else found by quadrature.
+    """
+    value = log_first_integral(-h) if power else log_ndtr(-h)
+    rest = np.flatnonzero((rho * h - start[:, -1] < 9.0 * r) | (end[:, -1] < np.inf))
+    if len(rest):
+        h, start, end, rho, r = h[rest], start[rest], end[rest], rho[rest], r[rest]
+        turns = np.stack([start[:, -1], end[:, -2]], axis=-1) / rho[:, None]
+
+        def outside(x: Array, rows: Array | slice = slice(None)) -> Array:
+            V = rho[rows, None] * x
+            return _probability(V, start[rows], end[rows], r[rows])
+
+        value[rest] += _log(tail_mean(outside, h, turns, r / rho, power))
+    return value
+
+
+def _probability(V: Array, start: Array, end: Array, r: Array) -> Array:
+    """P(Y in a piece | V), m x N, for pieces m x (J + 1)."""
+    total = np.zeros_like(V)
+    # A handful of pieces: adding one at a time needs less memory, and no sums over short axes.
+    for p, q in zip(start.T, end.T, strict=True):
+        if np.all(q == np.inf):
+            total += ndtr((V - p[:, None]) / r[:, None])
+        elif np.all(p == -np.inf):
+            total += ndtr((q[:, None] - V) / r[:, None])
+        else:
+            total += _between((p[:, None] - V) / r[:, None], (q[:, None] - V) / r[:, None])
+    return total
 
 
 def _between(a: Array, b: Array) -> Array:

@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from calibo.data import Array
 from calibo.predictive.base import Predictive
+from calibo.predictive.flat_improvement import log_improvement
 from calibo.predictive.flat_parts import FlatPart, TailPart
 from calibo.predictive.flat_quantile import latent_quantile, measured_quantile
 from calibo.predictive.gaussian import Gaussian
@@ -49,12 +50,10 @@ class FlatSet(Predictive):
     @classmethod
     def central(cls, base: Gaussian, threshold: Array, alpha: float) -> FlatSet:
         """Flat between the model's quantiles at levels threshold / 2 and 1 - threshold / 2, ... x q, of mass 1 - alpha."""
-        half = -ndtri(0.5 * np.asarray(threshold)) * np.hypot(base.sd, base.noise_sd)
-        half = np.maximum(half, 0.0)
-        low, high = (base.mean - half)[..., None], (base.mean + half)[..., None]
+        sd = np.hypot(base.sd, base.noise_sd)
         # A set of no length has no flat density; its limit is that of all mass at the mean.
-        width = np.finfo(np.float64).eps * (np.abs(base.mean) + np.hypot(base.sd, base.noise_sd))[..., None]
-        return cls(base, low - width, high + width, 1.0 - alpha)
+        half = -ndtri(0.5 * np.minimum(threshold, 1.0)) * sd + np.finfo(np.float64).eps * (np.abs(base.mean) + sd)
+        return cls(base, (base.mean - half)[..., None], (base.mean + half)[..., None], 1.0 - alpha)
 
     @cached_property
     def _sd(self) -> Array:
@@ -71,8 +70,7 @@ class FlatSet(Predictive):
 
     @cached_property
     def _rho(self) -> tuple[Array, Array]:
-        noise = np.broadcast_to(self.base.noise_sd, self._sd.shape) / self._sd
-        return self.base.sd / self._sd, noise
+        return self.base.sd / self._sd, self.base.noise_sd / self._sd
 
     @cached_property
     def flat(self) -> FlatPart:
@@ -103,8 +101,36 @@ class FlatSet(Predictive):
         return np.logaddexp(log_inside + flat, log_outside + tail)
 
     def log_expected_improvement(self, c: Array | float) -> Array:
+        """log E (V - c)_+, ... x q, stable however far out c lies: in one pass where that is exact, else by the parts."""
         t = self._standard(c)
-        return np.log(self._sd) + self._mixed(self.flat.log_gain(t), self.tail.log_gain(t))
+        if self.above or not np.all(self.base.noise_sd):
+            return np.log(self._sd) + self._log_gain(t)
+        shape = np.broadcast_shapes(t.shape, self._sd.shape)
+        points = [a if np.shape(a) == shape else np.full(shape, a) for a in (t, *self._rho, self.inside)]
+        ends = [e if e.shape[:-1] == shape else np.broadcast_to(e, (*shape, e.shape[-1])) for e in self._ends]
+        if len(shape) != 1:
+            points = [np.ravel(a) for a in points]
+            ends = [e.reshape(-1, e.shape[-1]) for e in ends]
+        value, safe = log_improvement(points[0], *ends, *points[1:])
+        value = value.reshape(shape)
+        if not safe.all():
+            rest = ~safe.reshape(shape)
+            value[rest] = self._rows(rest)._log_gain(np.broadcast_to(t, shape)[rest])
+        return value + np.log(self._sd)
+
+    def _log_gain(self, t: Array) -> Array:
+        """log E (V - t)_+ in units of the measurement's standard deviation, ... x q."""
+        return self._mixed(self.flat.log_gain(t), self.tail.log_gain(t))
+
+    def _rows(self, rows: Array) -> FlatSet:
+        """The laws where ``rows``, ... x q, holds, as one list of points (marginally)."""
+        shape = rows.shape
+        base = self.base
+        mean, sd, noise, inside = (
+            np.broadcast_to(a, shape)[rows] for a in (base.mean, base.sd, base.noise_sd, self.inside)
+        )
+        low, high = (np.broadcast_to(a, (*shape, a.shape[-1]))[rows] for a in (self.low, self.high))
+        return FlatSet(Gaussian(mean, sd, noise_sd=noise), low, high, inside, self.above)
 
     def expected_improvement(self, c: Array | float) -> Array:
         return np.exp(self.log_expected_improvement(c))
@@ -167,7 +193,9 @@ class FlatSet(Predictive):
 
     def over_samples(self) -> FlatSet:
         inside = self.inside if np.ndim(self.inside) == 0 else np.asarray(self.inside)[..., None, :]
-        return FlatSet(self.base.over_samples(), self.low[..., None, :, :], self.high[..., None, :, :], inside, self.above)
+        return FlatSet(
+            self.base.over_samples(), self.low[..., None, :, :], self.high[..., None, :, :], inside, self.above
+        )
 
     def negated(self) -> Predictive:
         if self.above:

@@ -99,10 +99,12 @@ def upper_orthant(h: Array, k: Array, rho: Array, root: Array, above_h: Array, a
         above_h: Phi(-h).
         above_k: Phi(-k).
     """
-    # A zero is moved off by nothing that matters, so that ratios have a limit.
-    h, k = np.where(h == 0.0, 1e-300, h), np.where(k == 0.0, 1e-300, k)
+    if not (h.all() and k.all()):
+        # A zero is moved off by nothing that matters, so that ratios have a limit.
+        h, k = np.where(h == 0.0, 1e-300, h), np.where(k == 0.0, 1e-300, k)
     with np.errstate(over="ignore"):
-        turned = owens_t(h, (k / h - rho) / root) + owens_t(k, (h / k - rho) / root)
+        ratio = k / h
+        turned = owens_t(h, (ratio - rho) / root) + owens_t(k, (1.0 / ratio - rho) / root)
     return np.maximum(0.5 * (above_h + above_k) - turned - 0.5 * ((h > 0.0) != (k > 0.0)), 0.0)
 
 

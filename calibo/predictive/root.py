@@ -39,8 +39,9 @@ def increasing_root(
         below = value < 0.0
         low, high = np.where(below, y, low), np.where(below, high, y)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            step = y - value / slope(y, value)
-        usable = np.isfinite(step) & (step >= low) & (step <= high)
+            rate = slope(y, value)
+            step = y - value / rate
+        usable = np.isfinite(rate) & np.isfinite(step) & (step >= low) & (step <= high)
         following = np.where(usable, step, 0.5 * (low + high))
         moved = np.abs(following - y)
         y = following

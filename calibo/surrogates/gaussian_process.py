@@ -133,7 +133,7 @@ class NegativeLogPosterior:
         mean = self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))[-1]
         known = self.known_noise[~self._unknown]
         all_known = known.size == self.z.size and known.size > 0
-        noise = max(float(known.mean()), np.exp(_NOISE_BOUNDS[0])) if all_known else float(np.exp(raw[-1]))
+        noise = float(max(known.mean(), np.exp(_NOISE_BOUNDS[0]))) if all_known else float(np.exp(raw[-1]))
         return Hyperparameters(np.exp(raw[: self.dimensions]), float(np.exp(raw[-2])), noise, mean)
 
     def _solve(self, raw: Array, correlation: Array) -> tuple[Array, Array, float]:

@@ -49,7 +49,9 @@ class SurrogateLaws:
             assert array.shape == (6,), f"{name} has shape {array.shape}, expected (6,): one entry per point"
             assert array.dtype == np.float64, f"{name} is {array.dtype}, expected float64"
         values, log_weights = law.samples(np.random.default_rng(0).standard_normal((5, 6)))
-        assert values.shape == (5, 6) and np.broadcast_shapes(log_weights.shape, (5, 6)) == (5, 6), f"draws have shape {values.shape}, expected (5, 6)"
+        assert values.shape == (5, 6) and np.broadcast_shapes(log_weights.shape, (5, 6)) == (5, 6), (
+            f"draws have shape {values.shape}, expected (5, 6)"
+        )
 
     def test_batches_are_consistent_with_flat_points(self) -> None:
         model = self.surrogate().fit(self.data(), rng=np.random.default_rng(1))

@@ -1,18 +1,19 @@
 """One optimization that keeps, of every query, which sets held its outcome (Figures 6, 7 and 15).
 
-The steps are those of ``calibo.optimize.suggest``, taken one by one: the conformal set of a query is that of the model as it was
-when the query was chosen, with the density ratio learned while searching, and a suggestion carries its law only.
+The steps are those of ``calibo.optimize.suggest``, taken one by one: the conformal set of a query is that of the model as it
+was when the query was chosen, with the density ratio learned while searching, and a suggestion carries its law only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from settings import ALPHA, HOLDOUT, covered, orthant_design
 
 from calibo.calibration import ConformalBayes, stages
 from calibo.calibration.conformal_bayes import ConformalModel, ShiftedModel
+from calibo.calibration.conformal_set import leave_one_out_score
 from calibo.candidates import Explorer, Learning
 from calibo.data import Array, Dataset
 from calibo.optimize.strategy import Plan, Strategy
@@ -29,11 +30,14 @@ class Log:
         n: Data when the batch was chosen.
         best: Best value without noise, after the initial design and after each batch.
         credible: In the Gaussian process's central 1 - alpha interval.
-        conformal: In the conformal set of the model that chose (``None`` entries for models without one).
-        unweighted: In the conformal set that takes data and queries for draws of one distribution.
-        unseen: Where every outcome was accepted.
-        width: Width of the conformal set over that of the credible one, where the set is finite; the batch's median.
-        holdout: (n, credible, conformal) coverage of random held-out data.
+        conformal: In the conformal set of the model that chose, by its in-sample scores (``None`` for models without).
+        unweighted: In the one that takes data and queries for draws of one distribution.
+        leave_one_out: In the one by leave-one-out scores, with the same weights.
+        unseen: Where the conformal set is everything because the query's own weight reaches alpha.
+        empty: Where it holds nothing.
+        leave_one_out_empty: Where the one by leave-one-out scores holds nothing.
+        width: Width of the conformal set over that of the credible one, where it is not everything; the batch's median.
+        holdout: Of random held-out data: (data of the model, credible, conformal, leave-one-out coverage).
     """
 
     n: list[int] = field(default_factory=list)
@@ -41,27 +45,41 @@ class Log:
     credible: list[float] = field(default_factory=list)
     conformal: list[float | None] = field(default_factory=list)
     unweighted: list[float | None] = field(default_factory=list)
+    leave_one_out: list[float | None] = field(default_factory=list)
     unseen: list[float | None] = field(default_factory=list)
+    empty: list[float | None] = field(default_factory=list)
+    leave_one_out_empty: list[float | None] = field(default_factory=list)
     width: list[float | None] = field(default_factory=list)
-    holdout: list[tuple[int, float, float]] = field(default_factory=list)
+    holdout: list[tuple[int, float, float, float]] = field(default_factory=list)
 
     def query(self, model: Model, X: Array, y: Array, n: int) -> None:
         """Writes down whether a batch's outcomes, q, were in the sets believed at its points, q x d."""
         self.n.append(n)
         low, high = stages(model)[0].predict(X, latent=False).interval(1.0 - ALPHA(n))
         self.credible.append(float(np.mean((low <= y) & (y <= high))))
-        if not isinstance(model, ConformalModel | ShiftedModel):
-            for column in (self.conformal, self.unweighted, self.unseen, self.width):
-                column.append(None)
+        if not isinstance(model, ShiftedModel):
+            for column in _CONFORMAL:
+                getattr(self, column).append(None)
             return
-        sets = model.conformal_sets(X)
-        plain = model.conformal if isinstance(model, ShiftedModel) else model
+        sets, other = model.conformal_sets(X), by_leave_one_out(model).conformal_sets(X)
         self.conformal.append(float(covered(sets, y).mean()))
-        self.unweighted.append(float(covered(plain.conformal_sets(X), y).mean()))
+        self.unweighted.append(float(covered(model.conformal.conformal_sets(X), y).mean()))
+        self.leave_one_out.append(float(covered(other, y).mean()))
         self.unseen.append(float(sets.unseen.mean()))
-        finite = ~sets.unseen
+        self.empty.append(float(sets.empty.mean()))
+        self.leave_one_out_empty.append(float(other.empty.mean()))
+        finite = np.logical_not(sets.unseen)
         widths = (sets.high - sets.low).sum(axis=1) / (high - low)
         self.width.append(float(np.median(widths[finite])) if finite.any() else None)
+
+
+#: Columns of a log that only conformal models fill.
+_CONFORMAL = ("conformal", "unweighted", "leave_one_out", "unseen", "empty", "leave_one_out_empty", "width")
+
+
+def by_leave_one_out(model: ShiftedModel) -> ShiftedModel:
+    """The same model, its sets by leave-one-out scores."""
+    return replace(model, conformal=replace(model.conformal, score=leave_one_out_score))
 
 
 def optimize(
@@ -103,7 +121,7 @@ def optimize(
         log.query(plan.model, queries, y, len(data))
         log.best.append(max(log.best[-1], float((sign * target(original)).max())))
         if surrogate is not None and holdout_every and number % holdout_every == 0:
-            log.holdout.append((len(data), *holdout_coverage(surrogate, data, rng)))
+            log.holdout.append(holdout_coverage(surrogate, data, rng))
         data = Dataset(
             X=np.vstack([data.X, queries]),
             Y=np.vstack([data.Y, y[:, None]]),
@@ -122,16 +140,22 @@ def step(
     return search.maximize(plan.acquisition, space, q, anchors=plan.anchors, taken=plan.taken, rng=rng), plan
 
 
-def holdout_coverage(surrogate: Surrogate, data: Dataset, rng: np.random.Generator) -> tuple[float, float]:
-    """Credible and conformal coverage of a random fifth of the data by a model of the others.
+def holdout_coverage(surrogate: Surrogate, data: Dataset, rng: np.random.Generator) -> tuple[int, float, float, float]:
+    """How many data a model saw, and the coverage of the others, a random fifth: credible, conformal, leave-one-out.
 
     A random part is not shifted against the rest, so the conformal sets are not weighted.
     """
     order = rng.permutation(len(data))
     out = max(2, round(HOLDOUT * len(data)))
     held, kept = data.rows(order[:out]), data.rows(order[out:])
-    model = ConformalBayes(surrogate, ALPHA).fit(kept, rng=rng)
+    model = ConformalBayes(surrogate, ALPHA, "in_sample").fit(kept, rng=rng)
     assert isinstance(model, ConformalModel)
-    y = held.Y[:, 0]
-    low, high = stages(model)[0].predict(held.X, latent=False).interval(1.0 - ALPHA(len(kept)))
-    return float(np.mean((low <= y) & (y <= high))), float(covered(model.conformal_sets(held.X), y).mean())
+    X, y = held.X, held.Y[:, 0]
+    low, high = stages(model)[0].predict(X, latent=False).interval(1.0 - ALPHA(len(kept)))
+    other = replace(model, score=leave_one_out_score)
+    return (
+        len(kept),
+        float(np.mean((low <= y) & (y <= high))),
+        float(covered(model.conformal_sets(X), y).mean()),
+        float(covered(other.conformal_sets(X), y).mean()),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from loop import optimize
@@ -28,13 +28,15 @@ BATCH = {6: 1, 7: 3, 15: 3}
 def strategy(method: str, surrogate: Surrogate, size: Size, q: int) -> Strategy:
     """The strategy of a method's name. All may measure a point again, as outcomes are noisy."""
     if method == CONFORMAL:
-        return cbo(surrogate=surrogate, rule=ConformalUCB(BETA), replicate=True)
+        chains = replace(size.chains, then=size.search)
+        rule = ConformalUCB(BETA)
+        return cbo(score="in_sample", surrogate=surrogate, rule=rule, search=chains, replicate=True)
     if method == UCB:
-        return gp_ei(surrogate=surrogate, rule=UpperQuantile(LEVEL), replicate=True)
+        return gp_ei(surrogate=surrogate, rule=UpperQuantile(LEVEL), search=size.search, replicate=True)
     if method == TURBO:
-        rule = UpperQuantile(LEVEL)
-        return turbo(batch_size=q, surrogate=surrogate, rule=rule, n_initial=size.initial, replicate=True)
-    return {RISK_AVERSE: risk_averse, PENALIZED: penalized_ei}[method]()
+        region = {"batch_size": q, "n_initial": size.initial, "search": size.search}
+        return turbo(surrogate=surrogate, rule=UpperQuantile(LEVEL), replicate=True, **region)
+    return {RISK_AVERSE: risk_averse, PENALIZED: penalized_ei}[method](search=size.search)
 
 
 def run(figure: int, problem: str, method: str, seed: int, size: Size) -> dict[str, Any]:

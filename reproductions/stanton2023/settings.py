@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 from calibo.calibration import ShrinkingAlpha
 from calibo.calibration.conformal_set import ConformalSets
+from calibo.candidates import Langevin, MultiStart
 from calibo.candidates.sobol import sobol_points
 from calibo.data import Array, Dataset
 from calibo.problems import NoisyProblem, Problem, ackley, double_knot, levy, rkhs_problem, sinc, with_noise
@@ -44,9 +45,11 @@ class Size:
         evaluations: Of Figure 6, the initial design included.
         holdout_every: Rounds from one holdout coverage to the next.
         dimension: Of Levy and Ackley.
+        search: How all but the conformal method maximise their acquisition, and it in the end.
+        chains: How the conformal method explores.
     """
 
-    trials: dict[int, int] = field(default_factory=lambda: {5: 32, 6: 16, 7: 6, 14: 32, 15: 8})
+    trials: dict[int, int] = field(default_factory=lambda: {5: 32, 6: 8, 7: 4, 14: 32, 15: 4})
     test_points: int = 256
     neural: bool = True
     initial: int = 10
@@ -54,18 +57,22 @@ class Size:
     evaluations: int = 60
     holdout_every: int = 2
     dimension: int = 20
+    search: MultiStart = field(default_factory=MultiStart)
+    chains: Langevin = field(default_factory=Langevin)
 
 
 FULL = Size()
 SMOKE = Size(
     trials={5: 3, 6: 1, 7: 1, 14: 2, 15: 1},
-    test_points=16,
+    test_points=8,
     neural=False,
     initial=6,
     rounds=2,
-    evaluations=9,
+    evaluations=8,
     holdout_every=1,
-    dimension=4,
+    dimension=2,
+    search=MultiStart(scored=32, around=16, starts=1, iterations=8),
+    chains=Langevin(steps=12, burn_in=4, updates=1),
 )
 
 
@@ -102,7 +109,7 @@ def covered(sets: ConformalSets, y: Array) -> np.ndarray:
     """Which outcomes, p, lie in their conformal set; where every outcome is accepted, all do."""
     outcome = y[:, None]
     inside = (sets.low <= outcome) & (outcome <= sets.high) & (sets.low < sets.high)
-    return inside.any(axis=1) | sets.unseen
+    return np.logical_or(inside.any(axis=1), sets.unseen)
 
 
 @dataclass(frozen=True)

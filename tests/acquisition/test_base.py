@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibo.acquisition.base import SampledUtility, base_samples, incumbent, log_softplus
+from calibo.acquisition.base import SampledUtility, base_samples, incumbent, log_softplus, normalized
+from calibo.calibration import ConformalBayes
 from calibo.data import Dataset
 from calibo.surrogates import GaussianProcess
 
@@ -64,3 +65,50 @@ def test_a_utility_of_nothing_is_minus_infinity_without_a_warning() -> None:
     model = GaussianProcess().fit(told, rng=RNG(0))
     sampled = SampledUtility(model, np.empty((0, 2)), lambda f, *_: np.full(f.shape, -np.inf), seed=0, draws=8)
     np.testing.assert_array_equal(sampled(told.X), -np.inf)
+
+
+class TestWeights:
+    """Laws that are sampled by weighting: each point's weights multiply its own utility inside the maximum."""
+
+    def test_normalised_weights_have_mean_one(self) -> None:
+        weights = RNG(0).normal(0.0, 300.0, (4, 50, 3))
+        np.testing.assert_allclose(np.exp(normalized(weights)).mean(axis=-2), 1.0)
+        np.testing.assert_allclose(normalized(weights + 1e4), normalized(weights), atol=1e-9)
+        np.testing.assert_allclose(normalized(np.zeros((5, 2))), 0.0, atol=1e-15)
+
+    def test_a_single_point_is_worth_its_expected_utility(self) -> None:
+        """Five standard errors of 16,384 antithetic draws around the closed form."""
+        told, X = data(), RNG(3).random((10, 2))
+        model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
+        best = incumbent(model, told) - 0.5
+        sampled = SampledUtility(
+            model, np.empty((0, 2)), lambda f, *_: np.log(np.maximum(f - best, 1e-300)), seed=1, draws=16_384
+        )
+        law = model.predict(X, latent=True)
+        exact = law.expected_improvement(best)
+        spread = np.sqrt(law.std**2 + (law.mean - best) ** 2)
+        np.testing.assert_allclose(np.exp(sampled(X)), exact, atol=float(5 * 2 * spread.max() / np.sqrt(16_384)))
+        assert exact.max() > 0.01
+
+    def test_inside_the_maximum(self) -> None:
+        told, sets = data(), RNG(3).random((6, 2, 2))
+        model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
+        sampled = SampledUtility(model, np.empty((0, 2)), lambda f, *_: np.log(np.abs(f)), seed=1, draws=64)
+        f, log_weights = model.predict(sets, latent=True).samples(base_samples(1, 64, 2))
+        weights = np.exp(log_weights)
+        weights /= weights.mean(axis=1, keepdims=True)
+        assert np.abs(weights - 1.0).max() > 0.05
+        np.testing.assert_allclose(np.exp(sampled(sets)), (weights * np.abs(f)).max(axis=-1).mean(axis=-1))
+
+    def test_the_weights_of_pending_points_reach_the_utility(self) -> None:
+        told, pending, X = data(), RNG(4).random((2, 2)), RNG(3).random((5, 2))
+        model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
+        seen = []
+
+        def utility(f, awaited, weights):
+            seen.append((f.shape, awaited.shape, np.broadcast_to(weights, awaited.shape)))
+            return np.zeros(f.shape)
+
+        SampledUtility(model, pending, utility, seed=1, draws=64)(X)
+        assert seen[0][0] == (5, 64, 1) and seen[0][1] == (5, 64, 2)
+        np.testing.assert_allclose(seen[0][2].mean(axis=1), 1.0)

@@ -44,3 +44,19 @@ def test_of_a_set_the_last_point_is_the_new_one(logarithmic: bool) -> None:
     acquisition = gated(lambda x: np.full(len(x), 1.0), chance, logarithmic=logarithmic, floor=0.0)
     expected = np.array([0.1, 0.9])
     np.testing.assert_allclose(acquisition(sets), 1 + np.log(expected) if logarithmic else expected)
+
+
+def test_where_losses_do_not_grow_the_floor_is_what_is_left() -> None:
+    """Out of the data's reach a point is worth the floor itself, whether its own value lies above or below."""
+    for value in (3.0, -3.0):
+        acquisition = gated(lambda x, v=value: np.full(len(x), v), chance, logarithmic=False, floor=1.0, losses_grow=False)
+        np.testing.assert_allclose(acquisition(X), (value - 1.0) * (1 - X[:, 0]))
+    certain = gated(lambda x: np.full(len(x), -3.0), lambda p: np.zeros(len(p)), logarithmic=False, floor=1.0, losses_grow=False)
+    np.testing.assert_allclose(certain(X), 0.0, atol=1e-300)
+
+
+def test_losses_make_no_difference_to_logarithms() -> None:
+    plain, shrinking = (
+        gated(lambda x: -x[:, 0], chance, logarithmic=True, floor=0.0, losses_grow=grow) for grow in (True, False)
+    )
+    np.testing.assert_array_equal(plain(X), shrinking(X))

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from calibo.acquisition import UpperQuantile
-from calibo.calibration import Calibrated, LeaveOneOut, OnlineQuantile
+from calibo.acquisition.base import base_samples
+from calibo.acquisition.quantile import best_of_set
+from calibo.calibration import Calibrated, ConformalBayes, LeaveOneOut, OnlineQuantile
 from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.surrogates import GaussianProcess, Surrogate
@@ -17,6 +19,7 @@ RNG = np.random.default_rng
 SURROGATES: list[Surrogate] = [
     GaussianProcess(),
     Calibrated(GaussianProcess(), by=OnlineQuantile(0.5), evidence=LeaveOneOut()),
+    ConformalBayes(GaussianProcess(), 0.3),
 ]
 
 
@@ -25,7 +28,7 @@ def data(scale: float = 1.0) -> Dataset:
     return Dataset(X=X, Y=scale * (np.sin(5 * X[:, 0]) - X[:, 1])[:, None])
 
 
-@pytest.mark.parametrize("surrogate", SURROGATES, ids=["raw", "online"])
+@pytest.mark.parametrize("surrogate", SURROGATES, ids=["raw", "online", "conformal"])
 @pytest.mark.parametrize("level", [0.6, 0.9, 0.99])
 def test_single_points_are_the_quantile_and_sets_of_one_agree(surrogate: Surrogate, level: float) -> None:
     told, X = data(), RNG(1).random((30, 2))
@@ -37,7 +40,7 @@ def test_single_points_are_the_quantile_and_sets_of_one_agree(surrogate: Surroga
     np.testing.assert_allclose(acquisition(X[:, None, :]), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("surrogate", SURROGATES, ids=["raw", "online"])
+@pytest.mark.parametrize("surrogate", SURROGATES, ids=["raw", "online", "conformal"])
 def test_more_points_are_worth_no_less(surrogate: Surrogate) -> None:
     told = data()
     acquisition = UpperQuantile(draws=512).build(surrogate.fit(told, rng=RNG(0)), told, rng=RNG(0))
@@ -75,3 +78,19 @@ def test_the_scale_of_the_outcomes_does_not_change_the_order(scale: float) -> No
 def test_levels_outside_are_refused(level: float) -> None:
     with pytest.raises(RecipeError, match=r"between 0.5 and 1"):
         UpperQuantile(level)
+
+
+def test_weights_multiply_the_distance_from_the_centre() -> None:
+    """E max_j of center_j + b_j w_j |f_j - center_j| with E u_j the point's own value, written out."""
+    told, sets = data(), RNG(3).random((6, 3, 2))
+    model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
+    law = model.predict(sets, latent=True)
+    base = base_samples(1, 64, 3)
+    f, log_weights = law.samples(base)
+    weights = np.exp(log_weights)
+    weights /= weights.mean(axis=1, keepdims=True)
+    away = weights * np.abs(f - law.mean[:, None])
+    value = law.icdf(0.8)
+    u = law.mean[:, None] + ((value - law.mean) / away.mean(axis=1))[:, None] * away
+    np.testing.assert_allclose(u.mean(axis=1), value)
+    np.testing.assert_allclose(best_of_set(law, law.mean, value, base), u.max(axis=-1).mean(axis=-1))

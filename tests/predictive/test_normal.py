@@ -19,6 +19,8 @@ from calibo.predictive.normal import (
     first_integral,
     log_density,
     log_first_integral,
+    log_mean_cdf,
+    log_mean_first_integral,
     log_second_integral,
     mills_ratio,
     second_integral,
@@ -115,3 +117,59 @@ def test_bivariate_cdf_on_the_axes(k: float) -> None:
 def test_shapes_broadcast() -> None:
     assert first_integral(np.zeros((2, 3))).shape == (2, 3)
     assert bivariate_cdf(np.zeros((2, 1)), np.ones(3), np.array(0.5)).shape == (2, 3)
+
+
+class TestMeans:
+    """Mean values of Phi and of g over an interval: divided differences of g and G."""
+
+    def test_against_many_digits(self) -> None:
+        mpmath = pytest.importorskip("mpmath")
+        starts = np.concatenate([-np.logspace(-2, 3.5, 10), [0.0], np.logspace(-2, 3.5, 10)])
+        low, width = (a.ravel() for a in np.meshgrid(starts, np.logspace(-9, 3, 13)))
+        high = low + width
+        values = log_mean_cdf(low, high), log_mean_first_integral(low, high)
+        with mpmath.workdps(60):
+            for i in range(len(low)):
+                ends = [mpmath.mpf(float(end[i])) for end in (high, low)]
+                cdf, pdf = [mpmath.ncdf(z) for z in ends], [mpmath.npdf(z) for z in ends]
+                g = [z * c + p for z, c, p in zip(ends, cdf, pdf, strict=True)]
+                G = [((z * z + 1) * c + z * p) / 2 for z, c, p in zip(ends, cdf, pdf, strict=True)]
+                for value, F in zip(values, (g, G), strict=True):
+                    expected = float(mpmath.log((F[0] - F[1]) / (ends[0] - ends[1])))
+                    assert float(value[i]) == pytest.approx(expected, rel=1e-11, abs=1e-11), (low[i], width[i])
+
+    @given(st.floats(-30.0, 12.0), st.floats(1e-6, 30.0))
+    def test_against_quadrature(self, low: float, width: float) -> None:
+        ends = np.array([low]), np.array([low + width])
+        for value, log_function in (
+            (log_mean_cdf(*ends)[0], norm.logcdf),
+            (log_mean_first_integral(*ends)[0], lambda z: float(log_first_integral(np.array(z)))),
+        ):
+            top = float(log_function(low + width))
+            # Below the top the integrand dies away within a few units of 1 / |z|.
+            nearest = max(low, low + width - 40.0 / max(1.0, -(low + width)))
+            mean = (
+                quad(lambda z: np.exp(log_function(z) - top), nearest, low + width, epsabs=0, epsrel=1e-10, limit=200)[
+                    0
+                ]
+                / width
+            )  # noqa: B023
+            assert float(value) == pytest.approx(top + np.log(mean), rel=1e-9, abs=1e-9)
+
+    def test_of_no_width_it_is_the_function(self) -> None:
+        z = np.array([-1e4, -50.0, -3.0, 0.0, 2.0, 50.0])
+        np.testing.assert_allclose(log_mean_cdf(z, z), norm.logcdf(z), rtol=1e-12)
+        np.testing.assert_allclose(log_mean_first_integral(z, z), log_first_integral(z), rtol=1e-12)
+
+    def test_between_the_ends_and_finite(self) -> None:
+        low = np.repeat(np.concatenate([-np.logspace(6, -3, 200), np.logspace(-3, 6, 200)]), 30)
+        high = low + np.tile(np.logspace(-12, 6, 30), 400)
+        for mean, function in ((log_mean_cdf, norm.logcdf), (log_mean_first_integral, log_first_integral)):
+            values, bottom, top = mean(low, high), function(low), function(high)
+            assert np.isfinite(values).all()
+            slack = 1e-12 * np.maximum(1.0, np.maximum(np.abs(bottom), np.abs(top)))
+            assert (values <= top + slack).all() and (values >= bottom - slack).all()
+
+    def test_shapes(self) -> None:
+        assert log_mean_cdf(np.zeros((2, 3)), np.ones((2, 3))).shape == (2, 3)
+        assert log_mean_first_integral(-np.ones((2, 3, 1)), np.ones((2, 3, 1))).shape == (2, 3, 1)

@@ -1,0 +1,96 @@
+"""The runs of all figures: which there are, one of them, and a file in which finished ones are kept."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import offline
+import optimization
+import wellspecified
+from settings import Size
+
+from calibo.errors import CaliboWarning
+
+FIGURES = (5, 6, 7, 14, 15)
+
+
+@dataclass(frozen=True, order=True)
+class Job:
+    """One run; jobs are done seed by seed, so that what an interrupted study leaves is balanced.
+
+    Attributes:
+        seed: Number of the trial.
+        figure: Number of the figure.
+        problem: What is optimised; "" for Figures 5 and 14.
+        method: By what; "" for Figures 5 and 14.
+    """
+
+    seed: int
+    figure: int
+    problem: str = ""
+    method: str = ""
+
+
+#: What runs have found, by job.
+Records = dict[Job, dict[str, Any]]
+
+
+def all_jobs(figures: Iterable[int], size: Size) -> list[Job]:
+    """Every run of some figures."""
+    found = []
+    for figure in figures:
+        problems, methods = optimization.PANELS.get(figure, (("",), ("",)))
+        seeds = range(size.trials[figure])
+        found += [Job(seed, figure, problem, method) for seed in seeds for problem in problems for method in methods]
+    return sorted(found)
+
+
+def perform(job: Job, size: Size) -> dict[str, Any]:
+    """The run of a job."""
+    with warnings.catch_warnings():
+        # Fallbacks (sets that are empty, or everything) are counted in the records instead.
+        warnings.simplefilter("ignore", CaliboWarning)
+        if job.figure == 5:
+            return offline.trial(job.seed, size)
+        if job.figure == 14:
+            return wellspecified.trial(job.seed, size)
+        return optimization.run(job.figure, job.problem, job.method, job.seed, size)
+
+
+def load(path: Path, size: Size) -> Records:
+    """The finished runs with the settings of ``size``; a last line that was cut off is left out."""
+    records: Records = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if entry["settings"] == _settings(size):
+            records[Job(**entry["job"])] = entry["record"]
+    return records
+
+
+def save(path: Path, job: Job, record: dict[str, Any], size: Size) -> None:
+    """Adds a finished run."""
+    entry = {"job": asdict(job), "settings": _settings(size), "record": record}
+    whole = not path.exists() or path.read_bytes()[-1:] in (b"", b"\n")
+    with path.open("a") as file:
+        file.write(("" if whole else "\n") + json.dumps(_rounded(entry)) + "\n")
+
+
+def _settings(size: Size) -> dict[str, Any]:
+    """What makes runs comparable: all sizes but the number of trials."""
+    return {name: value for name, value in asdict(size).items() if name != "trials"}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(entry) for key, entry in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(entry) for entry in cast("list[Any]", value)]
+    return float(f"{value:.7g}") if isinstance(value, float) else value

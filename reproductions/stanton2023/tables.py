@@ -1,0 +1,211 @@
+"""From the runs to tables: the paper's claim beside what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import offline
+import optimization
+import wellspecified
+from records import Records
+from settings import ALPHA
+
+from calibo.data import Array
+
+#: Rounds over which query coverage is averaged.
+WINDOW = 10
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    Attributes:
+        figure: Which figure, and panel.
+        what: What is measured.
+        paper: What the paper says of it: a number where it gives one.
+        ours: What was found.
+        values: The numbers behind ``ours``.
+    """
+
+    figure: str
+    what: str
+    paper: str
+    ours: str
+    values: dict[str, float]
+
+
+def rows(records: Records) -> dict[int, list[Row]]:
+    """The rows of every figure that has runs."""
+    makers: dict[int, Callable[[Records], list[Row]]] = {5: _offline, 6: _best, 7: _queries, 14: _regions, 15: _queries}
+    found: dict[int, list[Row]] = {}
+    for figure, make in makers.items():
+        chosen = {job: record for job, record in records.items() if job.figure == figure}
+        if chosen:
+            found[figure] = make(chosen)
+    return found
+
+
+def markdown(lines: Sequence[Row]) -> str:
+    """Rows as a table."""
+    head = "| figure | what | the paper | ours |\n|---|---|---|---|\n"
+    return head + "\n".join(f"| {row.figure} | {row.what} | {row.paper} | {row.ours} |" for row in lines)
+
+
+def column(records: Records, problem: str, method: str, name: str) -> Array:
+    """A column of the logs of all trials of a method, trials x rounds; NaN where there is no entry."""
+    runs = [record for job, record in sorted(records.items()) if (job.problem, job.method) == (problem, method)]
+    return np.array([run[name] for run in runs], dtype=np.float64)
+
+
+def windowed(values: Array) -> Array:
+    """Means over the last ``WINDOW`` rounds (fewer at first), along the last axis."""
+    total = np.cumsum(values, axis=-1)
+    before = np.concatenate([np.zeros_like(total[..., :1]), total], axis=-1)[..., :-1]
+    t = np.arange(values.shape[-1])
+    first = np.maximum(t - WINDOW + 1, 0)
+    return (total - before[..., first]) / (t - first + 1)
+
+
+def _offline(records: Records) -> list[Row]:
+    """Figure 5: mean and standard deviation over the trials of the coverage of shifted outcomes."""
+    trials = [record for _, record in sorted(records.items())]
+    target = 1.0 - offline.ALPHA
+
+    def row(panel: str, what: str, paper: str, values: Array) -> Row:
+        mean, sd = float(values.mean()), float(values.std())
+        off = float(np.abs(values - target).mean())
+        ours = f"{mean:.3f}, sd {sd:.3f}, mean distance to {target} {off:.3f}"
+        return Row(f"5{panel}", what, paper, ours, {"mean": mean, "sd": sd, "off": off})
+
+    def of(name: str) -> Array:
+        return np.array([trial[name] for trial in trials])
+
+    shifted, alike = of("shifted"), of("alike")
+    found = [
+        row("a", "credible", f"scattered, off {target}", of("credible")),
+        row("a", "conformal, ratio known", f"concentrated at {target}", shifted[:, 0]),
+        row("a", "conformal, shift ignored", "not shown", of("unweighted")),
+        row("b", "conformal, ratio learned (logistic)", f"as with the known ratio, {target}", of("logistic")),
+    ]
+    if all("neural" in trial for trial in trials):
+        found.append(row("b", "conformal, ratio learned (neural)", f"as with the known ratio, {target}", of("neural")))
+    temperatures = ", ".join(f"{tau:g}" for tau in offline.TEMPERATURES)
+    for panel, which, values in (("c", "shifted", shifted), ("d", "not shifted", alike)):
+        means = values.mean(axis=0)
+        numbers = {f"{tau:g}": float(mean) for tau, mean in zip(offline.TEMPERATURES, means, strict=True)}
+        what = f"{which}, relaxed with temperatures {temperatures}"
+        ours = ", ".join(f"{mean:.3f}" for mean in means)
+        found.append(Row(f"5{panel}", what, f"from {target} on, rising", ours, numbers))
+    return found
+
+
+def _best(records: Records) -> list[Row]:
+    """Figure 6: best value without noise at the end, median and quartiles."""
+    found = []
+    problems, methods = optimization.PANELS[6]
+    for panel, problem in zip("bc", problems, strict=True):
+        optimum = next(record["optimum"] for job, record in records.items() if job.problem == problem)
+        for method in methods:
+            final = column(records, problem, method, "best")[:, -1]
+            low, mid, high = np.quantile(final, [0.25, 0.5, 0.75])
+            paper = {
+                optimization.CONFORMAL: "best of the first three",
+                optimization.UCB: "not shown",
+            }.get(method, "below conformal")
+            ours = f"{mid:.3f} ({low:.3f} to {high:.3f}) of {optimum:.3f}"
+            found.append(
+                Row(f"6{panel}", f"{problem}, {method}: best value", paper, ours, {"median": mid, "optimum": optimum})
+            )
+    return found
+
+
+def _queries(records: Records) -> list[Row]:
+    """Figures 7 and 15: coverage of the queries and of held-out data beside 1 - alpha, and the best value."""
+    figure = next(iter(records)).figure
+    found = []
+    for problem, method in ((p, m) for p in optimization.PANELS[figure][0] for m in optimization.PANELS[figure][1]):
+        found += _method(records, figure, problem, method)
+    return found
+
+
+def _method(records: Records, figure: int, problem: str, method: str) -> list[Row]:
+    n = column(records, problem, method, "n")
+    target = 1.0 - np.vectorize(ALPHA)(n)
+    conformal = method == optimization.CONFORMAL
+    label = f"{problem}, {method}"
+    varies = "varies" if figure == 7 else "fairly calibrated"
+
+    def coverage(what: str, paper: str, values: Array, note: str = "") -> Row:
+        mean, aim = float(values.mean()), float(target.mean())
+        gap = float(np.abs(windowed(values) - windowed(target)).mean())
+        ours = f"{mean:.3f} against {aim:.3f}, off by {gap:.3f}{note}"
+        return Row(str(figure), f"{label}: {what}", paper, ours, {"mean": mean, "target": aim, "gap": gap})
+
+    def extremes(everything: str, nothing: str) -> str:
+        shares = (100.0 * of(everything).mean(), 100.0 * of(nothing).mean())
+        return f" (everything: {shares[0]:.0f} %, nothing: {shares[1]:.0f} %)"
+
+    def of(name: str) -> Array:
+        return column(records, problem, method, name)
+
+    tracks = "tracks 1 - alpha" if figure == 7 else "less satisfactory"
+    found = [coverage("query coverage, credible", "not shown" if conformal else varies, of("credible"))]
+    if conformal:
+        by_loo = extremes("unseen", "leave_one_out_empty")
+        found += [
+            coverage("query coverage, conformal", tracks, of("conformal"), extremes("unseen", "empty")),
+            coverage("query coverage, conformal without weights", "not shown", of("unweighted")),
+            coverage("query coverage, leave-one-out scores", "not shown", of("leave_one_out"), by_loo),
+        ]
+    held = column(records, problem, method, "holdout")
+    aim = float(1.0 - np.vectorize(ALPHA)(held[..., 0]).mean())
+    kinds = ("credible", "conformal", "leave-one-out") if conformal else ("credible",)
+    for place, kind in enumerate(kinds, start=1):
+        mean = float(held[..., place].mean())
+        paper = "1 - alpha" if kind == "conformal" else "near 1 - alpha" if not conformal else "not shown"
+        values = {"mean": mean, "target": aim}
+        found.append(
+            Row(str(figure), f"{label}: holdout coverage, {kind}", paper, f"{mean:.3f} against {aim:.3f}", values)
+        )
+    return [*found, _ending(records, figure, problem, method)]
+
+
+def _ending(records: Records, figure: int, problem: str, method: str) -> Row:
+    """The best value, or the simple regret, at the end: median and range."""
+    best = column(records, problem, method, "best")[:, -1]
+    optimum = column(records, problem, method, "optimum")
+    what, values = ("best value", best) if figure == 7 else ("simple regret", optimum - best)
+    mid = float(np.median(values))
+    ours = f"{mid:.2f} ({values.min():.2f} to {values.max():.2f})"
+    return Row(str(figure), f"{problem}, {method}: {what}", "all comparable", ours, {"median": mid})
+
+
+def _regions(records: Records) -> list[Row]:
+    """Figure 14: coverage and width where data are plentiful and sparse, over many targets."""
+    trials = [record for _, record in sorted(records.items())]
+    target = 1.0 - wellspecified.ALPHA
+    found = []
+    for kind in ("credible", *wellspecified.KINDS):
+        for region in ("dense", "sparse"):
+            paper = (
+                f"{target}"
+                if kind == "credible"
+                else "as the credible set"
+                if region == "dense"
+                else f"wider, above {target}"
+            )
+            mean = {what: _mean([t[kind][what][region] for t in trials]) for what in ("coverage", "width", "unseen")}
+            ours = f"coverage {mean['coverage']:.3f}, width {mean['width']:.2f}"
+            if mean["unseen"]:
+                ours += f", everything in {100 * mean['unseen']:.0f} % of places"
+            found.append(Row("14", f"{kind} sets, data {region}", paper, ours, mean))
+    return found
+
+
+def _mean(values: list[Any]) -> float:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else float("nan")

@@ -1,0 +1,293 @@
+"""A Gaussian process seen through its conformal sets: the surrogate's laws, its limits and what it announces."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibo.acquisition import ExpectedImprovement
+from calibo.calibration import Calibrated, ConformalBayes, DensityRatio, ShrinkingAlpha, Temperature
+from calibo.calibration.conformal_bayes import ConformalModel, ShiftedModel
+from calibo.calibration.conformal_set import REACH, in_sample_score, leave_one_out_score
+from calibo.data import Array, Dataset
+from calibo.errors import FallbackWarning, RecipeError
+from calibo.surrogates import GaussianProcess, Surrogate
+from calibo.surrogates.gp_posterior import Features, Hyperparameters, Posterior
+from calibo.surrogates.kernels import Matern52
+from calibo.surrogates.standardization import Standardization
+from calibo.testing import SurrogateLaws
+
+RNG = np.random.default_rng
+
+
+# Where there are too few data, or points are predicted much less surely than the data are, the model's own law is used.
+without_a_set = pytest.mark.filterwarnings("ignore:conformal sets at:calibo.errors.FallbackWarning")
+
+
+@without_a_set
+class TestLeaveOneOut(SurrogateLaws):
+    # The ends of a set move more than the model does where two roots lie close.
+    tolerance = 1e-3
+
+    def surrogate(self) -> Surrogate:
+        return ConformalBayes(GaussianProcess(), 0.3)
+
+
+@without_a_set
+class TestInSample(SurrogateLaws):
+    tolerance = 1e-3
+
+    def surrogate(self) -> Surrogate:
+        return ConformalBayes(GaussianProcess(), 0.3, score="in_sample")
+
+
+@without_a_set
+class TestWithARatio(SurrogateLaws):
+    tolerance = 1e-3
+
+    def surrogate(self) -> Surrogate:
+        return ConformalBayes(GaussianProcess(), 0.3, ratio=DensityRatio())
+
+
+def toy(noise: float | Array = 0.04, y: Array | None = None) -> Posterior:
+    X = np.array([0.05, 0.2, 0.35, 0.5, 0.7, 0.9])[:, None]
+    outcomes = np.array([-0.6, 0.3, 1.1, 0.4, -0.9, 0.2]) if y is None else y
+    theta = Hyperparameters(np.array([0.25]), 1.3, float(np.mean(noise)))
+    noises = np.broadcast_to(noise, (6,)).astype(np.float64)
+    return Posterior(Matern52(), Features((0,)), theta, X, outcomes, noises, Standardization(1.0, 0.0, 1.0))
+
+
+def data(n: int = 14, scale: float = 1.0, shift: float = 0.0) -> Dataset:
+    X = RNG(0).random((n, 2))
+    y = np.sin(5.0 * X[:, 0]) - X[:, 1] + 0.1 * RNG(1).standard_normal(n)
+    return Dataset(X=X, Y=(scale * y + shift)[:, None])
+
+
+def test_reference_expectations_from_the_data_on(golden: Callable[[str], Any]) -> None:
+    for case in golden("cbo_posterior_expectations")["cases"]:
+        law = ConformalModel(toy(), case["alpha"], in_sample_score).predict(np.array([[case["x"]]]), latent=True)
+        used = law.high[0] > law.low[0]
+        np.testing.assert_allclose(np.stack([law.low[0][used], law.high[0][used]], axis=1), case["set"], atol=1e-8)
+        best = case["best_f"]
+        assert law.expected_improvement(best)[0] == pytest.approx(case["EI"], rel=1e-8)
+        assert law.probability_of_improvement(best)[0] == pytest.approx(case["PI"], rel=1e-8)
+        assert law.mean[0] == pytest.approx(case["mean"], rel=1e-8)
+        for level, name in ((0.1, "q10"), (0.5, "q50"), (0.9, "q90")):
+            assert law.icdf(level)[0] == pytest.approx(case[name], abs=1e-8)
+
+
+@pytest.mark.parametrize("score", [in_sample_score, leave_one_out_score])
+@pytest.mark.parametrize("noise", [0.04, np.array([0.01, 0.2, 0.04, 0.1, 0.02, 0.3])], ids=["even", "uneven"])
+def test_improvement_equals_a_simulation_of_the_definition(score: Any, noise: float | Array) -> None:
+    """Draw a measurement (flat on the set, else the GP's outside it), then f given it: 200,000 draws, five standard errors."""
+    base, alpha, x, draws = toy(noise), 0.35, np.array([[0.43]]), 200_000
+    model = ConformalModel(base, alpha, score)
+    law, gaussian = model.predict(x, latent=True), base.predict(x, latent=True)
+    sets = model.conformal_sets(x)
+    m, sd, sigma = gaussian.mean[0], gaussian.sd[0], float(gaussian.noise_sd)
+    rng = RNG(0)
+    widths = sets.high[0] - sets.low[0]
+    which = rng.choice(len(widths), draws, p=widths / widths.sum())
+    y = sets.low[0][which] + widths[which] * rng.random(draws)
+    own = m + np.hypot(sd, sigma) * rng.standard_normal(20 * draws)
+    inside = ((sets.low[0] <= own[:, None]) & (own[:, None] <= sets.high[0])).any(axis=1)
+    outside = own[~inside]
+    count = min(int(rng.binomial(draws, alpha)), len(outside))
+    y[:count] = outside[:count]
+    assert count > 0.3 * draws
+    gain = sd**2 / (sd**2 + sigma**2)
+    f = m + gain * (y - m) + sd * sigma / np.hypot(sd, sigma) * rng.standard_normal(draws)
+    for c in (m - 0.2, m + 0.1, m + 0.5):
+        improvement = np.maximum(f - c, 0.0)
+        error = 5.0 * improvement.std() / np.sqrt(draws)
+        assert law.expected_improvement(c)[0] == pytest.approx(improvement.mean(), abs=error)
+        assert law.cdf(c)[0] == pytest.approx(np.mean(f <= c), abs=5.0 * 0.5 / np.sqrt(draws))
+    # The rule uses it.
+    told = Dataset(X=base.X, Y=base.y[:, None])
+    acquisition = ExpectedImprovement().build(model, told, rng=rng)
+    best = float(model.predict(base.X, latent=True).mean.max())
+    np.testing.assert_allclose(acquisition(x), law.log_expected_improvement(best))
+
+
+def same_as(law: Any, gaussian: Any) -> None:
+    for c in (-1.0, 0.2, 2.0):
+        np.testing.assert_allclose(law.log_expected_improvement(c), gaussian.log_expected_improvement(c), rtol=1e-7)
+        np.testing.assert_allclose(law.cdf(c), gaussian.cdf(c), rtol=1e-8, atol=1e-12)
+    for u in (0.01, 0.5, 0.9):
+        np.testing.assert_allclose(law.icdf(u), gaussian.icdf(u), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(law.mean, gaussian.mean)
+    np.testing.assert_allclose(law.std, gaussian.sd)
+
+
+X5 = np.array([[-0.2], [0.1], [0.43], [0.6], [1.4]])
+
+
+class TestWithoutASet:
+    """The model's own law, with a reason given where a measurement is predicted."""
+
+    @pytest.mark.parametrize("latent", [True, False])
+    def test_alpha_to_one(self, latent: bool) -> None:
+        """Proposition B.1 of Stanton et al. 2023."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            law = ConformalModel(toy(), 1.0 - 1e-12, leave_one_out_score).predict(X5, latent=latent)
+        same_as(law, toy().predict(X5, latent=latent))
+
+    def test_a_schedule_that_starts_at_one(self) -> None:
+        surrogate = ConformalBayes(GaussianProcess(), lambda n: 1.0)
+        model = surrogate.fit(data(), rng=RNG(0))
+        same_as(model.predict(data().X, latent=True), GaussianProcess().fit(data(), rng=RNG(0)).predict(data().X, latent=True))
+
+    def test_nothing_is_accepted(self) -> None:
+        """At large alpha a point that is predicted less surely than the data are can have no outcome."""
+        model = ConformalModel(toy(), 0.8, leave_one_out_score)
+        sets = model.conformal_sets(X5)
+        assert sets.empty.any() and not sets.empty.all()
+        with pytest.warns(FallbackWarning, match=rf"at {sets.empty.sum()} of 5 points: no outcome is accepted at alpha = 0.8"):
+            law = model.predict(X5, latent=False)
+        same_as(model.predict(X5[sets.empty], latent=True), toy().predict(X5[sets.empty], latent=True))
+        assert np.abs(law.cdf(0.0) - toy().predict(X5, latent=False).cdf(0.0))[~sets.empty].max() > 1e-3
+
+    @pytest.mark.parametrize("score", [in_sample_score, leave_one_out_score])
+    def test_everything_is_accepted(self, score: Any) -> None:
+        model = ConformalModel(toy(), 0.1, score)
+        with pytest.warns(FallbackWarning, match=r"at 5 of 5 points: their own weight reaches alpha = 0.1"):
+            same_as(model.predict(X5, latent=False), toy().predict(X5, latent=False))
+        same_as(model.predict(X5, latent=True), toy().predict(X5, latent=True))
+        assert model.conformal_sets(X5).unseen.all()
+
+    def test_no_end(self) -> None:
+        model = ConformalModel(toy(), 0.2, in_sample_score)
+        with pytest.warns(FallbackWarning, match=r"they have no end: they are cut 8 standard deviations out"):
+            law = model.predict(np.array([[-0.1]]), latent=False)
+        assert (law.high.max() - law.base.mean[0]) / law.base.sd[0] == pytest.approx(REACH)
+        assert np.isfinite(law.log_expected_improvement(1.0)).all()
+        ConformalModel(toy(), 0.2, leave_one_out_score).predict(np.array([[-0.1]]), latent=False)
+
+    def test_searching_is_silent(self) -> None:
+        """Announced once for what is measured, not for the thousands of points a search looks at."""
+        ConformalModel(toy(), 0.1, in_sample_score).predict(X5, latent=True)
+
+
+class TestRandomized:
+    def test_one_draw_for_every_fit(self) -> None:
+        surrogate = ConformalBayes(GaussianProcess(), 0.3, randomized=True)
+        models = [surrogate.fit(data(), rng=RNG(seed)) for seed in range(20)]
+        ends = {tuple(m.conformal_sets(data().X + 0.01).high[:, -1]) for m in models}  # type: ignore[union-attr]
+        # The p-value steps by 1 / 15, and .3 lies half-way: two different sets.
+        assert len(ends) == 2
+        again = surrogate.fit(data(), rng=RNG(3)).predict(data().X, latent=True)
+        np.testing.assert_array_equal(again.mean, models[3].predict(data().X, latent=True).mean)
+
+    def test_never_larger_than_the_conservative_set(self) -> None:
+        X = RNG(5).random((30, 2))
+        whole = ConformalBayes(GaussianProcess(), 0.3).fit(data(), rng=RNG(0)).conformal_sets(X)
+        for seed in range(5):
+            part = ConformalBayes(GaussianProcess(), 0.3, randomized=True).fit(data(), rng=RNG(seed)).conformal_sets(X)
+            assert ((part.high - part.low).sum(axis=1) <= (whole.high - whole.low).sum(axis=1) + 1e-12).all()
+
+
+class TestShifted:
+    @staticmethod
+    def fitted(n: int = 14) -> ShiftedModel:
+        model = ConformalBayes(GaussianProcess(), 0.3, ratio=DensityRatio()).fit(data(n), rng=RNG(0))
+        assert isinstance(model, ShiftedModel)
+        return model
+
+    def test_before_any_proposal_it_is_the_model_without_weights(self) -> None:
+        X = RNG(5).random((10, 2))
+        model, plain = self.fitted(), ConformalBayes(GaussianProcess(), 0.3).fit(data(), rng=RNG(0))
+        np.testing.assert_allclose(model.predict(X, latent=True).mean, plain.predict(X, latent=True).mean)
+        weights, own = model.weights(X)
+        np.testing.assert_allclose(np.broadcast_to(weights, (10, 14)), 1 / 15)
+        np.testing.assert_allclose(own, 1 / 15)
+        assert model.effective_sample_size == pytest.approx(14.0)
+        np.testing.assert_allclose(model.in_distribution(X), 1.0, atol=1e-9)
+
+    def test_proposals_make_the_data_there_count_more(self) -> None:
+        proposals = np.clip(0.85 + 0.1 * RNG(6).standard_normal((200, 2)), 0.0, 1.0)
+        first = self.fitted()
+        model = first.learned(proposals, rng=RNG(7))
+        X = np.array([[0.85, 0.85], [0.1, 0.1]])
+        weights, own = model.weights(X)
+        np.testing.assert_allclose(weights.sum(axis=1) + own, 1.0)
+        assert own[0] > own[1] and model.effective_sample_size < 13.0
+        near = np.linalg.norm(data().X - 0.85, axis=1)
+        assert weights[1, int(np.argmin(near))] > weights[1, int(np.argmax(near))]
+        # What was learned is in a new model.
+        assert first.effective_sample_size == pytest.approx(14.0)
+        inside = model.in_distribution(X)
+        assert ((inside >= 0.0) & (inside <= 1.0)).all() and inside[1] >= inside[0]
+        np.testing.assert_allclose(inside, 1.0 / (1.0 + np.exp((own - 0.3) / 0.01)), rtol=1e-9)
+
+    def test_weights_reach_the_sets(self) -> None:
+        proposals = np.clip(0.85 + 0.1 * RNG(6).standard_normal((200, 2)), 0.0, 1.0)
+        model = self.fitted().learned(proposals, rng=RNG(7))
+        X = RNG(5).random((10, 2))
+        weights, own = model.weights(X)
+        fixed = replace(model.conformal, weighting=lambda points: (weights, own))
+        np.testing.assert_allclose(model.conformal_sets(X).low, fixed.conformal_sets(X).low)
+        assert not np.allclose(model.conformal_sets(X).low[:, 0], model.conformal.conformal_sets(X).low[:, 0])
+        # Of sets with shared members each point has its own.
+        sets = np.concatenate([X[:5, None], np.broadcast_to(X[7:], (5, 3, 2))], axis=1)
+        law = model.predict(sets, latent=True)
+        np.testing.assert_allclose(law.mean[:, 0], model.predict(X[:5], latent=True).mean)
+        np.testing.assert_allclose(law.mean[3, 1:], model.predict(X[7:], latent=True).mean)
+
+    def test_hyperparameters_are_those_of_the_process(self) -> None:
+        model = self.fitted()
+        assert model.hyperparameters == GaussianProcess().fit(data(), rng=RNG(0)).hyperparameters
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1e-30, 0.0), (1e30, 0.0), (3.0, -40.0), (1e6, 5e6)])
+@pytest.mark.parametrize("score", ["loo", "in_sample"])
+def test_sets_follow_the_units(scale: float, shift: float, score: Any) -> None:
+    X = RNG(5).random((20, 2))
+    sets = [
+        ConformalBayes(GaussianProcess(), 0.3, score).fit(told, rng=RNG(0)).conformal_sets(X)
+        for told in (data(), data(scale=scale, shift=shift))
+    ]
+    spread = float(data().Y.std())
+    for name in ("low", "high"):
+        plain, other = (getattr(s, name) for s in sets)
+        np.testing.assert_allclose((other - shift) / scale, plain, atol=2e-3 * spread)
+
+
+def test_little_data_and_equal_outcomes() -> None:
+    """With n data no alpha below 1 / (n + 1) is to be had; by the schedule there is a set or the model's own law."""
+    for told in (data(1), data(2), Dataset(X=data().X, Y=np.full((14, 1), 3.0)), Dataset(X=data().X, Y=np.zeros((14, 1)))):
+        for score in ("loo", "in_sample"):
+            law = ConformalBayes(GaussianProcess(), score=score).fit(told, rng=RNG(0)).predict(RNG(1).random((6, 2)), latent=True)
+            for array in (law.mean, law.std, law.icdf(0.9), law.log_expected_improvement(float(told.Y.max()))):
+                assert np.isfinite(array).all()
+
+
+def test_known_noise() -> None:
+    for variance in (np.zeros(14), RNG(0).uniform(0.001, 0.3, 14)):
+        told = replace(data(), Y_var=variance[:, None])
+        for score in ("loo", "in_sample"):
+            law = ConformalBayes(GaussianProcess(), 0.3, score).fit(told, rng=RNG(0)).predict(RNG(1).random((6, 2)), latent=True)
+            assert (law.high > law.low).any() and np.isfinite(law.log_expected_improvement(0.5)).all()
+
+
+def test_the_schedule() -> None:
+    alpha = ShrinkingAlpha()
+    assert [alpha(n) for n in (0, 1, 4, 100, 400, 10_000)] == pytest.approx([1.0, 1.0, 0.5, 0.1, 0.05, 0.05])
+    assert ShrinkingAlpha(0.2, 0.35)(16) == pytest.approx(16**-0.35)
+    model = ConformalBayes(GaussianProcess()).fit(data(16), rng=RNG(0))
+    assert isinstance(model, ConformalModel) and model.alpha == 0.25
+
+
+def test_bad_settings() -> None:
+    with pytest.raises(RecipeError, match=r"score is one of 'in_sample', 'loo', got 'best'"):
+        ConformalBayes(GaussianProcess(), score="best")  # type: ignore[arg-type]
+    for alpha in (0.0, 1.0, -0.1, float("nan")):
+        with pytest.raises(RecipeError, match="alpha lies between 0 and 1"):
+            ConformalBayes(GaussianProcess(), alpha)
+    with pytest.raises(RecipeError, match=r"got a model of type .*: use GaussianProcess"):
+        ConformalBayes(Calibrated(GaussianProcess(), by=Temperature())).fit(data(), rng=RNG(0))

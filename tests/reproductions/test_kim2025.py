@@ -1,0 +1,143 @@
+"""The figures of Kim et al. 2025: a few steps of everything, with the reproduction's own code."""
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "reproductions" / "kim2025"
+NAMES = ("settings", "variants", "runs", "figures", "store", "claims", "pictures", "run")
+
+
+@pytest.fixture(scope="module")
+def kim() -> Iterator[dict[str, ModuleType]]:
+    """The modules of the folder, by name; other reproductions have modules of the same names."""
+    before = {name: sys.modules.pop(name, None) for name in NAMES}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        yield {name: importlib.import_module(name) for name in NAMES}
+    for name, module in before.items():
+        sys.modules.pop(name, None)
+        if module is not None:
+            sys.modules[name] = module
+
+
+@pytest.fixture(scope="module")
+def smoke(kim: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of ``run.py --smoke``."""
+    pytest.importorskip("matplotlib")
+    results = tmp_path_factory.mktemp("kim2025")
+    assert _run(kim, results) > 80
+    return results
+
+
+def _run(kim: dict[str, ModuleType], results: Path, *more: str) -> int:
+    return kim["run"].main(["--smoke", "--processes", "1", "--results", str(results), *more])
+
+
+def test_every_figure_is_written_and_drawn(kim: dict[str, ModuleType], smoke: Path) -> None:
+    for number in kim["figures"].NUMBERS:
+        assert (smoke / f"figure{number}.png").stat().st_size > 10_000
+        rows = json.loads((smoke / f"figure{number}.json").read_text())["rows"]
+        assert {row["method"] for row in rows} >= {"calibo's locbo()"}
+    curves = json.loads((smoke / "figure5a.json").read_text())["rows"]
+    assert [row["method"] for row in curves] == list(kim["settings"].METHODS)
+    for row in curves:
+        assert row["steps"] == [0, 1, 2] and row["repeats"] == 2
+        # Measurements are without noise in this figure, so the best measured point can only get better.
+        assert np.all(np.diff(row["mean"]) <= 0) and np.all(np.array(row["low"]) <= row["mean"])
+    assert len({row["mean"][0] for row in curves}) == 1, "all methods start from the same points"
+
+
+def test_finished_runs_are_skipped_and_lost_ones_repeated(
+    kim: dict[str, ModuleType], smoke: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = smoke / "runs" / "radio.jsonl"
+    before, runs = kim["store"].Store(smoke / "runs").load(), stored.read_text()
+    assert _run(kim, smoke, "--figures", "8a") == 0
+    # As if the program had been stopped while it wrote the last line.
+    stored.write_text(runs[:-40])
+    assert _run(kim, smoke, "--figures", "8a", "8b", "8c") == 1
+    after = kim["store"].Store(smoke / "runs").load()
+    assert after.keys() == before.keys()
+    assert [{**found, "seconds": 0} for found in after.values()] == [{**before[key], "seconds": 0} for key in after]
+    capsys.readouterr()
+    _run(kim, smoke, "--table")
+    printed = capsys.readouterr().out
+    assert "| 8a | capacity LOCBO / CBO | about 1.2 |" in printed and "missing" not in printed
+
+
+def test_the_readme_takes_the_tables_between_its_marks(kim: dict[str, ModuleType]) -> None:
+    text = (FOLDER / "README.md").read_text()
+    once = kim["run"].fill(text, "| a |")
+    head, tail = text.split("<!-- results -->")[0], text.split("<!-- end of results -->")[1]
+    assert once == f"{head}<!-- results -->\n| a |\n<!-- end of results -->{tail}"
+    assert kim["run"].fill(once, "| b |") == once.replace("| a |", "| b |")
+
+
+def test_one_station_is_moved_at_each_step(kim: dict[str, ModuleType]) -> None:
+    settings, runs = kim["settings"], kim["runs"]
+    job = settings.job("radio", settings.LOCBO, settings.Size(2, 12, 11, {}))
+    data = runs.search(job)
+    for step in range(job.steps):
+        n = job.initial + step
+        best = data.X[np.argmax(data.Y[:n, 0])]
+        moved = np.flatnonzero(data.X[n] != best)
+        assert moved.tolist() == [step % 9, step % 9 + 9]
+        assert data.forecasts[n] is not None
+    assert data.forecasts[job.initial - 1] is None
+
+
+def test_hyperparameters_are_refitted_at_every_tenth_point_only(kim: dict[str, ModuleType]) -> None:
+    from calibo.data import Dataset
+    from calibo.surrogates import GaussianProcess
+
+    rng = np.random.default_rng(0)
+    X, gp = rng.random((21, 2)), kim["variants"].SeldomRefitted(first=10)
+    Y = np.sin(5 * X[:, :1]) + 0.1 * rng.standard_normal((21, 1))
+    first = GaussianProcess().fit(Dataset(X=X[:10], Y=Y[:10]), rng=rng)
+    stored = (first.hyperparameters,)
+    carried = gp.fit(Dataset(X=X[:19], Y=Y[:19], hyperparameters=stored), rng=rng)
+    assert carried.hyperparameters == first.hyperparameters and len(carried.y) == 19
+    again = gp.fit(Dataset(X=X[:20], Y=Y[:20], hyperparameters=stored), rng=rng)
+    full = GaussianProcess().fit(Dataset(X=X[:20], Y=Y[:20], hyperparameters=stored), rng=rng)
+    assert again.hyperparameters == full.hyperparameters != first.hyperparameters
+    # Carried along without a fit, the same hyper-parameters on the same data say the same.
+    data = Dataset(X=X[:20], Y=Y[:20], hyperparameters=(full.hyperparameters,))
+    same = kim["variants"].SeldomRefitted(first=11).fit(data, rng=rng).predict(X, latent=True)
+    assert np.allclose(same.mean, full.predict(X, latent=True).mean)
+    assert np.allclose(same.std, full.predict(X, latent=True).std)
+
+
+def test_noiseless_models_take_a_measurement_for_the_truth(kim: dict[str, ModuleType]) -> None:
+    from calibo.data import Dataset
+    from calibo.surrogates import GaussianProcess
+
+    rng = np.random.default_rng(1)
+    data = Dataset(X=rng.random((12, 1)), Y=rng.standard_normal((12, 1)))
+    X = np.array([[0.2], [0.9]])
+    blind, seeing = (
+        one.fit(data, rng=rng) for one in (kim["variants"].Noiseless(GaussianProcess()), GaussianProcess())
+    )
+    assert np.array_equal(blind.predict(X, latent=True).std, seeing.predict(X, latent=False).std)
+    assert np.all(blind.predict(X, latent=True).std > seeing.predict(X, latent=True).std)
+
+
+def test_the_incumbent_is_the_first_largest_measurement(kim: dict[str, ModuleType]) -> None:
+    assert kim["runs"].incumbents(np.array([1.0, 0.0, 3.0, 2.0, 4.0])).tolist() == [0, 0, 2, 2, 4]
+    assert kim["runs"].incumbents(np.array([-1.0, -2.0, -0.5])).tolist() == [0, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("a", "verdict"),
+    [([1.0, 1.1, 0.9], "agrees"), ([3.0, 3.1, 2.9], "disagrees"), ([0.5, 5.0, 1.0], "open"), ([1.0], "open")],
+)
+def test_a_claim_is_judged_by_the_whole_interval(kim: dict[str, ModuleType], a: list[float], verdict: str) -> None:
+    claim = kim["claims"].below("5b", "a / b", np.array(a), np.full(len(a), 2.0))
+    assert claim.verdict == verdict and claim.paper == "< 1"
