@@ -114,13 +114,15 @@ def turbo(
 def risk_averse(*, level: float = 0.9, aversion: float = 1.0, replicates: int = 3, **options: Any) -> Replicated:
     """RAHBO: upper bound of the mean less the noise variance, both learned from replicated measurements."""
     rule = RiskAverseUCB(level, aversion)
-    return Replicated(ModelBased(HeteroscedasticGP(), rule, name="risk_averse", **options), replicates)
+    surrogate = HeteroscedasticGP(replicates_follow=replicates > 1)
+    return Replicated(ModelBased(surrogate, rule, name="risk_averse", **options), replicates)
 
 
 def penalized_ei(*, aversion: float = 1.0, replicates: int = 3, **options: Any) -> Replicated:
     """Expected improvement less the noise's standard deviation, learned from replicated measurements."""
     rule = PenalizedEI(aversion)
-    return Replicated(ModelBased(HeteroscedasticGP(), rule, name="penalized_ei", **options), replicates)
+    surrogate = HeteroscedasticGP(replicates_follow=replicates > 1)
+    return Replicated(ModelBased(surrogate, rule, name="penalized_ei", **options), replicates)
 
 
 @dataclass(frozen=True)

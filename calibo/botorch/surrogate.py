@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -136,7 +136,15 @@ class BoTorchModel:
             matrix[..., index, index] = 1.0
             return matrix
 
-        return self._in_units(mean.reshape(shape), sd, correlation)
+        law = self._in_units(mean.reshape(shape), sd, correlation)
+        return replace(law, noise_sd=float(self.units.backward_sd(np.sqrt(self._noise)))) if latent else law
+
+    @cached_property
+    def _noise(self) -> Array:
+        """Variance of the noise, the mean over the data where it differs between points; 0 if the model has none."""
+        inputs = _numpy(self.model.train_inputs[0])  # pyright: ignore
+        seen, true = (self._posterior(inputs, latent=latent).variance for latent in (False, True))
+        return np.maximum(_numpy(seen - true).mean(), 0.0)
 
     def _posterior(self, features: Array, latent: bool) -> GPyTorchPosterior:
         with torch.no_grad():

@@ -124,7 +124,7 @@ def conformal_sets(
     low, high = quadratics.roots()
     outside = quadratics.P > 0.0
     threshold = alpha + smoothing * own_weight + _TIE
-    equal = weights.ndim == 1 and not np.ptp(weights) and not np.ptp(own_weight)
+    equal = weights.ndim == 1 and len(own_weight) > 0 and not np.ptp(weights) and not np.ptp(own_weight)
     if equal and not outside.any():
         needed = int(np.floor((threshold[0] - own_weight[0]) / weights[0])) + 1
         found = _where_enough(low, high, max(needed, 1))
@@ -135,7 +135,7 @@ def conformal_sets(
     return _intervals(*found, augmentation, own_weight >= alpha)
 
 
-def _where_enough(low: Array, high: Array, needed: int) -> tuple[Array, Array, Array]:
+def _where_enough(low: Array, high: Array, needed: int) -> tuple[np.ndarray, Array, Array]:
     """Where at least ``needed`` of the n intervals [low, high], p x n, hold e: rows, lower and upper ends.
 
     With both ends sorted, m intervals lie below e where H_m < e < H_(m+1), and enough begin before it where e > L_(m+needed):
@@ -153,7 +153,7 @@ def _where_enough(low: Array, high: Array, needed: int) -> tuple[Array, Array, A
     return starts[0], L[starts], H[ends]
 
 
-def _where_above(low: Array, high: Array, step: Array, threshold: Array) -> tuple[Array, Array, Array]:
+def _where_above(low: Array, high: Array, step: Array, threshold: Array) -> tuple[np.ndarray, Array, Array]:
     """Where the sum of ``step`` over intervals [low, high] that hold e exceeds ``threshold``, p: rows and ends.
 
     A sweep over the sorted ends: at each the sum rises or falls.
@@ -174,15 +174,18 @@ def _where_above(low: Array, high: Array, step: Array, threshold: Array) -> tupl
     return rows[::2], place[::2], place[1::2]
 
 
-def _intervals(rows: Array, lower: Array, upper: Array, augmentation: Augmentation, unseen: Array) -> ConformalSets:
+def _intervals(
+    rows: np.ndarray, lower: Array, upper: Array, augmentation: Augmentation, unseen: np.ndarray
+) -> ConformalSets:
     """Intervals of outcomes from intervals of e, given by their row (sorted) and ends, K each; ``unseen`` rows have none."""
-    p = len(unseen)
-    reach = (REACH / np.sqrt(augmentation.total))[rows]
-    infinite = np.isinf(lower) | np.isinf(upper)
+    p, sd = len(unseen), np.sqrt(augmentation.total)[rows]
+    unbounded = np.zeros(p, dtype=bool)
+    unbounded[rows[(upper > lower) & (np.maximum(-lower, upper) * sd > _INFINITE)]] = True
+    unbounded &= ~unseen
+    # Sets that end by themselves are not cut: where the model is too sure they must reach far.
+    reach = np.where(unbounded[rows], REACH / sd, np.inf)
     lower, upper = np.clip(lower, -reach, reach), np.clip(upper, -reach, reach)
     kept = (upper > lower) & ~unseen[rows]
-    unbounded = np.zeros(p, dtype=bool)
-    unbounded[rows[kept & infinite]] = True
     rows, lower, upper = rows[kept], lower[kept], upper[kept]
     count = np.bincount(rows, minlength=p)
     J = max(int(count.max(initial=0)), 1)
@@ -194,4 +197,4 @@ def _intervals(rows: Array, lower: Array, upper: Array, augmentation: Augmentati
     rank = np.arange(len(rows)) - (np.cumsum(count) - count)[rows]
     low[rows, rank], high[rows, rank] = lower, upper
     mean, v = augmentation.mean[:, None], augmentation.total[:, None]
-    return ConformalSets(mean + v * low, mean + v * high, (count == 0) & ~unseen, unbounded, unseen)
+    return ConformalSets(mean + v * low, mean + v * high, (count == 0) & ~(unseen | unbounded), unbounded, unseen)

@@ -243,7 +243,7 @@ def far_tail(h: Array, start: Array, end: Array, rho: Array, r: Array, power: in
     rest = np.flatnonzero((rho * h - start[:, -1] < 9.0 * r) | (end[:, -1] < np.inf))
     if len(rest):
         h, start, end, rho, r = h[rest], start[rest], end[rest], rho[rest], r[rest]
-        turns = np.stack([start[:, -1], end[:, -2]], axis=-1) / rho[:, None]
+        turns = np.concatenate([start[:, 1:], end[:, :-1]], axis=1) / rho[:, None]
 
         def outside(x: Array, rows: Array | slice = slice(None)) -> Array:
             V = rho[rows, None] * x

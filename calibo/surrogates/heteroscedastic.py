@@ -61,10 +61,13 @@ class HeteroscedasticGP:
     Attributes:
         means: What models the means.
         log_noise: What models the log noise variances.
+        replicates_follow: Whether replicates are on their way (``Replicated`` sees to it), so that their absence at first
+            need not be announced.
     """
 
     means: GaussianProcess = field(default_factory=GaussianProcess)
     log_noise: GaussianProcess = field(default_factory=GaussianProcess)
+    replicates_follow: bool = False
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> HeteroscedasticModel:
         """The model of ``data``; ``rng`` is not used."""
@@ -74,12 +77,14 @@ class HeteroscedasticGP:
         stored = data.hyperparameters[0] if data.hyperparameters else ()
         own, noise_own = stored[: data.X.shape[1] + 2], stored[data.X.shape[1] + 2 :]
         if not groups.informative.any():
-            warnings.warn(
-                f"none of the {len(groups.X)} points was measured twice, so where the noise is large cannot be learned: "
-                "the same noise is assumed everywhere; measure points several times (Replicated) or tell their sem",
-                FallbackWarning,
-                stacklevel=2,
-            )
+            if not self.replicates_follow:
+                warnings.warn(
+                    f"none of the {len(groups.X)} points was measured twice, so where the noise is large cannot be "
+                    "learned: the same noise is assumed everywhere; measure points several times (Replicated) or tell "
+                    "their sem",
+                    FallbackWarning,
+                    stacklevel=2,
+                )
             means = self.means.fit(groups.dataset(groups.mean, None, data, own), rng=rng)
             variance = float(np.square(means.units.backward_sd(np.sqrt(means.theta.noise))))
             return HeteroscedasticModel(means, ConstantLogNoise(np.log(variance)), units)

@@ -119,7 +119,8 @@ class ScikitModel:
                 return unit
             return np.where(unit > 0.0, 1.0, covariance / (sd[..., :, None] * sd[..., None, :]))
 
-        return Gaussian(self.units.backward(mean).reshape(shape), self.units.backward_sd(sd), correlation)
+        noise_sd = float(self.units.backward_sd(np.sqrt(self.beliefs.noise))) if latent else 0.0
+        return Gaussian(self.units.backward(mean).reshape(shape), self.units.backward_sd(sd), correlation, noise_sd)
 
 
 @dataclass(frozen=True)

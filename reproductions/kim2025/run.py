@@ -137,6 +137,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--table", action="store_true", help="run nothing; print what is stored as markdown")
     parser.add_argument("--readme", action="store_true", help="run nothing; put the same into the README")
     arguments = parser.parse_args(argv)
+    if arguments.smoke and arguments.readme:
+        parser.error("--smoke means nothing: it does not go into the README")
     size = SMOKE if arguments.smoke else FULL
     if arguments.repeats:
         size = replace(size, repeats=dict.fromkeys(size.repeats, arguments.repeats))

@@ -116,8 +116,8 @@ class Size:
     repeats: dict[str, int]
 
 
-#: The horizons and, in 5 and 6a, the repeats are the paper's; 6b has 7 there, and it does not give those of 4 and 8.
-FULL = Size(50, 50, 250, {"4": 7, "5a": 5, "5b": 7, "6a": 7, "6b": 5, "8a": 6, "8b": 3, "8c": 3})
+#: The paper repeats Figure 5a 5 times and 5b and 6b 7 times, and does not say how often the others.
+FULL = Size(50, 50, 250, {"4": 7, "5a": 7, "5b": 7, "6a": 7, "6b": 7, "8a": 7, "8b": 3, "8c": 3})
 SMOKE = Size(2, 12, 2, {"4": 1, "5a": 2, "5b": 1, "6a": 1, "6b": 1, "8a": 2, "8b": 1, "8c": 1})
 
 

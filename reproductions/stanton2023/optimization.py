@@ -29,13 +29,13 @@ def strategy(method: str, surrogate: Surrogate, size: Size, q: int) -> Strategy:
     """The strategy of a method's name. All may measure a point again, as outcomes are noisy."""
     if method == CONFORMAL:
         chains = replace(size.chains, then=size.search)
-        rule = ConformalUCB(BETA)
+        rule = ConformalUCB(BETA, size.draws)
         return cbo(score="in_sample", surrogate=surrogate, rule=rule, search=chains, replicate=True)
     if method == UCB:
-        return gp_ei(surrogate=surrogate, rule=UpperQuantile(LEVEL), search=size.search, replicate=True)
+        return gp_ei(surrogate=surrogate, rule=UpperQuantile(LEVEL, size.draws), search=size.search, replicate=True)
     if method == TURBO:
         region = {"batch_size": q, "n_initial": size.initial, "search": size.search}
-        return turbo(surrogate=surrogate, rule=UpperQuantile(LEVEL), replicate=True, **region)
+        return turbo(surrogate=surrogate, rule=UpperQuantile(LEVEL, size.draws), replicate=True, **region)
     return {RISK_AVERSE: risk_averse, PENALIZED: penalized_ei}[method](search=size.search)
 
 

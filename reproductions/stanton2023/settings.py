@@ -47,9 +47,10 @@ class Size:
         dimension: Of Levy and Ackley.
         search: How all but the conformal method maximise their acquisition, and it in the end.
         chains: How the conformal method explores.
+        draws: Base samples for the worth of a batch.
     """
 
-    trials: dict[int, int] = field(default_factory=lambda: {5: 32, 6: 8, 7: 4, 14: 32, 15: 4})
+    trials: dict[int, int] = field(default_factory=lambda: {5: 32, 6: 8, 7: 5, 14: 32, 15: 5})
     test_points: int = 256
     neural: bool = True
     initial: int = 10
@@ -57,8 +58,9 @@ class Size:
     evaluations: int = 60
     holdout_every: int = 2
     dimension: int = 20
-    search: MultiStart = field(default_factory=MultiStart)
-    chains: Langevin = field(default_factory=Langevin)
+    search: MultiStart = MultiStart(starts=2, iterations=30)  # noqa: RUF009 (frozen)
+    chains: Langevin = Langevin()  # noqa: RUF009 (frozen)
+    draws: int = 64
 
 
 FULL = Size()

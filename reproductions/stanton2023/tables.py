@@ -88,6 +88,7 @@ def _offline(records: Records) -> list[Row]:
     found = [
         row("a", "credible", f"scattered, off {target}", of("credible")),
         row("a", "conformal, ratio known", f"concentrated at {target}", shifted[:, 0]),
+        row("a", "conformal, ratio known, hyper-parameters of other data", "not shown", of("symmetric")),
         row("a", "conformal, shift ignored", "not shown", of("unweighted")),
         row("b", "conformal, ratio learned (logistic)", f"as with the known ratio, {target}", of("logistic")),
     ]

@@ -51,7 +51,9 @@ def test_sampled_utility_is_the_log_of_the_mean_utility() -> None:
     told = data()
     model = GaussianProcess().fit(told, rng=RNG(0))
     pending = RNG(1).random((2, 2))
-    sampled = SampledUtility(model, pending, lambda f, awaited, w: f - (w * awaited).sum(-1)[..., None], seed=5, draws=32)
+    sampled = SampledUtility(
+        model, pending, lambda f, awaited, w: f - (w * awaited).sum(-1)[..., None], seed=5, draws=32
+    )
     sets = RNG(2).random((3, 4, 2))
     law = model.predict(np.concatenate([sets, np.broadcast_to(pending, (3, 2, 2))], axis=1), latent=True)
     f, _ = law.samples(base_samples(5, 32, 6))

@@ -49,9 +49,13 @@ def test_of_a_set_the_last_point_is_the_new_one(logarithmic: bool) -> None:
 def test_where_losses_do_not_grow_the_floor_is_what_is_left() -> None:
     """Out of the data's reach a point is worth the floor itself, whether its own value lies above or below."""
     for value in (3.0, -3.0):
-        acquisition = gated(lambda x, v=value: np.full(len(x), v), chance, logarithmic=False, floor=1.0, losses_grow=False)
+        acquisition = gated(
+            lambda x, v=value: np.full(len(x), v), chance, logarithmic=False, floor=1.0, losses_grow=False
+        )
         np.testing.assert_allclose(acquisition(X), (value - 1.0) * (1 - X[:, 0]))
-    certain = gated(lambda x: np.full(len(x), -3.0), lambda p: np.zeros(len(p)), logarithmic=False, floor=1.0, losses_grow=False)
+    certain = gated(
+        lambda x: np.full(len(x), -3.0), lambda p: np.zeros(len(p)), logarithmic=False, floor=1.0, losses_grow=False
+    )
     np.testing.assert_allclose(certain(X), 0.0, atol=1e-300)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -92,8 +93,10 @@ def test_more_pending_points_lower_it(surrogate: Surrogate) -> None:
     told, X = data(), RNG(2).random((30, 2))
     model = surrogate.fit(told, rng=RNG(0))
     pending = RNG(3).random((3, 2))
-    values = [NoisyExpectedImprovement().build(model, replace(told, X_pending=pending[:k]), rng=RNG(1))(X) for k in range(4)]
-    assert all((after <= before + 1e-9).all() for before, after in zip(values[:-1], values[1:], strict=True))
+    values = [
+        NoisyExpectedImprovement().build(model, replace(told, X_pending=pending[:k]), rng=RNG(1))(X) for k in range(4)
+    ]
+    assert all((after <= before + 1e-9).all() for before, after in itertools.pairwise(values))
     assert (values[3] < values[0] - 1e-6).any()
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 
 from calibo.acquisition import ConformalUCB
-from calibo.calibration import Calibrated, ConformalBayes, LeaveOneOut, OnlineQuantile
+from calibo.calibration import Calibrated, ConformalBayes, LeaveOneOut, LocalizedOnline, OnlineQuantile
 from calibo.calibration.conformal_bayes import ConformalModel
 from calibo.calibration.conformal_set import in_sample_score, leave_one_out_score
 from calibo.data import Array, Dataset
@@ -116,7 +116,9 @@ class TestSets:
 
     def test_more_points_are_worth_no_less(self) -> None:
         told = data()
-        acquisition = ConformalUCB().build(ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0)), told, rng=RNG(0))
+        acquisition = ConformalUCB().build(
+            ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0)), told, rng=RNG(0)
+        )
         sets = RNG(2).random((20, 3, 2))
         values = np.stack([acquisition(sets[:, :q]) for q in (1, 2, 3)])
         assert (np.diff(values, axis=0) >= -1e-9).all() and (values[2] > values[0]).any()
@@ -131,7 +133,7 @@ class TestSets:
         np.testing.assert_allclose(busy(sets[:, :1]), both)
 
     def test_independent_points_by_brute_force(self) -> None:
-        """E max_j of mean_j + sqrt(pi / 2) w_j |f_j - mean_j|, f_j from the model, w_j the ratio of densities; 5 standard errors."""
+        """E max_j of mean_j + sqrt(pi / 2) w_j |f_j - mean_j|, f_j the model's, w_j ratios of densities; 5 st. errors."""
         mean, sd, noise = np.array([0.0, 0.3]), np.array([1.0, 0.8]), 0.5
         low, high = np.array([[-1.0], [-0.2]]), np.array([[1.5], [1.0]])
         law = FlatSet(Gaussian(mean[None], sd[None], noise_sd=noise), low[None], high[None], 0.7)
@@ -146,6 +148,19 @@ class TestSets:
         assert got[0] == pytest.approx(u.mean(), abs=5 * u.std() * np.sqrt(1 / count + 1 / draws))
         single = ConformalUCB(draws=draws).build(Fixed(law), told, rng=RNG(0))(np.zeros((1, 1)))  # type: ignore[arg-type]
         assert got[0] > single.max()
+
+
+def test_localized_intervals_make_flat_set_laws_too() -> None:
+    told, points = data(), RNG(2).random((10, 2))
+    model = Calibrated(GaussianProcess(), by=LocalizedOnline(0.2), evidence=LeaveOneOut()).fit(told, rng=RNG(0))
+    values = ConformalUCB().build(model, told, rng=RNG(0))(points)
+    law = model.predict(points, latent=True)
+    assert isinstance(law, FlatSet)
+    above = law.optimistic()
+    expected = law.base.mean + np.sqrt(np.pi / 2) * (
+        2 * above.expected_improvement(law.base.mean) - (above.mean - law.base.mean)
+    )
+    np.testing.assert_allclose(values, expected)
 
 
 def test_other_laws_are_refused_and_so_is_a_bad_beta() -> None:

@@ -84,7 +84,7 @@ def test_reference_expectations_from_the_data_on(golden: Callable[[str], Any]) -
 @pytest.mark.parametrize("score", [in_sample_score, leave_one_out_score])
 @pytest.mark.parametrize("noise", [0.04, np.array([0.01, 0.2, 0.04, 0.1, 0.02, 0.3])], ids=["even", "uneven"])
 def test_improvement_equals_a_simulation_of_the_definition(score: Any, noise: float | Array) -> None:
-    """Draw a measurement (flat on the set, else the GP's outside it), then f given it: 200,000 draws, five standard errors."""
+    """Draw a measurement (flat on the set, else the GP's outside it), then f given it: 200,000 draws, 5 standard errors."""
     base, alpha, x, draws = toy(noise), 0.35, np.array([[0.43]]), 200_000
     model = ConformalModel(base, alpha, score)
     law, gaussian = model.predict(x, latent=True), base.predict(x, latent=True)
@@ -141,14 +141,19 @@ class TestWithoutASet:
     def test_a_schedule_that_starts_at_one(self) -> None:
         surrogate = ConformalBayes(GaussianProcess(), lambda n: 1.0)
         model = surrogate.fit(data(), rng=RNG(0))
-        same_as(model.predict(data().X, latent=True), GaussianProcess().fit(data(), rng=RNG(0)).predict(data().X, latent=True))
+        same_as(
+            model.predict(data().X, latent=True),
+            GaussianProcess().fit(data(), rng=RNG(0)).predict(data().X, latent=True),
+        )
 
     def test_nothing_is_accepted(self) -> None:
         """At large alpha a point that is predicted less surely than the data are can have no outcome."""
         model = ConformalModel(toy(), 0.8, leave_one_out_score)
         sets = model.conformal_sets(X5)
         assert sets.empty.any() and not sets.empty.all()
-        with pytest.warns(FallbackWarning, match=rf"at {sets.empty.sum()} of 5 points: no outcome is accepted at alpha = 0.8"):
+        with pytest.warns(
+            FallbackWarning, match=rf"at {sets.empty.sum()} of 5 points: no outcome is accepted at alpha = 0.8"
+        ):
             law = model.predict(X5, latent=False)
         same_as(model.predict(X5[sets.empty], latent=True), toy().predict(X5[sets.empty], latent=True))
         assert np.abs(law.cdf(0.0) - toy().predict(X5, latent=False).cdf(0.0))[~sets.empty].max() > 1e-3
@@ -260,9 +265,18 @@ def test_sets_follow_the_units(scale: float, shift: float, score: Any) -> None:
 
 def test_little_data_and_equal_outcomes() -> None:
     """With n data no alpha below 1 / (n + 1) is to be had; by the schedule there is a set or the model's own law."""
-    for told in (data(1), data(2), Dataset(X=data().X, Y=np.full((14, 1), 3.0)), Dataset(X=data().X, Y=np.zeros((14, 1)))):
+    for told in (
+        data(1),
+        data(2),
+        Dataset(X=data().X, Y=np.full((14, 1), 3.0)),
+        Dataset(X=data().X, Y=np.zeros((14, 1))),
+    ):
         for score in ("loo", "in_sample"):
-            law = ConformalBayes(GaussianProcess(), score=score).fit(told, rng=RNG(0)).predict(RNG(1).random((6, 2)), latent=True)
+            law = (
+                ConformalBayes(GaussianProcess(), score=score)
+                .fit(told, rng=RNG(0))
+                .predict(RNG(1).random((6, 2)), latent=True)
+            )
             for array in (law.mean, law.std, law.icdf(0.9), law.log_expected_improvement(float(told.Y.max()))):
                 assert np.isfinite(array).all()
 
@@ -271,7 +285,11 @@ def test_known_noise() -> None:
     for variance in (np.zeros(14), RNG(0).uniform(0.001, 0.3, 14)):
         told = replace(data(), Y_var=variance[:, None])
         for score in ("loo", "in_sample"):
-            law = ConformalBayes(GaussianProcess(), 0.3, score).fit(told, rng=RNG(0)).predict(RNG(1).random((6, 2)), latent=True)
+            law = (
+                ConformalBayes(GaussianProcess(), 0.3, score)
+                .fit(told, rng=RNG(0))
+                .predict(RNG(1).random((6, 2)), latent=True)
+            )
             assert (law.high > law.low).any() and np.isfinite(law.log_expected_improvement(0.5)).all()
 
 

@@ -39,7 +39,11 @@ def test_reference_scores_and_masks(golden: Callable[[str], Any]) -> None:
     scores = conformity_scores(augmentation, np.array(reference["scores_yhat"]))[0]
     np.testing.assert_allclose(scores, reference["scores_rows_are_train_then_new"], atol=1e-8)
     scores = conformity_scores(augmentation, np.array(reference["grid"]))[0]
-    alpha, uniform, ratio = reference["alpha"], np.array(reference["weights_uniform"]), np.array(reference["weights_ratio"])
+    alpha, uniform, ratio = (
+        reference["alpha"],
+        np.array(reference["weights_uniform"]),
+        np.array(reference["weights_ratio"]),
+    )
     for weights, name in ((uniform, "hard_uniform"), (ratio, "hard_ratio")):
         np.testing.assert_array_equal(relaxed_masks(scores, weights, alpha, 0.0), reference[name])
         np.testing.assert_array_equal(p_values(scores, weights) > alpha, np.array(reference[name]) > 0.5)

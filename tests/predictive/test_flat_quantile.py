@@ -43,7 +43,9 @@ def test_both_tails_keep_their_digits(noise: float) -> None:
     mirror = believed.negated()
     for u in (1e-3, 1e-6, 1e-9, 1e-12):
         np.testing.assert_allclose(mirror.icdf(u), -believed.icdf(1.0 - u), rtol=1e-4)
-        np.testing.assert_allclose(np.log(believed.probability_of_improvement(believed.icdf(1.0 - u))), np.log(u), rtol=1e-4)
+        np.testing.assert_allclose(
+            np.log(believed.probability_of_improvement(believed.icdf(1.0 - u))), np.log(u), rtol=1e-4
+        )
 
 
 def test_levels_broadcast_over_draws() -> None:

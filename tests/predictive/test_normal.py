@@ -147,13 +147,12 @@ class TestMeans:
         ):
             top = float(log_function(low + width))
             # Below the top the integrand dies away within a few units of 1 / |z|.
-            nearest = max(low, low + width - 40.0 / max(1.0, -(low + width)))
-            mean = (
-                quad(lambda z: np.exp(log_function(z) - top), nearest, low + width, epsabs=0, epsrel=1e-10, limit=200)[
-                    0
-                ]
-                / width
-            )  # noqa: B023
+            start = max(low, low + width - 40.0 / max(1.0, -(low + width)))
+
+            def relative(z: float, log_function: Any = log_function, top: float = top) -> float:
+                return float(np.exp(log_function(z) - top))
+
+            mean = quad(relative, start, low + width, epsabs=0, epsrel=1e-10, limit=200)[0] / width
             assert float(value) == pytest.approx(top + np.log(mean), rel=1e-9, abs=1e-9)
 
     def test_of_no_width_it_is_the_function(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -34,9 +36,7 @@ def test_a_turn_of_any_width(width: float, at: float) -> None:
         return float(ndtr((o - at) / width)) * np.exp(-o * (h + 0.5 * o))
 
     edges = sorted({0.0, *(float(np.clip(at + s * width, 0.0, 8.0)) for s in (-8, 0, 8)), 8.0})
-    expected = sum(
-        quad(turned, a, b, epsabs=1e-14, epsrel=1e-10)[0] for a, b in zip(edges[:-1], edges[1:], strict=True)
-    )
+    expected = sum(quad(turned, a, b, epsabs=1e-14, epsrel=1e-10)[0] for a, b in itertools.pairwise(edges))
     assert float((weights * ndtr((x - h - at) / width)).sum()) == pytest.approx(expected, rel=1e-8)
 
 

@@ -37,7 +37,7 @@ def share_covered(score: Score, alpha: float, noise: float, *, randomized: bool,
             which = int(rng.choice(N + 1, p=ratio / ratio.sum()))
             rest = np.delete(ratio, which)
             total = ratio.sum()
-            weights = (lambda _, w=rest / total, own=ratio[which] / total: (w, np.array([own])))
+            weights = lambda _, w=rest / total, own=ratio[which] / total: (w, np.array([own]))
         kept = np.delete(np.arange(N + 1), which)
         base = Posterior(Matern52(), Features((0, 0)), theta, X[kept], y[kept], np.full(N, noise), units)
         smoothing = float(rng.random()) if randomized else 0.0

@@ -21,7 +21,9 @@ RNG = np.random.default_rng
 
 def random_posterior(seed: int, n: int, d: int, uneven: bool) -> Posterior:
     rng = RNG(seed)
-    theta = Hyperparameters(rng.uniform(0.2, 1.0, d), rng.uniform(0.3, 3.0), rng.uniform(0.01, 0.3), rng.standard_normal())
+    theta = Hyperparameters(
+        rng.uniform(0.2, 1.0, d), rng.uniform(0.3, 3.0), rng.uniform(0.01, 0.3), rng.standard_normal()
+    )
     noise = rng.uniform(0.01, 1.0, n) if uneven else np.full(n, theta.noise)
     kernel = Matern52() if seed % 2 else RBF()
     units = Standardization(3.0, -0.5, 0.7)
