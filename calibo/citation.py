@@ -6,22 +6,57 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from calibo.acquisition import ExpectedImprovement, ProbabilityOfImprovement, ThompsonSampling, UpperQuantile
-from calibo.calibration import Isotonic, OnlineQuantile, Prequential, Regressor, Temperature
+from calibo.acquisition import (
+    ConformalUCB,
+    ExpectedImprovement,
+    NoisyExpectedImprovement,
+    PenalizedEI,
+    ProbabilityOfImprovement,
+    RiskAverseUCB,
+    ThompsonSampling,
+    UpperQuantile,
+)
+from calibo.bibliography import BIBLIOGRAPHY
+from calibo.calibration import (
+    ConformalBayes,
+    DensityRatio,
+    Isotonic,
+    LocalizedOnline,
+    LocalizedQuantile,
+    NeuralRatio,
+    OnlineQuantile,
+    Prequential,
+    Regressor,
+    Temperature,
+)
+from calibo.candidates import Langevin
 from calibo.errors import RecipeError
-from calibo.surrogates import GaussianProcess
+from calibo.optimize.turbo import TuRBO
+from calibo.surrogates import GaussianProcess, HeteroscedasticGP
 
 #: What each part goes back to; a part that is not listed (a search, a kernel, a user's own class) is skipped.
 _PARTS: dict[type, tuple[str, ...]] = {
+    ConformalBayes: ("stanton2023",),
+    ConformalUCB: ("stanton2023", "wilson2018"),
+    DensityRatio: ("rahimi2007",),
     ExpectedImprovement: ("jones1998", "ament2023"),
     GaussianProcess: ("rasmussen2006", "hvarfner2024"),
+    HeteroscedasticGP: ("kersting2007",),
     Isotonic: ("kuleshov2018",),
+    Langevin: ("welling2011",),
+    LocalizedOnline: ("kim2025", "gibbs2024", "zaffran2022"),
+    LocalizedQuantile: ("kim2025", "deshpande2024"),
+    NeuralRatio: ("stanton2023",),
+    NoisyExpectedImprovement: ("letham2019",),
     OnlineQuantile: ("deshpande2024",),
+    PenalizedEI: ("griffiths2022",),
     Prequential: ("dawid1984",),
     ProbabilityOfImprovement: ("kushner1964",),
     Regressor: ("kuleshov2018",),
+    RiskAverseUCB: ("makarova2021",),
     Temperature: ("guo2017",),
     ThompsonSampling: ("thompson1933",),
+    TuRBO: ("eriksson2019",),
     UpperQuantile: ("srinivas2010", "wilson2018"),
 }
 
@@ -82,201 +117,6 @@ def _keys_of_all(parts: Iterable[Any]) -> Iterator[str]:
 
 
 def _entry(key: str) -> str:
-    kind, entry = _BIBLIOGRAPHY[key]
+    kind, entry = BIBLIOGRAPHY[key]
     lines = [f"  {name:<9} = {{{value}}}," for name, value in entry.items()]
     return "\n".join([f"@{kind}{{{key},", *lines, "}"])
-
-
-_PMLR = "Proceedings of Machine Learning Research"
-_NEURIPS = "Advances in Neural Information Processing Systems"
-
-_BIBLIOGRAPHY: dict[str, tuple[str, dict[str, str]]] = {
-    "akiba2019": (
-        "inproceedings",
-        {
-            "author": "Akiba, Takuya and Sano, Shotaro and Yanase, Toshihiko and Ohta, Takeru and Koyama, Masanori",
-            "title": "{Optuna}: A Next-generation Hyperparameter Optimization Framework",
-            "booktitle": "Proceedings of the 25th {ACM} {SIGKDD} International Conference on Knowledge "
-            "Discovery \\& Data Mining",
-            "pages": "2623--2631",
-            "year": "2019",
-            "doi": "10.1145/3292500.3330701",
-        },
-    ),
-    "ament2023": (
-        "inproceedings",
-        {
-            "author": "Ament, Sebastian and Daulton, Samuel and Eriksson, David and Balandat, Maximilian and "
-            "Bakshy, Eytan",
-            "title": "Unexpected Improvements to Expected Improvement for {Bayesian} Optimization",
-            "booktitle": _NEURIPS,
-            "volume": "36",
-            "year": "2023",
-        },
-    ),
-    "balandat2020": (
-        "inproceedings",
-        {
-            "author": "Balandat, Maximilian and Karrer, Brian and Jiang, Daniel R. and Daulton, Samuel and Letham, "
-            "Benjamin and Wilson, Andrew Gordon and Bakshy, Eytan",
-            "title": "{BoTorch}: A Framework for Efficient {Monte-Carlo} {Bayesian} Optimization",
-            "booktitle": _NEURIPS,
-            "volume": "33",
-            "year": "2020",
-        },
-    ),
-    "chen2016": (
-        "inproceedings",
-        {
-            "author": "Chen, Tianqi and Guestrin, Carlos",
-            "title": "{XGBoost}: A Scalable Tree Boosting System",
-            "booktitle": "Proceedings of the 22nd {ACM} {SIGKDD} International Conference on Knowledge "
-            "Discovery and Data Mining",
-            "pages": "785--794",
-            "year": "2016",
-            "doi": "10.1145/2939672.2939785",
-        },
-    ),
-    "dawid1984": (
-        "article",
-        {
-            "author": "Dawid, A. P.",
-            "title": "Statistical Theory: The Prequential Approach",
-            "journal": "Journal of the Royal Statistical Society. Series A (General)",
-            "volume": "147",
-            "number": "2",
-            "pages": "278--292",
-            "year": "1984",
-            "doi": "10.2307/2981683",
-        },
-    ),
-    "deshpande2024": (
-        "inproceedings",
-        {
-            "author": "Deshpande, Shachi and Marx, Charles and Kuleshov, Volodymyr",
-            "title": "Online Calibrated and Conformal Prediction Improves {Bayesian} Optimization",
-            "booktitle": "Proceedings of the 27th International Conference on Artificial Intelligence and Statistics",
-            "series": _PMLR,
-            "volume": "238",
-            "pages": "1450--1458",
-            "year": "2024",
-        },
-    ),
-    "guo2017": (
-        "inproceedings",
-        {
-            "author": "Guo, Chuan and Pleiss, Geoff and Sun, Yu and Weinberger, Kilian Q.",
-            "title": "On Calibration of Modern Neural Networks",
-            "booktitle": "Proceedings of the 34th International Conference on Machine Learning",
-            "series": _PMLR,
-            "volume": "70",
-            "pages": "1321--1330",
-            "year": "2017",
-        },
-    ),
-    "hvarfner2024": (
-        "inproceedings",
-        {
-            "author": "Hvarfner, Carl and Hellsten, Erik Orm and Nardi, Luigi",
-            "title": "Vanilla {Bayesian} Optimization Performs Great in High Dimensions",
-            "booktitle": "Proceedings of the 41st International Conference on Machine Learning",
-            "series": _PMLR,
-            "volume": "235",
-            "pages": "20793--20817",
-            "year": "2024",
-        },
-    ),
-    "jones1998": (
-        "article",
-        {
-            "author": "Jones, Donald R. and Schonlau, Matthias and Welch, William J.",
-            "title": "Efficient Global Optimization of Expensive Black-Box Functions",
-            "journal": "Journal of Global Optimization",
-            "volume": "13",
-            "number": "4",
-            "pages": "455--492",
-            "year": "1998",
-            "doi": "10.1023/A:1008306431147",
-        },
-    ),
-    "kuleshov2018": (
-        "inproceedings",
-        {
-            "author": "Kuleshov, Volodymyr and Fenner, Nathan and Ermon, Stefano",
-            "title": "Accurate Uncertainties for Deep Learning Using Calibrated Regression",
-            "booktitle": "Proceedings of the 35th International Conference on Machine Learning",
-            "series": _PMLR,
-            "volume": "80",
-            "pages": "2796--2804",
-            "year": "2018",
-        },
-    ),
-    "kushner1964": (
-        "article",
-        {
-            "author": "Kushner, Harold J.",
-            "title": "A New Method of Locating the Maximum Point of an Arbitrary Multipeak Curve in the Presence of "
-            "Noise",
-            "journal": "Journal of Basic Engineering",
-            "volume": "86",
-            "number": "1",
-            "pages": "97--106",
-            "year": "1964",
-            "doi": "10.1115/1.3653121",
-        },
-    ),
-    "pedregosa2011": (
-        "article",
-        {
-            "author": "Pedregosa, Fabian and others",
-            "title": "Scikit-learn: Machine Learning in {Python}",
-            "journal": "Journal of Machine Learning Research",
-            "volume": "12",
-            "pages": "2825--2830",
-            "year": "2011",
-        },
-    ),
-    "rasmussen2006": (
-        "book",
-        {
-            "author": "Rasmussen, Carl Edward and Williams, Christopher K. I.",
-            "title": "{Gaussian} Processes for Machine Learning",
-            "publisher": "MIT Press",
-            "year": "2006",
-        },
-    ),
-    "srinivas2010": (
-        "inproceedings",
-        {
-            "author": "Srinivas, Niranjan and Krause, Andreas and Kakade, Sham M. and Seeger, Matthias",
-            "title": "{Gaussian} Process Optimization in the Bandit Setting: No Regret and Experimental Design",
-            "booktitle": "Proceedings of the 27th International Conference on Machine Learning",
-            "pages": "1015--1022",
-            "year": "2010",
-        },
-    ),
-    "thompson1933": (
-        "article",
-        {
-            "author": "Thompson, William R.",
-            "title": "On the Likelihood that One Unknown Probability Exceeds Another in View of the Evidence of "
-            "Two Samples",
-            "journal": "Biometrika",
-            "volume": "25",
-            "number": "3/4",
-            "pages": "285--294",
-            "year": "1933",
-            "doi": "10.2307/2332286",
-        },
-    ),
-    "wilson2018": (
-        "inproceedings",
-        {
-            "author": "Wilson, James T. and Hutter, Frank and Deisenroth, Marc Peter",
-            "title": "Maximizing acquisition functions for {Bayesian} optimization",
-            "booktitle": _NEURIPS,
-            "volume": "31",
-            "year": "2018",
-        },
-    ),
-}

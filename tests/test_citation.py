@@ -11,6 +11,7 @@ import pytest
 
 from calibo import citation, cite
 from calibo.acquisition import ExpectedImprovement, ProbabilityOfImprovement, ThompsonSampling, UpperQuantile
+from calibo.bibliography import BIBLIOGRAPHY
 from calibo.calibration import Calibrated, Isotonic, LeaveOneOut, OnlineQuantile, Temperature
 from calibo.errors import RecipeError
 from calibo.methods import METHODS, gp_ei, ocbo
@@ -94,7 +95,7 @@ def test_results() -> None:
 
 
 def test_entries_are_complete_bibtex() -> None:
-    for key in citation._BIBLIOGRAPHY:
+    for key in BIBLIOGRAPHY:
         entry = citation._entry(key)
         assert entry.count("{") == entry.count("}")
         for field in ("author", "title", "year"):
@@ -103,7 +104,7 @@ def test_entries_are_complete_bibtex() -> None:
 
 def test_every_reference_exists() -> None:
     used = {key for table in (citation._PARTS, citation._PACKAGES) for group in table.values() for key in group}
-    assert used == set(citation._BIBLIOGRAPHY)
+    assert used == set(BIBLIOGRAPHY)
 
 
 @pytest.mark.parametrize("wrong", [3, None, object()])

@@ -214,7 +214,11 @@ def _announce(sets: ConformalSets, alpha: float) -> None:
             f"their own weight reaches alpha = {alpha:.3g}, so every outcome is accepted (too few data, or far from them): "
             "the model's own law is used. More data or a larger alpha helps",
         ),
-        (sets.empty, f"no outcome is accepted at alpha = {alpha:.3g}: the model's own law is used"),
+        # At alpha = 1, where a schedule starts, the model's own law is what is meant.
+        (
+            sets.empty if alpha < 1.0 - 1e-9 else np.zeros(1, dtype=bool),
+            f"no outcome is accepted at alpha = {alpha:.3g}: the model's own law is used",
+        ),
         (sets.unbounded, f"they have no end: they are cut {REACH:g} standard deviations out. score='loo' avoids this"),
     ):
         if where.any():

@@ -124,7 +124,8 @@ class TuRBO:
     A strategy owns no state: the region is folded anew from the outcomes, in the order they arrived, at every call.
 
     1. State: length, counters and restarts from the outcomes (``region_state``).
-    2. While a start has fewer than ``n_initial`` outcomes or pending points: a point of the whole cube far from those.
+    2. While a start has fewer than ``n_initial`` outcomes, pending and failed points: a point of the whole cube far from
+       those.
        Forecasts are then those of the model of all data.
     3. Else the model of the outcomes since the start; the point tried with the best expected latent value is the centre
        (the paper's choice where there is noise); sides are ``length`` times the length scales, their geometric mean
@@ -176,9 +177,10 @@ class TuRBO:
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         state = self.region(data)
         earlier, since = data.X[: state.start], _since(data, state.start)
-        if not len(since) or len(since) + len(since.X_pending) < self._design(data.X.shape[1]):
+        known = np.vstack([since.X, since.X_pending, since.X_failed])
+        # Failures count, or a region whose design keeps failing would never begin.
+        if not len(since) or len(known) < self._design(data.X.shape[1]):
             plan = self._inner.plan(data, rng=rng)
-            known = np.vstack([since.X, since.X_pending])
             return replace(plan, acquisition=spreading(known, data.categories), anchors=plan.anchors[:0])
         plan = self._inner.plan(since, rng=rng)
         assert plan.model is not None

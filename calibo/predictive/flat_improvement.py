@@ -24,7 +24,7 @@ _NEAR = 5.0
 _LEAST_WIDTH, _LEAST_MASS = 0.05, 1e-6
 
 
-def log_improvement(t: Array, low: Array, high: Array, rho: Array, r: Array, inside: Array) -> tuple[Array, Array]:
+def log_improvement(t: Array, low: Array, high: Array, rho: Array, r: Array, inside: Array) -> tuple[Array, np.ndarray]:
     """log E (V - t)_+, m, and where it is exact to about ten digits, for m points.
 
     Args:
@@ -48,7 +48,8 @@ def log_improvement(t: Array, low: Array, high: Array, rho: Array, r: Array, ins
     mass = 1.0 + _total(above_k[:, J:] - above_k[:, :J])
     z = (rho[:, None] * k - h[:, None]) / r[:, None]
     width = z[:, J:] - z[:, :J]
-    safe = (mass > _LEAST_MASS) & (_total((width < _LEAST_WIDTH) & (width > 0.0)) == 0)
+    narrow = (width < _LEAST_WIDTH) & (width > 0.0)
+    safe = (mass > _LEAST_MASS) & ~(narrow[:, 0] if J == 1 else narrow.any(axis=1))
     # An empty interval has no share; its width only must not be 0.
     weight = length / total[:, None] / np.maximum(width, _TINY)
     outside = (1.0 - inside) / np.maximum(mass, _LEAST_MASS)

@@ -50,7 +50,7 @@ class FlatPart:
     rho: Array
     noise: Array
 
-    def mirrored(self, where: Array) -> FlatPart:
+    def mirrored(self, where: np.ndarray) -> FlatPart:
         """The part of -V where ``where``, ... x q, holds, of V elsewhere."""
         turned = where[..., None]
         low = np.where(turned, -self.high[..., ::-1], self.low)
@@ -125,7 +125,7 @@ class TailPart:
     rho: Array
     noise: Array
 
-    def mirrored(self, where: Array) -> TailPart:
+    def mirrored(self, where: np.ndarray) -> TailPart:
         """The part of -V where ``where``, ... x q, holds, of V elsewhere."""
         turned = where[..., None]
         start, end = (
@@ -159,7 +159,7 @@ class TailPart:
     def share(self, t: Array) -> Array:
         """P(Y outside | V = t), ... x q."""
         if self._measured:
-            return ((self.start <= t[..., None]) & (t[..., None] < self.end)).any(axis=-1).astype(np.float64)
+            return np.where(((self.start <= t[..., None]) & (t[..., None] < self.end)).any(axis=-1), 1.0, 0.0)
         r = np.maximum(self.noise, _LEAST_NOISE)[..., None]
         return _between((self.start - t[..., None]) / r, (self.end - t[..., None]) / r).sum(axis=-1)
 
@@ -222,7 +222,7 @@ class TailPart:
             value[far] = self._far(np.broadcast_to(h, value.shape)[far], far, power)
         return value
 
-    def _far(self, h: Array, rows: Array, power: int) -> Array:
+    def _far(self, h: Array, rows: np.ndarray, power: int) -> Array:
         """log of the integral of (x - h)^power phi(x) P(Y outside | V = rho x) over x > h, for chosen rows only."""
 
         def chosen(a: Array) -> Array:
@@ -245,7 +245,7 @@ def far_tail(h: Array, start: Array, end: Array, rho: Array, r: Array, power: in
         h, start, end, rho, r = h[rest], start[rest], end[rest], rho[rest], r[rest]
         turns = np.concatenate([start[:, 1:], end[:, :-1]], axis=1) / rho[:, None]
 
-        def outside(x: Array, rows: Array | slice = slice(None)) -> Array:
+        def outside(x: Array, rows: np.ndarray | slice = slice(None)) -> Array:
             V = rho[rows, None] * x
             return _probability(V, start[rows], end[rows], r[rows])
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from calibo.data import Array
 from calibo.predictive.base import Predictive
@@ -14,10 +14,12 @@ from calibo.predictive.flat_improvement import log_improvement
 from calibo.predictive.flat_parts import FlatPart, TailPart
 from calibo.predictive.flat_quantile import latent_quantile, measured_quantile
 from calibo.predictive.gaussian import Gaussian
-from calibo.predictive.normal import log_density
+from calibo.predictive.normal import density, log_density
 
 #: With less than this outside the set, all of the mass goes to the flat part.
 _LEAST_OUTSIDE = 1e-12
+#: Draws that count for nothing keep a finite logarithm.
+_LEAST_WEIGHT = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +108,8 @@ class FlatSet(Predictive):
         if self.above or not np.all(self.base.noise_sd):
             return np.log(self._sd) + self._log_gain(t)
         shape = np.broadcast_shapes(t.shape, self._sd.shape)
-        points = [a if np.shape(a) == shape else np.full(shape, a) for a in (t, *self._rho, self.inside)]
+        t, rho, r, inside = (a if np.shape(a) == shape else np.full(shape, a) for a in (t, *self._rho, self.inside))
+        points = [np.asarray(a) for a in (t, rho, r, inside)]
         ends = [e if e.shape[:-1] == shape else np.broadcast_to(e, (*shape, e.shape[-1])) for e in self._ends]
         if len(shape) != 1:
             points = [np.ravel(a) for a in points]
@@ -122,7 +125,7 @@ class FlatSet(Predictive):
         """log E (V - t)_+ in units of the measurement's standard deviation, ... x q."""
         return self._mixed(self.flat.log_gain(t), self.tail.log_gain(t))
 
-    def _rows(self, rows: Array) -> FlatSet:
+    def _rows(self, rows: np.ndarray) -> FlatSet:
         """The laws where ``rows``, ... x q, holds, as one list of points (marginally)."""
         shape = rows.shape
         base = self.base
@@ -189,7 +192,22 @@ class FlatSet(Predictive):
 
     def samples(self, base: Array) -> tuple[Array, Array]:
         f = self.base.draws(base)
-        return f, self.over_samples()._log_ratio(f)
+        over = self.over_samples()
+        return f, over._log_weights(f) if np.all(self.base.noise_sd) else over._log_ratio(f)
+
+    def _log_weights(self, f: Array) -> Array:
+        """``_log_ratio`` at draws of the model, which are never so far out that logarithms are needed on the way."""
+        rho, r = (a[..., None] for a in self._rho)
+        low, high = self._ends
+        V = self._standard(f)[..., None]
+        x = V / rho
+        on_set = ndtr((rho * high - x) / r) - ndtr((rho * low - x) / r)
+        within = ndtr((high - V) / r) - ndtr((low - V) / r)
+        whole = ndtr(V / r)[..., 0] if self.above else 1.0
+        log_inside, log_outside = self._log_masses
+        length = np.where(self.flat.length > 0.0, self.flat.length, 1.0)
+        flat = np.exp(log_inside) * on_set.sum(axis=-1) / (length * self._rho[0] * density(x[..., 0]))
+        return np.log(np.maximum(flat + np.exp(log_outside) * (whole - within.sum(axis=-1)), _LEAST_WEIGHT))
 
     def over_samples(self) -> FlatSet:
         inside = self.inside if np.ndim(self.inside) == 0 else np.asarray(self.inside)[..., None, :]

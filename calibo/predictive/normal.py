@@ -135,8 +135,12 @@ def _plain_second_integral(z: Array) -> Array:
     return 0.5 * ((z * z + 1.0) * ndtr(z) + z * density(z))
 
 
-def _with_care(values: Array, plain: Array, careful: Callable[[Array, Array], Array], low: Array, high: Array) -> Array:
+def _with_care(
+    values: Array, plain: np.ndarray, careful: Callable[[Array, Array], Array], low: Array, high: Array
+) -> Array:
     """Values by the plain formula where that is exact, by the careful one elsewhere."""
+    if np.ndim(values) == 0:
+        return values if plain else careful(low, high)
     if plain.all():
         return values
     rest = ~plain

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from calibo.data import Array
 from calibo.predictive import Gaussian
 from calibo.surrogates.standardization import Standardization
@@ -38,7 +40,7 @@ class Augmentation:
     variance: Array
     own_noise: float
     units: Standardization
-    index: Array
+    index: np.ndarray
 
     @property
     def total(self) -> Array:

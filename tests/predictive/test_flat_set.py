@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -122,7 +124,7 @@ def brute(law: FlatSet, i: int, of_mean_and_sd, above: bool = False) -> float:
     s = tau * sigma / np.sqrt(v)
     edges = sorted({m - 12 * np.sqrt(v), m + 12 * np.sqrt(v), m, *law.low[i], *law.high[i]})
     total = 0.0
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         if above and b <= m:
             continue
 
