@@ -53,14 +53,15 @@ def ocbo(
 def locbo(
     *,
     alpha: float = 0.2,
-    kappa: float = 1.0,
+    kappa: float = 0.5,
     length_scale: float | Literal["auto"] = "auto",
+    eta0: float = 0.1,
     surrogate: Surrogate | None = None,
     rule: AcquisitionRule | None = None,
     **options: Any,
 ) -> ModelBased:
     """Localized online conformal Bayesian optimization: intervals of 1 - alpha that are right in each region."""
-    by = LocalizedOnline(alpha=alpha, kappa=kappa, length_scale=length_scale)
+    by = LocalizedOnline(alpha=alpha, kappa=kappa, length_scale=length_scale, eta0=eta0)
     calibrated = Calibrated(Calibrated(surrogate or GaussianProcess(), by=Temperature()), by=by)
     return ModelBased(calibrated, rule or ExpectedImprovement(), name="locbo", **options)
 

@@ -50,7 +50,7 @@ class Size:
         draws: Base samples for the worth of a batch.
     """
 
-    trials: dict[int, int] = field(default_factory=lambda: {5: 32, 6: 8, 7: 5, 14: 32, 15: 5})
+    trials: dict[int, int] = field(default_factory=lambda: {5: 32, 6: 6, 7: 3, 14: 32, 15: 3})
     test_points: int = 256
     neural: bool = True
     initial: int = 10
