@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from calibo.data import Array
+from calibo.errors import RecipeError
 from calibo.predictive.base import Predictive
 from calibo.predictive.flat_improvement import log_improvement
 from calibo.predictive.flat_parts import FlatPart, TailPart
@@ -217,7 +218,7 @@ class FlatSet(Predictive):
 
     def negated(self) -> Predictive:
         if self.above:
-            raise NotImplementedError("an optimistic law is made for acquisition and has no mirror image")
+            raise RecipeError("an optimistic law has no mirror image: negate the law before it becomes optimistic")
         return replace(self, base=self.base.negated(), low=-self.high[..., ::-1], high=-self.low[..., ::-1])
 
     def optimistic(self) -> FlatSet:

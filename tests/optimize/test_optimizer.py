@@ -111,48 +111,6 @@ def test_a_pool_gives_whole_rows() -> None:
     assert optimizer.best[0] == rows[12]
 
 
-# --- batches and asynchronous use -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", EXPLORING)
-@pytest.mark.parametrize("told", [0, 3, 12])
-def test_batches(method: str, told: int) -> None:
-    optimizer = Optimizer(CUBE, method, seed=0)
-    run(optimizer, bowl, told)
-    batch = optimizer.ask(q=4)
-    assert isinstance(batch, list) and len({tuple(s.x) for s in batch}) == 4
-    assert [s.number for s in batch] == [told, told + 1, told + 2, told + 3]
-    for suggestion in reversed(batch):
-        optimizer.tell(suggestion, bowl(suggestion.params))
-    assert len(optimizer.data()) == told + 4 and len(optimizer.data().X_pending) == 0
-    assert optimizer.ask().number == told + 4
-
-
-@pytest.mark.parametrize("method", EXPLORING)
-def test_asynchronous_telling(method: str) -> None:
-    optimizer = Optimizer(CUBE, method, seed=0)
-    waiting = [optimizer.ask() for _ in range(5)]
-    rng = np.random.default_rng(0)
-    seen = {tuple(s.x) for s in waiting}
-    for _ in range(12):
-        done = waiting.pop(int(rng.integers(len(waiting))))
-        optimizer.tell(done, bowl(done.params))
-        waiting.append(optimizer.ask())
-        assert tuple(waiting[-1].x) not in seen
-        seen.add(tuple(waiting[-1].x))
-    data = optimizer.data()
-    assert len(data) == 12 and len(data.X_pending) == 5
-    assert optimizer.best[1] < 0.2
-
-
-def test_pending_points_are_respected() -> None:
-    optimizer = Optimizer(CUBE, "gp_ei", seed=0)
-    run(optimizer, bowl, 8)
-    asked = np.array([optimizer.ask().x for _ in range(4)])
-    gaps = np.linalg.norm(asked[:, None] - asked[None], axis=-1)[np.triu_indices(4, 1)]
-    assert gaps.min() > 1e-4
-
-
 # --- warm starts, noise, failures -------------------------------------------------------------------------------------
 
 
