@@ -2,7 +2,8 @@
 
 Run with ``python benchmarks/coverage.py``. For each problem and method: the share of outcomes inside the stamped
 80 % intervals (raw model and calibrated) over the second half of 100 suggestions, pooled over the seeds, and the
-median simple regret (of the noise-free value) after 25, 50 and 100 suggestions.
+median simple regret (of the noise-free value) after 25, 50 and 100 suggestions. Rows of other methods that were measured
+before are kept.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 import json
+import warnings
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -62,9 +64,10 @@ def run(task: str, method: str, seed: int) -> dict[str, list[float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--methods", nargs="+", default=["gp_ei", "ocbo"])
+    parser.add_argument("--methods", nargs="+", default=["gp_ei", "ocbo", "locbo", "ocbo_local", "cbo"])
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
     jobs = list(product(TASKS, arguments.methods, range(arguments.seeds)))
     with ProcessPoolExecutor(arguments.jobs) as pool:
         done = list(tqdm(pool.map(run, *zip(*jobs, strict=True)), total=len(jobs)))
@@ -77,9 +80,13 @@ def main() -> None:
         row |= {f"regret {step}": float(value) for step, value in zip(MILESTONES, regret, strict=True)}
         rows.append(row)
         print(", ".join(f"{k} {v:.3f}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items()))
-    results = Path(__file__).parent / "results"
-    results.mkdir(exist_ok=True)
-    (results / "coverage.json").write_text(json.dumps(rows, indent=1) + "\n")
+    path = Path(__file__).parent / "results" / "coverage.json"
+    path.parent.mkdir(exist_ok=True)
+    known = json.loads(path.read_text()) if path.exists() else []
+    measured = {(row["task"], row["method"]) for row in rows}
+    rows += [row for row in known if (row["task"], row["method"]) not in measured]
+    rows.sort(key=lambda row: list(TASKS).index(row["task"]))
+    path.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

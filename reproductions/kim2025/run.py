@@ -1,4 +1,4 @@
-"""Reproduces Figures 4, 5, 6 and 8 of Kim, Zecchin and Simeone (2025).
+"""Reproduces Figures 4, 5, 6 and 8 of Kim et al. (2025).
 
 Run with ``python reproductions/kim2025/run.py``; every finished run is stored at once, so that it can be stopped and started
 again. Writes ``results/figure*.json`` and ``.png`` and prints the paper's claims beside what was found.
