@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -34,7 +35,7 @@ _GATE_TEMPERATURE = 1e-2
 
 @dataclass(frozen=True)
 class ShrinkingAlpha:
-    """alpha = max(least, n^-power): wide sets while little is known (Stanton et al. 2023, D.3: .05 and 1 / 2)."""
+    """alpha = max(least, n^-power): near the model's own law while data are few (Stanton et al. 2023, D.3: .05 and 1 / 2)."""
 
     least: float = 0.05
     power: float = 0.5
@@ -68,10 +69,14 @@ class ConformalBayes:
     randomized: bool = False
 
     def __post_init__(self) -> None:
-        if self.score not in _SCORES:
+        if not isinstance(self.score, str) or self.score not in _SCORES:
             raise RecipeError(f"score is one of {', '.join(map(repr, _SCORES))}, got {self.score!r}")
-        if not callable(self.alpha) and not 0.0 < self.alpha < 1.0:
-            raise RecipeError(f"alpha lies between 0 and 1, got {self.alpha}; 0.2 gives 80 % sets")
+        if not callable(self.alpha) and not (isinstance(self.alpha, Real) and 0.0 < self.alpha < 1.0):
+            raise RecipeError(f"alpha lies between 0 and 1, got {self.alpha!r}; 0.2 gives 80 % sets")
+        if self.ratio is not None and not hasattr(self.ratio, "fit"):
+            raise RecipeError(
+                f"ratio is an estimator such as DensityRatio(), or None for no weights, got {self.ratio!r}"
+            )
 
     @property
     def maker(self) -> str:
@@ -86,9 +91,10 @@ class ConformalBayes:
                 f"model of type {type(model).__name__}: use GaussianProcess()"
             )
         alpha = self.alpha(len(data)) if callable(self.alpha) else self.alpha
-        if not 0.0 < alpha < 1.0:
-            # A schedule such as 1 / sqrt(n) starts at 1, where the model's own law is meant.
-            alpha = min(max(alpha, 1e-12), 1.0 - 1e-12)
+        if not 0.0 < alpha <= 1.0:
+            raise RecipeError(f"alpha must come out in (0, 1], got {alpha} for {len(data)} data: change the schedule")
+        # A schedule such as 1 / sqrt(n) starts at 1, where the model's own law is meant.
+        alpha = min(alpha, 1.0 - 1e-12)
         smoothing = float(rng.random()) if self.randomized else 0.0
         conformal = ConformalModel(model, alpha, _SCORES[self.score], smoothing)
         if self.ratio is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -251,9 +252,9 @@ def features_of(evidence: Evidence) -> Features:
 
 def check_localization(kappa: float, length_scale: LengthScale, regularization: float, largest_step: float) -> None:
     """Refuses settings under which the state could not be folded."""
-    if not (np.isfinite(kappa) and kappa >= 0.0):
+    if not (isinstance(kappa, Real) and np.isfinite(kappa) and kappa >= 0.0):
         raise RecipeError(f"kappa must be a number >= 0, got {kappa!r}; 1 is a good start, 0 means not localized")
-    if length_scale != "auto" and not (isinstance(length_scale, int | float) and length_scale > 0.0):
+    if length_scale != "auto" and not (isinstance(length_scale, Real) and length_scale > 0.0):
         raise RecipeError(
             f'length_scale must be positive (in units of the unit cube), inf or "auto", got {length_scale!r}'
         )

@@ -64,8 +64,8 @@ class LocalizedOnline:
       |mean of the errors - alpha| <= (1 + kappa / reg + eta0) / (eta0 sqrt(T)):
     two-sided and without the radius kappa that the paper's Lemma 1 leaves. (The bound is for one fixed localization.)
 
-    With ``length_scale="auto"`` nine localizations run side by side: none, and the scales kappa and 4 kappa at 1, 1/2, 1/4
-    and 1/8 of the cube's diagonal. The threshold is their mean, weighted by recent pinball loss
+    With ``length_scale="auto"`` seven localizations run side by side: none, and the scales kappa and 4 kappa at 1/2, 1/4 and
+    1/8 of the cube's diagonal. The threshold is their mean, weighted by recent pinball loss
     (``localization.exponential_weights``).
 
     Deviations from the paper: eta0 = 0.05 instead of 0.005, which hardly moves in 50 steps; only the threshold handed to

@@ -62,7 +62,7 @@ class LocalizedQuantile:
     kappa max(p, 1 - p) / regularization, so that c cannot leave an interval of that length. The state is never clipped,
     only the map handed on is, to [0.001, 0.999].
 
-    With ``length_scale="auto"`` nine localizations run side by side, as in ``LocalizedOnline``; the hidden values are
+    With ``length_scale="auto"`` seven localizations run side by side, as in ``LocalizedOnline``; the hidden values are
     their mean, weighted by recent pinball loss summed over the levels.
 
     Attributes:

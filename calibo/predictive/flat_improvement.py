@@ -48,7 +48,8 @@ def log_improvement(t: Array, low: Array, high: Array, rho: Array, r: Array, ins
     mass = 1.0 + _total(above_k[:, J:] - above_k[:, :J])
     z = (rho[:, None] * k - h[:, None]) / r[:, None]
     width = z[:, J:] - z[:, :J]
-    narrow = (width < _LEAST_WIDTH) & (width > 0.0)
+    # By its length, as the ends of a short interval may have one z.
+    narrow = (width < _LEAST_WIDTH) & (length > 0.0)
     safe = (mass > _LEAST_MASS) & ~(narrow[:, 0] if J == 1 else narrow.any(axis=1))
     # An empty interval has no share; its width only must not be 0.
     weight = length / total[:, None] / np.maximum(width, _TINY)

@@ -95,6 +95,8 @@ class FlatPart:
         middle, width = 0.5 * (low + high), high - low
         # The difference of two upper tails is more exact than that of two lower ones where both ends are positive.
         turned = np.where(low > 0.0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+        # Rounding may put it below 0 where the interval is narrow, and the other form is used.
+        turned = np.maximum(turned, 0.0)
         with np.errstate(divide="ignore"):
             apart = np.log(turned) - np.log(np.where(width > 0.0, width, 1.0))
         near = log_density(middle) + np.log1p(np.square(np.minimum(width, 1.0)) * (np.square(middle) - 1.0) / 24.0)

@@ -19,6 +19,8 @@ from calibo.predictive.normal import density, log_density
 
 #: With less than this outside the set, all of the mass goes to the flat part.
 _LEAST_OUTSIDE = 1e-12
+#: Over intervals this short (in sd of f given a measurement) a density is even, and differences of probabilities lose digits.
+_NARROW = 1e-5
 #: Draws that count for nothing keep a finite logarithm.
 _LEAST_WEIGHT = 1e-300
 
@@ -203,6 +205,10 @@ class FlatSet(Predictive):
         V = self._standard(f)[..., None]
         x = V / rho
         on_set = ndtr((rho * high - x) / r) - ndtr((rho * low - x) / r)
+        width = rho * (high - low) / r
+        narrow = width < _NARROW
+        if narrow.any():
+            on_set = np.where(narrow, width * density((0.5 * rho * (low + high) - x) / r), on_set)
         within = ndtr((high - V) / r) - ndtr((low - V) / r)
         whole = ndtr(V / r)[..., 0] if self.above else 1.0
         log_inside, log_outside = self._log_masses

@@ -236,6 +236,20 @@ class TestLimits:
         near = FlatSet.central(base, np.array([1.0 - 1e-9]), 0.2)
         np.testing.assert_allclose(near.log_expected_improvement(2.0), law.log_expected_improvement(2.0), atol=1e-7)
 
+    @pytest.mark.parametrize("mean", [0.0, 1.0, -1e3])
+    @pytest.mark.parametrize("noise", [0.01, 1.0, 7.0, 300.0])
+    def test_threshold_one_whatever_the_noise(self, mean: float, noise: float) -> None:
+        """Both ends may have the same z: the flat part's mass must not be lost, in closed form or in draws."""
+        law = FlatSet.central(Gaussian(np.array([mean]), np.ones(1), noise_sd=np.array([noise])), np.ones(1), 0.2)
+        inner, outer = (Gaussian(np.array([mean]), np.array([sd])) for sd in (noise / np.hypot(1.0, noise), 1.0))
+        for c in mean + np.array([-4.0, -0.3, 0.0, 0.7, 2.5]):
+            expected = 0.8 * inner.expected_improvement(c) + 0.2 * outer.expected_improvement(c)
+            np.testing.assert_allclose(law.expected_improvement(c), expected, rtol=1e-9)
+        base = np.linspace(-2.0, 2.0, 9)[:, None]
+        f, log_weights = law.samples(base)
+        density = 0.8 * np.exp(inner.logpdf(f)) + 0.2 * np.exp(outer.logpdf(f))
+        np.testing.assert_allclose(np.exp(log_weights), density / np.exp(outer.logpdf(f)), rtol=1e-8)
+
     def test_an_empty_set_leaves_the_model(self) -> None:
         base = Gaussian(np.array([0.3]), np.array([0.9]), noise_sd=0.4)
         law = FlatSet(base, np.zeros((1, 1)), np.zeros((1, 1)), 0.8)
