@@ -25,12 +25,14 @@ from calibo.predictive.normal import (
     log_mean_first_integral,
     upper_orthant,
 )
-from calibo.predictive.quadrature import tail_mean
+from calibo.predictive.quadrature import panel_nodes, tail_mean
 
 #: Stands for no noise at all: its square vanishes beside 1, its inverse does not overflow.
 _LEAST_NOISE = 1e-9
 #: Beyond this threshold (in sd of V) differences of bivariate probabilities lose digits and quadrature does not.
 _FAR = 4.0
+#: With less than this outside the set, differences of probabilities lose digits and integrals over outcomes do not.
+_LITTLE_MASS = 1e-6
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -69,6 +71,11 @@ class FlatPart:
             return np.log((self.high - self.low) / length[..., None])
 
     @cached_property
+    def _measured(self) -> bool:
+        """Whether V is the measurement itself, at every point."""
+        return not np.any(self.noise > 0.0)
+
+    @cached_property
     def _r(self) -> Array:
         return np.maximum(self.noise, _LEAST_NOISE)
 
@@ -79,11 +86,20 @@ class FlatPart:
 
     def log_gain(self, t: Array) -> Array:
         """log E (V - t)_+, ... x q: (s^2 / a) sum_j [G(z(u_j)) - G(z(l_j))] / length, as divided differences."""
+        if self._measured:
+            above, length = self._above(t), np.where(self.length > 0.0, self.length, 1.0)
+            return _log((above * (0.5 * above + np.maximum(self.low - t[..., None], 0.0))).sum(axis=-1) / length)
         return np.log(self.rho * self._r) + self._joined(log_mean_first_integral(*self._ends(t)))
 
     def log_chance(self, t: Array) -> Array:
         """log P(V > t), ... x q."""
+        if self._measured:
+            return _log(self._above(t).sum(axis=-1) / np.where(self.length > 0.0, self.length, 1.0))
         return self._joined(log_mean_cdf(*self._ends(t)))
+
+    def _above(self, t: Array) -> Array:
+        """Length of each interval above t, ... x q x J."""
+        return np.maximum(self.high - np.maximum(self.low, t[..., None]), 0.0)
 
     def _joined(self, log_values: Array) -> Array:
         """log of the mean over the intervals by their share, ... x q x J -> ... x q."""
@@ -91,6 +107,10 @@ class FlatPart:
 
     def log_density(self, t: Array) -> Array:
         """log density of V, ... x q."""
+        if self._measured:
+            inside = ((self.low <= t[..., None]) & (t[..., None] <= self.high)).any(axis=-1)
+            with np.errstate(divide="ignore"):
+                return np.where(inside, -np.log(self.length), -np.inf)
         low, high = self._ends(t)
         middle, width = 0.5 * (low + high), high - low
         # The difference of two upper tails is more exact than that of two lower ones where both ends are positive.
@@ -219,6 +239,10 @@ class TailPart:
         total = above @ sign
         value = _log(total + whole[..., 0] if self._open[0] else total)
         far = h > _FAR
+        small = (self.mass < _LITTLE_MASS) & ~far
+        if small.any() and all(self._open):
+            small = np.broadcast_to(small, value.shape)
+            value[small] = self._by_outcomes(np.broadcast_to(h, value.shape)[small], small, power)
         if far.any():
             far = np.broadcast_to(far, value.shape)
             value[far] = self._far(np.broadcast_to(h, value.shape)[far], far, power)
@@ -226,13 +250,29 @@ class TailPart:
 
     def _far(self, h: Array, rows: np.ndarray, power: int) -> Array:
         """log of the integral of (x - h)^power phi(x) P(Y outside | V = rho x) over x > h, for chosen rows only."""
+        return far_tail(h, *self._chosen(rows), power)
 
-        def chosen(a: Array) -> Array:
-            return np.broadcast_to(a, (*rows.shape, *a.shape[rows.ndim :]))[rows]
+    def _by_outcomes(self, h: Array, rows: np.ndarray, power: int) -> Array:
+        """The same by integrals over outcomes, piece by piece: where little lies outside, differences would lose it."""
+        start, end, rho, r = self._chosen(rows)
+        slope, turn = rho / r, (h / rho)[:, None]
 
-        start, end, rho, noise = map(chosen, (self.start, self.end, self.rho, self.noise))
-        r = np.maximum(noise, _LEAST_NOISE)
-        return far_tail(h, start, end, rho, r, power)
+        def value(y: Array, at: np.ndarray | slice = slice(None)) -> Array:
+            z = slope[at, None] * (y - turn[at])
+            return r[at, None] * np.exp(log_first_integral(z)) if power else ndtr(z)
+
+        right = ndtr(-start[:, -1]) * tail_mean(value, start[:, -1], turn, 1.0 / slope, 0)
+        left = ndtr(end[:, 0]) * tail_mean(lambda w, *at: value(-w, *at), -end[:, 0], -turn, 1.0 / slope, 0)
+        y, weights = panel_nodes(start[:, 1:-1], end[:, :-1][:, 1:])
+        return _log(left + right + (weights * density(y) * value(y)).sum(axis=1))
+
+    def _chosen(self, rows: np.ndarray) -> tuple[Array, Array, Array, Array]:
+        """Starts, ends, rho and r of chosen rows only, m x (J + 1) and m."""
+        start, end, rho, noise = (
+            np.broadcast_to(a, (*rows.shape, *a.shape[rows.ndim :]))[rows]
+            for a in (self.start, self.end, self.rho, self.noise)
+        )
+        return start, end, rho, np.maximum(noise, _LEAST_NOISE)
 
 
 def far_tail(h: Array, start: Array, end: Array, rho: Array, r: Array, power: int) -> Array:

@@ -47,7 +47,8 @@ def measured_quantile(u: Array, flat: FlatPart, tail: TailPart, inside: Array, o
     inner = ndtr(np.where(upper, -b, a)) + np.where(upper, 1.0 - share, share) * (
         ndtr(np.where(upper, -a, b)) - ndtr(np.where(upper, -b, a))
     )
-    normal = np.where(upper, -ndtri(inner), ndtri(inner))
+    # At a segment's very end rounding may reach beyond it, even to infinity.
+    normal = np.clip(np.where(upper, -ndtri(inner), ndtri(inner)), a, b)
     return np.where(on_set, linear, normal)
 
 

@@ -51,6 +51,18 @@ def _gauss_legendre() -> tuple[Array, Array]:
     return np.polynomial.legendre.leggauss(10)
 
 
+def panel_nodes(start: Array, end: Array) -> tuple[Array, Array]:
+    """Nodes in intervals [start, end], m x K, and weights of integrals over all K, each m x N; N = 0 without intervals."""
+    nodes, weights = _gauss_legendre()
+    # Eight panels resolve any normal density over an interval of little mass.
+    share = np.linspace(0.0, 1.0, 9)
+    edges = start[..., None] + (end - start)[..., None] * share
+    half = 0.5 * np.diff(edges, axis=-1)[..., None]
+    x = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None] + half * nodes
+    m = len(start)
+    return x.reshape(m, -1), np.broadcast_to(half * weights, x.shape).reshape(m, -1)
+
+
 def tail_nodes(h: Array, turns: Array, width: Array) -> tuple[Array, Array]:
     """Nodes x > h, m x N, and weights with sum_i w_i F(x_i) = the integral of F(x) phi(x) / phi(h) over x > h.
 

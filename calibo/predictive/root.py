@@ -13,6 +13,8 @@ _STEPS = 120
 #: A Newton step this short, in units of the scale, is followed by an error of about its square.
 _LAST_STEP = 1e-8
 _SHORTEST_BRACKET = 1e-14
+#: Values of the function from which a last step is taken.
+_NEAR = 1e-3
 
 
 def increasing_root(
@@ -42,6 +44,8 @@ def increasing_root(
             rate = slope(y, value)
             step = y - value / rate
         usable = np.isfinite(rate) & np.isfinite(step) & (step >= low) & (step <= high)
+        # A step that hardly moves although the root is not near comes from a slope that cannot be trusted.
+        usable &= (np.abs(step - y) > _LAST_STEP * scale) | (np.abs(value) < _NEAR)
         following = np.where(usable, step, 0.5 * (low + high))
         moved = np.abs(following - y)
         y = following

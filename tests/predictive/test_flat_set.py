@@ -311,3 +311,40 @@ def test_densities_integrate_to_the_cdf() -> None:
             edges = [e for e in (*law.low[i], *law.high[i]) if a < e < b]
             mass = quad(lambda y, i=i, law=law: law.pdf(y)[i], a, b, points=sorted(edges), limit=400)[0]
             assert mass == pytest.approx(0.95, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "latent", "c"),
+    [
+        ([-6.764], [6.985], 1.0 / 530.0, 0.135),
+        ([-5.5, 5.6], [5.2, 6.5], 0.92, 1.0),
+        ([-6.9], [6.7], 0.9975, 6.0),
+        ([-6.0, 1e-8], [0.0, 6.2], 0.5, 0.4),
+    ],
+)
+def test_little_mass_outside_keeps_its_share(low: list[float], high: list[float], latent: float, c: float) -> None:
+    """Differences of probabilities would lose what lies outside; by integrals over outcomes it stays exact."""
+    law = one(0.0, latent, 1.0 - latent, np.array(low), np.array(high), 0.9)
+    s = np.sqrt(latent * (1.0 - latent))
+
+    def gain(y: float) -> float:
+        return s * float(first_integral(np.array((latent * y - c) / s)))
+
+    edges = [low[0] - 12.0, *(e for pair in zip(low, high, strict=True) for e in pair), high[-1] + 12.0]
+    kink = c / latent
+    tail = mass = 0.0
+    for a, b in zip(edges[::2], edges[1::2], strict=True):
+        points = [kink] if a < kink < b else None
+        tail += quad(lambda y: norm.pdf(y) * gain(y), a, b, points=points, epsabs=0, epsrel=1e-11, limit=400)[0]
+        mass += norm.cdf(b) - norm.cdf(a) if a < 0.0 else norm.sf(a) - norm.sf(b)
+    flat = 0.0
+    for a, b in zip(low, high, strict=True):
+        flat += quad(gain, a, b, points=[kink] if a < kink < b else None, epsabs=0, epsrel=1e-11)[0]
+    flat /= sum(high) - sum(low)
+    assert law.log_expected_improvement(c)[0] == pytest.approx(np.log(0.1 * flat + 0.9 * tail / mass), abs=1e-9)
+
+
+def test_a_measurement_near_the_end_of_a_narrow_set() -> None:
+    law = one(0.0, 1.0, 0.0, np.array([0.2]), np.array([0.2003]), 1e-6)
+    for u in (1e-7, 1e-5, 0.5, 1.0 - 1e-5, 1.0 - 2e-6, 1.0 - 1e-7):
+        assert law.cdf(law.icdf(u))[0] == pytest.approx(u, abs=1e-12)
