@@ -108,9 +108,8 @@ class FlatPart:
     def log_density(self, t: Array) -> Array:
         """log density of V, ... x q."""
         if self._measured:
-            inside = ((self.low <= t[..., None]) & (t[..., None] <= self.high)).any(axis=-1)
-            with np.errstate(divide="ignore"):
-                return np.where(inside, -np.log(self.length), -np.inf)
+            inside = ((self.low <= t[..., None]) & (t[..., None] <= self.high)).any(axis=-1) & (self.length > 0.0)
+            return np.where(inside, -_log(self.length), -np.inf)
         low, high = self._ends(t)
         middle, width = 0.5 * (low + high), high - low
         # The difference of two upper tails is more exact than that of two lower ones where both ends are positive.

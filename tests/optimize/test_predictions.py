@@ -11,6 +11,9 @@ from calibo.methods import METHODS
 from calibo.optimize import Optimizer
 from calibo.space import Categorical, Float
 
+#: With few data conformal sets may be empty, which is announced.
+pytestmark = pytest.mark.filterwarnings("ignore:conformal sets at")
+
 SPACE = {"x": Float(0, 1), "c": Categorical(["a", "b"])}
 POINTS = [{"x": 0.2, "c": "a"}, {"x": 0.9, "c": "b"}, {"x": 0.5, "c": "a"}]
 

@@ -173,12 +173,14 @@ def test_out_of_distribution_is_worth_nothing_or_the_mean(rule: object, failures
     if failures:
         gates.append((SuccessModel.of(told, rng=RNG(0))(X), float(told.Y.min())))
     floor = 0.0
-    for chance, worth in gates:
+    for number, (chance, worth) in enumerate(gates):
         gain = values - worth
         if rule.logarithmic:  # type: ignore[attr-defined]
             values = values + np.log(chance)
         else:
-            values, floor = worth + np.where(gain > 0, gain * chance, gain / chance), worth
+            # Out of distribution everything is worth the mean; a failure is no better for being unlikely.
+            kept = gain * chance if number == 0 else np.where(gain > 0, gain * chance, gain / chance)
+            values, floor = worth + kept, worth
     np.testing.assert_allclose(learned(X), values - floor, rtol=1e-7)
 
 

@@ -73,7 +73,7 @@ def test_batch_dimensions() -> None:
     ):
         assert values.shape == (2, 3)
     draws, log_weights = law.samples(np.random.default_rng(0).standard_normal((7, 3)))
-    assert draws.shape == (2, 7, 3) and log_weights.shape == (7,)
+    assert draws.shape == (2, 7, 3) and log_weights.shape == (7, 3)
 
 
 def test_samples_without_dependence_are_the_base_samples() -> None:
