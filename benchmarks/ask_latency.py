@@ -147,10 +147,11 @@ def ratios(row: dict[str, float]) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="only n = 100")
+    parser.add_argument("--quick", action="store_true", help="only n = 100, and nothing is written")
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows = measure(arguments.repeats, (100,) if arguments.quick else SIZES)
+    rows = measure(arguments.repeats, (100,) if arguments.quick else tuple(arguments.sizes))
     for row in rows:
         row["ratios"] = ratios(row)  # pyright: ignore[reportArgumentType]
         print(row["problem"], row["n"], {k: round(v, 3) for k, v in row["ratios"].items()})  # pyright: ignore
