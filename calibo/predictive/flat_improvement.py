@@ -7,14 +7,13 @@ where digits could be lost are marked, and those are the parts' own affair. Nota
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import erfcx, ndtr
+from scipy.special import ndtr
 
 from calibo.data import Array
 from calibo.predictive.flat_parts import far_tail
-from calibo.predictive.normal import upper_orthant
+from calibo.predictive.normal import second_integral, upper_orthant
 
 _SQRT_2PI = np.sqrt(2.0 * np.pi)
-_ROOT_HALF = np.sqrt(0.5)
 _TINY = np.finfo(np.float64).tiny
 #: Smaller improvements (in sd of the measurement) are near the end of what floating point numbers hold.
 _SMALLEST = 1e-200
@@ -54,7 +53,7 @@ def log_improvement(t: Array, low: Array, high: Array, rho: Array, r: Array, ins
     # An empty interval has no share; its width only must not be 0.
     weight = length / total[:, None] / np.maximum(width, _TINY)
     outside = (1.0 - inside) / np.maximum(mass, _LEAST_MASS)
-    G = _second_integral(z)
+    G = second_integral(z)
     flat = rho * r * _total(weight * (G[:, J:] - G[:, :J]))
     tail = _tail(np.minimum(h, _NEAR), k, rho, r, z, above_k)
     rows = np.flatnonzero(h > _NEAR)
@@ -88,11 +87,3 @@ def _pieces(low: Array, high: Array) -> tuple[Array, Array]:
     """Starts and ends of the complement's pieces, each m x (J + 1)."""
     infinite = np.full((len(low), 1), np.inf)
     return np.concatenate([-infinite, high], axis=1), np.concatenate([low, infinite], axis=1)
-
-
-def _second_integral(z: Array) -> Array:
-    """G(z), through G(z) + G(-z) = (z^2 + 1) / 2 and, for negative z, the Mills ratio: relative error below 1e-10."""
-    t, square = np.abs(z), z * z
-    mills = np.sqrt(0.5 * np.pi) * erfcx(t * _ROOT_HALF)
-    below = np.exp(-0.5 * square) * ((square + 1.0) * mills - t) / (2.0 * _SQRT_2PI)
-    return np.where(z < 0.0, below, 0.5 * (square + 1.0) - below)

@@ -103,7 +103,11 @@ class FlatPart:
 
     def _joined(self, log_values: Array) -> Array:
         """log of the mean over the intervals by their share, ... x q x J -> ... x q."""
-        return log_values[..., 0] if log_values.shape[-1] == 1 else _logsumexp(self._log_share + log_values)
+        return (
+            log_values[..., 0]
+            if log_values.shape[-1] == 1
+            else np.logaddexp.reduce(self._log_share + log_values, axis=-1)
+        )
 
     def log_density(self, t: Array) -> Array:
         """log density of V, ... x q."""
@@ -321,10 +325,3 @@ def _times_density(y: Array) -> Array:
 
 def _log(x: Array) -> Array:
     return np.log(np.maximum(x, _TINY))
-
-
-def _logsumexp(a: Array) -> Array:
-    top = np.max(a, axis=-1)
-    safe = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return safe + np.log(np.exp(a - safe[..., None]).sum(axis=-1))

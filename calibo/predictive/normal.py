@@ -52,8 +52,11 @@ def log_first_integral(z: Array) -> Array:
 
 
 def second_integral(z: Array) -> Array:
-    """G(z) = [(z^2 + 1) Phi(z) + z phi(z)] / 2."""
-    return np.exp(log_second_integral(z))
+    """G(z), relative error below 1e-10: G(z) + G(-z) = (z^2 + 1) / 2, and for negative z through the Mills ratio."""
+    z = np.asarray(z, dtype=np.float64)
+    t, square = np.abs(z), z * z
+    below = np.exp(-0.5 * square - _LOG_SQRT_2PI) * (0.5 * ((square + 1.0) * mills_ratio(t) - t))
+    return np.where(z < 0.0, below, 0.5 * (square + 1.0) - below)
 
 
 def log_second_integral(z: Array) -> Array:
@@ -72,29 +75,16 @@ def bivariate_cdf(h: Array, k: Array, rho: Array) -> Array:
     """P(U <= h, V <= k) of standard normals with correlation ``rho`` in (-1, 1), by Owen's T function."""
     h, k, rho = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (h, k, rho)))
     root = np.sqrt((1.0 - rho) * (1.0 + rho))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        slope_h = np.where(h == 0.0, _signed_infinity(k), (k / h - rho) / root)
-        slope_k = np.where(k == 0.0, _signed_infinity(h), (h / k - rho) / root)
-    both_zero = (h == 0.0) & (k == 0.0)
-    # By signs, since the product of two tiny numbers would vanish.
-    product = np.sign(h) * np.sign(k)
-    opposite = (product < 0.0) | ((product == 0.0) & (h + k < 0.0))
-    value = 0.5 * (ndtr(h) + ndtr(k)) - owens_t(h, slope_h) - owens_t(k, slope_k) - 0.5 * opposite
-    at_origin = 0.25 + np.arcsin(rho) / (2.0 * np.pi)
-    return np.clip(np.where(both_zero, at_origin, value), 0.0, 1.0)
-
-
-def _signed_infinity(v: Array) -> Array:
-    return np.where(v >= 0.0, np.inf, -np.inf)
+    return np.minimum(upper_orthant(-h, -k, rho, root, ndtr(h), ndtr(k)), 1.0)
 
 
 def upper_orthant(h: Array, k: Array, rho: Array, root: Array, above_h: Array, above_k: Array) -> Array:
-    """P(U > h, V > k) of standard normals with correlation ``rho``: ``bivariate_cdf`` with its parts at hand.
+    """P(U > h, V > k) of standard normals with correlation ``rho``, by Owen's T function, with its parts at hand.
 
     Args:
         h: Finite.
         k: Finite.
-        rho: In (0, 1].
+        rho: Correlation.
         root: sqrt(1 - rho^2), positive.
         above_h: Phi(-h).
         above_k: Phi(-k).
@@ -103,8 +93,7 @@ def upper_orthant(h: Array, k: Array, rho: Array, root: Array, above_h: Array, a
         # A zero is moved off by nothing that matters, so that ratios have a limit.
         h, k = np.where(h == 0.0, 1e-300, h), np.where(k == 0.0, 1e-300, k)
     with np.errstate(over="ignore"):
-        ratio = k / h
-        turned = owens_t(h, (ratio - rho) / root) + owens_t(k, (1.0 / ratio - rho) / root)
+        turned = owens_t(h, (k / h - rho) / root) + owens_t(k, (h / k - rho) / root)
     return np.maximum(0.5 * (above_h + above_k) - turned - 0.5 * ((h > 0.0) != (k > 0.0)), 0.0)
 
 
@@ -123,16 +112,12 @@ def log_mean_first_integral(low: Array, high: Array) -> Array:
     width = high - low
     plain = (high > -4.0) & (width > 0.1) & (low < 9.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.log((_plain_second_integral(high) - _plain_second_integral(low)) / width)
+        values = np.log((second_integral(high) - second_integral(low)) / width)
     return _with_care(values, plain, _careful_mean_first_integral, low, high)
 
 
 def _plain_first_integral(z: Array) -> Array:
     return z * ndtr(z) + density(z)
-
-
-def _plain_second_integral(z: Array) -> Array:
-    return 0.5 * ((z * z + 1.0) * ndtr(z) + z * density(z))
 
 
 def _with_care(

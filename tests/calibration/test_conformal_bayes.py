@@ -177,7 +177,13 @@ class TestWithoutASet:
 
     def test_searching_is_silent(self) -> None:
         """Announced once for what is measured, not for the thousands of points a search looks at."""
-        ConformalModel(toy(), 0.1, in_sample_score).predict(X5, latent=True)
+        model = ConformalModel(toy(), 0.1, in_sample_score)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.predict(X5, latent=True)
+        assert not caught
+        with pytest.warns(FallbackWarning):
+            model.predict(X5, latent=False)
 
 
 class TestRandomized:
