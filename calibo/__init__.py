@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from calibo import methods
     from calibo.calibration import Calibrated
     from calibo.citation import cite
-    from calibo.data import Suggestion
+    from calibo.data import Outcome, Suggestion
     from calibo.errors import CaliboError, CaliboWarning
     from calibo.methods import gp_ei, ocbo
     from calibo.optimize import ModelBased, Optimizer
+    from calibo.ranking import rank
     from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace, space_from_toml
     from calibo.study import CalibratedSampler, Result, maximize, minimize
 
@@ -35,6 +36,7 @@ __all__ = [
     "ModelBased",
     "Optimizer",
     "Ordinal",
+    "Outcome",
     "PoolSpace",
     "Result",
     "Suggestion",
@@ -45,6 +47,7 @@ __all__ = [
     "methods",
     "minimize",
     "ocbo",
+    "rank",
     "space_from_toml",
 ]
 
@@ -60,6 +63,7 @@ _HOMES = {
     "ModelBased": "calibo.optimize",
     "Optimizer": "calibo.optimize",
     "Ordinal": "calibo.space",
+    "Outcome": "calibo.data",
     "PoolSpace": "calibo.space",
     "Result": "calibo.study",
     "Suggestion": "calibo.data",
@@ -68,6 +72,7 @@ _HOMES = {
     "maximize": "calibo.study",
     "minimize": "calibo.study",
     "ocbo": "calibo.methods",
+    "rank": "calibo.ranking.rank",
     "space_from_toml": "calibo.space",
 }
 

@@ -5,7 +5,8 @@ door (``calibo.optimize`` and ``calibo.study``). All records are frozen; none kn
 
 Notation:
     n  points with an outcome          d  columns of an encoded point
-    m  outcomes (objectives)           k  pending points          j  failed points
+    m  objectives                      k  pending points          j  failed points
+    c  constraints
 """
 
 from __future__ import annotations
@@ -127,6 +128,8 @@ class Forecast:
 
 #: One forecast per outcome.
 Forecasts = tuple[Forecast, ...]
+#: The same as a dataset has them: ``None`` for an outcome that was not known of when the point was asked for.
+KnownForecasts = tuple[Forecast | None, ...]
 
 
 @dataclass(frozen=True)
@@ -167,27 +170,33 @@ class Dataset:
 
     Attributes:
         X: Points with an outcome, n x d, on the unit cube, in the order the outcomes arrived.
-        Y: Outcomes, n x m.
-        Y_var: Known noise variances, n x m with NaN where unknown, or ``None`` if no variance is known.
+        Y: Outcomes, n x (m + c): the objectives, then the constraints' slacks, which are met where they are not negative.
+        Y_var: Known noise variances, n x (m + c) with NaN where unknown, or ``None`` if no variance is known.
         forecasts: For each of the n points its forecasts (one per outcome), or ``None`` if it was never asked for.
         X_pending: Points asked for whose outcome is awaited, k x d.
         X_failed: Points whose evaluation failed, j x d. Their outcomes are never made up.
         categories: Number of choices of each categorical column, 0 for a numeric one, d. ``()`` means all numeric.
         hyperparameters: Per outcome, the hyper-parameters stored with the latest suggestion: where a fit may start.
+        constraints: Number of constraints, c.
+        reference: Values of the objectives that are just not worth having, m, for trading them off; ``()`` if not given.
     """
 
     X: Array
     Y: Array
     Y_var: Array | None = None
-    forecasts: tuple[Forecasts | None, ...] = ()
+    forecasts: tuple[KnownForecasts | None, ...] = ()
     X_pending: Array = field(default_factory=lambda: np.empty((0, 0)))
     X_failed: Array = field(default_factory=lambda: np.empty((0, 0)))
     categories: tuple[int, ...] = ()
     hyperparameters: tuple[tuple[float, ...], ...] = ()
+    constraints: int = 0
+    reference: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         n, d = _two_dimensional("X", self.X)
-        rows, _ = _two_dimensional("Y", self.Y)
+        rows, outcomes = _two_dimensional("Y", self.Y)
+        if not 0 <= self.constraints < max(outcomes, 1):
+            raise DataError(f"{self.constraints} constraints among {outcomes} outcomes leave no objective")
         if rows != n:
             raise DataError(f"X has {n} rows but Y has {rows}: give one row of outcomes for every point")
         if n and not (np.isfinite(self.X).all() and np.isfinite(self.Y).all()):
@@ -207,14 +216,33 @@ class Dataset:
     def __len__(self) -> int:
         return self.X.shape[0]
 
+    @property
+    def objectives(self) -> int:
+        """Number of objectives, m."""
+        return self.Y.shape[1] - self.constraints
+
+    @property
+    def feasible(self) -> npt.NDArray[np.bool_]:
+        """Which points were measured to meet all constraints, n."""
+        return (self.Y[:, self.objectives :] >= 0.0).all(axis=1)
+
     def outcome(self, index: int) -> Dataset:
         """The same data with one outcome only."""
+        return self._outcomes(slice(index, index + 1))
+
+    def without_constraints(self) -> Dataset:
+        """The same data with the objectives only."""
+        return self._outcomes(slice(0, self.objectives)) if self.constraints else self
+
+    def _outcomes(self, kept: slice) -> Dataset:
+        cut = (None if f is None else f[kept] for f in self.forecasts)
         return replace(
             self,
-            Y=self.Y[:, [index]],
-            Y_var=None if self.Y_var is None else self.Y_var[:, [index]],
-            forecasts=tuple(None if f is None else (f[index],) for f in self.forecasts),
-            hyperparameters=self.hyperparameters[index : index + 1],
+            Y=self.Y[:, kept],
+            Y_var=None if self.Y_var is None else self.Y_var[:, kept],
+            forecasts=tuple(None if f is None or all(one is None for one in f) else f for f in cut),
+            hyperparameters=self.hyperparameters[kept],
+            constraints=0,
         )
 
     def rows(self, index: npt.NDArray[np.intp] | slice) -> Dataset:
@@ -238,6 +266,19 @@ def _two_dimensional(name: str, array: Array) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What an objective may return instead of a plain number: its values, and what they cost.
+
+    Attributes:
+        values: The objective's value, or one for each of several objectives.
+        constraints: What must hold, by name: each is met where its value is not positive, such as ``used - limit``.
+    """
+
+    values: float | tuple[float, ...]
+    constraints: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Suggestion:
     """A point to try, with what is believed of it.
 
@@ -248,6 +289,7 @@ class Suggestion:
             until the door (``Optimizer.ask``) turns it into the user's.
         hyperparameters: Per outcome, the fitted hyper-parameters, for the next fit to start from.
         number: Which suggestion of its optimizer this is, counted from 0.
+        constraints: Names of the constraints, whose forecasts come after those of the objectives.
     """
 
     params: Mapping[str, Any]
@@ -255,3 +297,4 @@ class Suggestion:
     forecasts: Forecasts | None = None
     hyperparameters: tuple[tuple[float, ...], ...] = ()
     number: int = 0
+    constraints: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ import calibo
 HOUSE = Path(calibo.__file__).parent
 FILES = sorted(p for p in HOUSE.rglob("*.py"))
 
-_CORE = {"data", "errors"}
+_CORE = {"data", "errors", "pareto"}
 _BELIEFS = _CORE | {"space", "predictive"}
 _MODELS = _BELIEFS | {"surrogates"}
 _CALIBRATED = _MODELS | {"calibration"}
@@ -26,6 +26,7 @@ _STUDYING = _OPTIMIZING | {"study", "methods", "report", "citation"}
 ALLOWED: dict[str, set[str]] = {
     "data": {"errors"},
     "errors": set(),
+    "pareto": {"data", "errors"},
     "space": _CORE,
     "predictive": _CORE,
     "surrogates": _BELIEFS,
@@ -41,16 +42,22 @@ ALLOWED: dict[str, set[str]] = {
     "bibliography": set(),
     "citation": _OPTIMIZING | {"methods", "bibliography"},
     "study": _STUDYING,
-    "cli": _STUDYING | {"cli", "problems"},
+    "ranking": _OPTIMIZING,
+    "cli": _STUDYING | {"cli", "problems", "ranking"},
     "testing": _OPTIMIZING | {"methods"},
     "botorch": _CALIBRATED,
     "__main__": {"cli"},
 }
-#: The one way back up: names become methods at the door, when an Optimizer is made.
-LAZY = {("optimize", "methods"): {"optimize/optimizer.py"}}
+#: The ways back up: names become methods at the door, when an Optimizer is made or a table ranked, and fronts of three
+#: and more objectives are cut into boxes by BoTorch.
+LAZY = {
+    ("optimize", "methods"): {"optimize/optimizer.py"},
+    ("ranking", "methods"): {"ranking/rank.py", "ranking/replay.py"},
+    ("acquisition", "botorch"): {"acquisition/boxes.py"},
+}
 #: What the extra `neural` is for; torch is imported there when it is used.
 NEURAL = {"calibration/neural_ratio.py"}
-HEAVY = ("torch", "sklearn", "pandas", "matplotlib", "plotly", "optuna")
+HEAVY = ("torch", "sklearn", "pandas", "matplotlib", "plotly", "optuna", "pyarrow", "openpyxl", "rdkit", "ray")
 
 
 def room(path: Path) -> str:

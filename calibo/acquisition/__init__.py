@@ -1,7 +1,8 @@
 """Acquisition rules: (Model, Dataset) -> acquisition function."""
 
 from calibo.acquisition.base import Acquisition, AcquisitionRule, SampledUtility, incumbent
-from calibo.acquisition.gates import gated
+from calibo.acquisition.gates import Feasibility, constrained, gated
+from calibo.acquisition.hypervolume import HypervolumeImprovement, TradeoffRule
 from calibo.acquisition.improvement import ExpectedImprovement, ProbabilityOfImprovement
 from calibo.acquisition.noisy import NoisyExpectedImprovement
 from calibo.acquisition.optimism import ConformalUCB
@@ -14,13 +15,17 @@ __all__ = [
     "AcquisitionRule",
     "ConformalUCB",
     "ExpectedImprovement",
+    "Feasibility",
+    "HypervolumeImprovement",
     "NoisyExpectedImprovement",
     "PenalizedEI",
     "ProbabilityOfImprovement",
     "RiskAverseUCB",
     "SampledUtility",
     "ThompsonSampling",
+    "TradeoffRule",
     "UpperQuantile",
+    "constrained",
     "gated",
     "incumbent",
 ]

@@ -68,12 +68,12 @@ class SampledUtility:
         log_weights = normalized(log_weights)
         log_utility = self.utility(f[..., :q], f[..., q:], np.exp(log_weights[..., q:]))
         best = (log_utility + log_weights[..., :q]).max(axis=-1)
-        return _logsumexp(best) - np.log(self.draws)
+        return logsumexp(best) - np.log(self.draws)
 
 
 def normalized(log_weights: Array) -> Array:
     """Log-weights of S draws, ... x S x q, shifted so that each point's weights have mean 1."""
-    mean = _logsumexp(np.swapaxes(log_weights, -1, -2)) - np.log(log_weights.shape[-2])
+    mean = logsumexp(np.swapaxes(log_weights, -1, -2)) - np.log(log_weights.shape[-2])
     return log_weights - mean[..., None, :]
 
 
@@ -83,7 +83,8 @@ def base_samples(seed: int, draws: int, points: int) -> Array:
     return np.concatenate([half, -half])
 
 
-def _logsumexp(a: Array) -> Array:
+def logsumexp(a: Array) -> Array:
+    """log sum exp over the last axis; minus infinity where all of it is."""
     top = np.max(a, axis=-1, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):

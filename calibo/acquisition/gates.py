@@ -3,13 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from calibo.acquisition.base import Acquisition
 from calibo.data import Array
+from calibo.surrogates.base import Model
 
 _LEAST = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class Feasibility:
+    """The calibrated probability that a point's measurement meets all constraints, taken as independent.
+
+    It is that of the *measurement*, noise included, because by it a trial is judged.
+
+    Attributes:
+        slacks: A model of each constraint's slack, which is met where it is not negative.
+    """
+
+    slacks: tuple[Model, ...]
+
+    def __call__(self, X: Array) -> Array:
+        """At points, m x d -> m."""
+        return np.exp(self.log(X))
+
+    def log(self, X: Array) -> Array:
+        """Its logarithm, which slopes even where the probability is lost to rounding, m x d -> m."""
+        logs = [slack.predict(X, latent=False).log_probability_of_improvement(0.0) for slack in self.slacks]
+        return np.sum(logs, axis=0)
+
+
+def constrained(acquisition: Acquisition, met: Feasibility, *, logarithmic: bool, floor: float) -> Acquisition:
+    """The acquisition multiplied by the probability that the constraints are met; all else as in ``gated``."""
+    if not logarithmic:
+        return gated(acquisition, met, logarithmic=False, floor=floor)
+    return lambda X: acquisition(X) + met.log(X if X.ndim == 2 else X[:, -1, :])
 
 
 def gated(

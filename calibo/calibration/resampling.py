@@ -48,7 +48,7 @@ class Prequential:
         self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
     ) -> tuple[Model, Evidence]:
         model = surrogate.fit(data, rng=rng)
-        laws = [None if f is None else _law_by(f[0], makers) for f in data.forecasts]
+        laws = [None if f is None or f[0] is None else _law_by(f[0], makers) for f in data.forecasts]
         if self.fill and len(data) > _FEWEST_POINTS and None in laws:
             stand_in = _leave_one_out(surrogate, model, data, rng)
             laws = [stand_in[i] if law is None else law for i, law in enumerate(laws)]

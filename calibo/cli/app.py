@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shlex
 import signal
 import sys
 import traceback
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from calibo.cli.run_options import RunOptions
 from calibo.errors import CaliboError, CaliboWarning, ObjectiveError, StudyError, TrialFailedWarning
 
 if TYPE_CHECKING:
@@ -127,6 +127,10 @@ def run(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Makes the suggestions reproducible.")] = None,
     maximize: Annotated[bool, typer.Option("--maximize/--minimize", help="Which values are wanted.")] = False,
+    directions: Annotated[
+        str | None,
+        typer.Option(help='For several objectives, such as "minimize,maximize": one for each.', show_default=False),
+    ] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds after which no trial is started.")] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a report to this HTML file.")] = None,
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")] = True,
@@ -152,42 +156,12 @@ def run(
         storage=storage,
         study=study or _study_name(objective, command),
         seed=seed,
-        maximize=maximize,
+        directions=_directions(directions, maximize),
         timeout=timeout,
         report=report,
         progress=progress,
     )
     _run(options, trials)
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """What ``calibo run`` was asked for, but for the number of trials; see there."""
-
-    objective: str | None
-    command: str | None
-    space: str
-    method: str | None
-    storage: str
-    study: str
-    seed: int | None
-    maximize: bool
-    timeout: float | None
-    report: Path | None
-    progress: bool
-
-    def line(self, trials: int) -> str:
-        """The command line that adds ``trials`` trials."""
-        what = [self.objective] if self.objective is not None else ["--command", self.command or ""]
-        words = ["calibo", "run", *what, "--space", self.space, "--trials", str(trials)]
-        words += [] if self.method is None else ["--method", self.method]
-        words += ["--storage", self.storage, "--study", self.study]
-        words += [] if self.seed is None else ["--seed", str(self.seed)]
-        words += ["--maximize"] if self.maximize else []
-        words += [] if self.timeout is None else ["--timeout", f"{self.timeout:g}"]
-        words += [] if self.report is None else ["--report", str(self.report)]
-        words += [] if self.progress else ["--no-progress"]
-        return shlex.join(words)
 
 
 def _run(options: RunOptions, trials: int) -> None:
@@ -198,9 +172,9 @@ def _run(options: RunOptions, trials: int) -> None:
     if options.objective is not None:
         objective: Any = load_objective(options.objective)
     else:
-        objective = CommandObjective.parse(options.command or "", _parameter_names(where))
+        objective = CommandObjective.parse(options.command or "", _parameter_names(where), len(options.directions))
 
-    from calibo.study import Interrupted, maximize, minimize
+    from calibo.study import Interrupted, minimize
 
     before = _so_far(options)
     if before is not None and before.trials:
@@ -209,7 +183,7 @@ def _run(options: RunOptions, trials: int) -> None:
     # A cluster that stops a job is to be treated like a user who does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        result = (maximize if options.maximize else minimize)(
+        result = minimize(
             watched,
             where,
             n_trials=trials,
@@ -220,6 +194,7 @@ def _run(options: RunOptions, trials: int) -> None:
             timeout=options.timeout,
             callbacks=[watched.after],
             progress=options.progress,
+            directions=options.directions,
         )
     except Interrupted as stop:
         _stopped(stop, options, max(1, trials - watched.finished))
@@ -240,12 +215,12 @@ class _Watched:
         error: What the latest evaluation raised, if it did.
     """
 
-    objective: Callable[[dict[str, Any]], float]
+    objective: Callable[[dict[str, Any]], Any]
     finished: int = 0
     failures: int = 0
     error: Exception | None = None
 
-    def __call__(self, params: dict[str, Any]) -> float:
+    def __call__(self, params: dict[str, Any]) -> Any:
         self.error = None
         try:
             return self.objective(params)
@@ -277,9 +252,9 @@ def _stopped(stop: Interrupted, options: RunOptions, left: int) -> None:
 
     result = stop.result
     typer.echo("")
-    if any(entry.value is not None for entry in result.entries):
+    if any(entry.values is not None for entry in result.entries):
         show_result(result)
-    done = sum(entry.value is not None for entry in result.entries)
+    done = sum(entry.values is not None for entry in result.entries)
     typer.echo(f"Stopped. All {done} completed trials are stored. To go on with the {left} that are left:")
     typer.echo(f"  {options.line(left)}")
 
@@ -354,6 +329,15 @@ def _so_far(options: RunOptions) -> Result | None:
         return None
 
 
+def _directions(given: str | None, maximize: bool) -> tuple[str, ...]:
+    """The directions asked for, in full."""
+    from calibo.optimize.records import Direction
+
+    if given is None:
+        return ("maximize" if maximize else "minimize",)
+    return tuple(Direction.of(name.strip()).name.lower() for name in given.split(","))
+
+
 def _study_name(objective: str | None, command: str | None) -> str:
     """A name by which the same command line finds its study again."""
     if objective is not None:
@@ -378,3 +362,6 @@ def _check_report(path: Path) -> None:
 def _write_report(result: Result, path: Path) -> None:
     result.report(path)
     typer.echo(f"Wrote {path}")
+
+
+import calibo.cli.rank  # noqa: E402, F401 (adds its command to the app)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import math
 import os
 import shlex
@@ -19,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
+from calibo.data import Outcome
 from calibo.errors import ObjectiveError, SpaceError
 
 if TYPE_CHECKING:
@@ -141,17 +143,22 @@ def _line(error: BaseException, path: Path) -> str:
 class CommandObjective:
     """An objective that is a command: parameters go in by placeholders, the last line of its output is the value.
 
+    Several objectives are several numbers in that line. It may also be a JSON object with constraints, each met where it
+    is not positive: ``{"values": [0.3, 12], "constraints": {"memory": -1.5}}``.
+
     No shell is involved: the command is split into words first and the values are put into the words, so that a value
     can be anything and stays one word.
 
     Attributes:
         words: The words of the command, each a sequence of (text, placeholder after it or ``None``).
+        objectives: How many numbers the last line has.
     """
 
     words: tuple[tuple[tuple[str, str | None], ...], ...]
+    objectives: int = 1
 
     @classmethod
-    def parse(cls, command: str, names: Iterable[str]) -> CommandObjective:
+    def parse(cls, command: str, names: Iterable[str], objectives: int = 1) -> CommandObjective:
         """The objective of a command line for the parameters of those names.
 
         Raises:
@@ -176,7 +183,7 @@ class CommandObjective:
         program = words[0]
         if all(name is None for _, name in program):
             _find_program("".join(text for text, _ in program))
-        return cls(words)
+        return cls(words, objectives)
 
     def arguments(self, params: Mapping[str, Any]) -> list[str]:
         """The words of the command for some parameters."""
@@ -184,11 +191,11 @@ class CommandObjective:
             "".join(text + ("" if name is None else _text(params[name])) for text, name in word) for word in self.words
         ]
 
-    def __call__(self, params: Mapping[str, Any]) -> float:
-        """The value that the command prints for some parameters.
+    def __call__(self, params: Mapping[str, Any]) -> Outcome:
+        """What the command prints for some parameters.
 
         Raises:
-            ObjectiveError: If it fails, or its last line is not a finite number.
+            ObjectiveError: If it fails, or its last line is not as many finite numbers as there are objectives.
         """
         arguments = self.arguments(params)
         # Into files rather than memory: a training run may print without end.
@@ -202,7 +209,11 @@ class CommandObjective:
             printed, complaint = _tail(out), _tail(errors)
         if status != 0:
             raise ObjectiveError(f"{shlex.join(arguments)}: {_ended(status)}{_shown(complaint or printed)}")
-        return _value(printed, complaint, arguments)
+        try:
+            return _outcome(printed[-1].strip() if printed else "", self.objectives)
+        except ValueError as wrong:
+            shown = _shown(complaint) if complaint else ""
+            raise ObjectiveError(f"{shlex.join(arguments)}: {wrong}{shown}") from None
 
 
 def _placeholders(word: str) -> tuple[tuple[str, str | None], ...]:
@@ -268,15 +279,41 @@ def _shown(lines: list[str]) -> str:
     return "".join(f"\n    {line}" for line in lines) if lines else " and printed nothing"
 
 
-def _value(printed: list[str], complaint: list[str], arguments: list[str]) -> float:
-    last = printed[-1].strip() if printed else ""
+def _outcome(line: str, objectives: int) -> Outcome:
+    """What the last line of a command's output says; a ``ValueError`` tells what is wrong with it."""
+    if not line:
+        raise ValueError("it printed nothing, not a number")
+    said: dict[str, Any] = {"values": line.replace(",", " ").split()}
+    if line.startswith("{"):
+        said = _json_object(line)
+    values = said.get("values")
+    numbers = [_number(value, line) for value in (values if isinstance(values, list) else [values])]
+    if len(numbers) != objectives:
+        raise ValueError(f"the last line of its output is {line[:200]!r}, not {_numbers(objectives)}")
+    limits = {str(name): _number(value, line) for name, value in dict(said.get("constraints") or {}).items()}
+    return Outcome(numbers[0] if objectives == 1 else tuple(numbers), limits)
+
+
+def _json_object(line: str) -> dict[str, Any]:
     try:
-        value = float(last)
-    except ValueError:
-        found = f"the last line of its output is {last[:200]!r}" if last else "it printed nothing"
-        raise ObjectiveError(
-            f"{shlex.join(arguments)}: {found}, not a number{_shown(complaint) if complaint else ''}"
-        ) from None
-    if not math.isfinite(value):
-        raise ObjectiveError(f"{shlex.join(arguments)}: the value it printed is {value}")
-    return value
+        found = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the last line of its output is not valid JSON ({error})") from None
+    unknown = sorted(set(found) - {"values", "constraints"})
+    if unknown or "values" not in found:
+        raise ValueError(f'the JSON it printed must have "values" and may have "constraints", got {sorted(found)}')
+    return found
+
+
+def _number(value: Any, line: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"the last line of its output is {line[:200]!r}, not a number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"the value it printed is {number}")
+    return number
+
+
+def _numbers(count: int) -> str:
+    return "a number" if count == 1 else f"{count} numbers, one for each direction"

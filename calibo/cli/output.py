@@ -30,16 +30,46 @@ _LAWS = {"measured": "next measurement", "mean": "mean value"}
 
 def show_result(result: Result) -> None:
     """The best parameters, and how far the forecasts can be believed."""
-    direction = "smallest" if result.direction.value < 0 else "largest"
     typer.echo(f"Study {result.study_name!r}: {counted(result)}.")
-    if not any(entry.value is not None for entry in result.entries):
+    if not any(entry.values is not None for entry in result.entries):
         return
+    if not any(entry.feasible for entry in result.entries):
+        typer.echo(f"No trial meets all constraints yet ({', '.join(result.constraints)}).")
+    elif len(result.directions) > 1:
+        _show_front(result)
+    else:
+        _show_best(result)
+    several = len(result.directions) > 1
+    for outcome in (*range(len(result.directions)), *result.constraints):
+        name = f"Objective {outcome}: " if several and isinstance(outcome, int) else ""
+        _show_calibration(result, outcome, f"Constraint {outcome!r}: " if isinstance(outcome, str) else name)
+    if result.constraints:
+        typer.echo(result.feasibility().headline())
+
+
+def _show_best(result: Result) -> None:
+    direction = "smallest" if result.directions[0].value < 0 else "largest"
     typer.echo(f"The {direction} value is {result.best_value:.6g}, found with")
     width = max(len(name) for name in result.best_params)
     for name, value in result.best_params.items():
         typer.echo(f"  {name:<{width}} = {shown(value)}")
-    table = result.calibration()
-    typer.echo(table.headline())
+
+
+def _show_front(result: Result) -> None:
+    """The results that no other dominates, by the first objective."""
+    front = result.pareto_front.sort_values("value_0")
+    volume = result.hypervolume().iloc[-1]
+    typer.echo(f"{len(front)} results that no other beats in every objective (hypervolume {volume:.6g}):")
+    names = [name for name in front.columns if name.startswith(("value_", "constraint_", "params_"))]
+    table = _table("trial", *(name.removeprefix("params_") for name in names))
+    for _, row in front.iterrows():
+        table.add_row(str(row["number"]), *(Text(shown(row[name])) for name in names))
+    _console().print(table)
+
+
+def _show_calibration(result: Result, outcome: int | str, name: str) -> None:
+    table = result.calibration(outcome)
+    typer.echo(f"{name}{table.headline()}")
     for sentence in table.sentences():
         typer.echo(f"  {sentence}")
 
@@ -64,15 +94,24 @@ def show_methods() -> None:
 def show_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame) -> None:
     """A table for each point: intervals of the next measurement, and of the mean value."""
     console = _console()
+    outcomes = [column.removesuffix("median") for column in table.columns if column.endswith("median")]
     for point, (_, row) in zip(points, table.iterrows(), strict=True):
-        predictions = _table("", *_LAWS.values())
-        predictions.title = Text(", ".join(f"{name} = {shown(value)}" for name, value in point.items()))
-        predictions.add_row("expected", Text(f"{row['mean']:.5g}"), "")
-        predictions.add_row("median", Text(f"{row['median']:.5g}"), "")
-        for c in (round(100 * coverage) for coverage in COVERAGES):
-            ends = [f"{row[f'{law}_low_{c}']:.5g} to {row[f'{law}_high_{c}']:.5g}" for law in _LAWS]
-            predictions.add_row(f"{c} %", *(Text(end) for end in ends))
-        console.print(predictions)
+        for prefix in outcomes:
+            console.print(_prediction(point, row, prefix))
+        if "feasible" in table.columns:
+            typer.echo(f"meets all constraints with probability {row['feasible']:.3g}")
+
+
+def _prediction(point: Mapping[str, Any], row: pd.Series, prefix: str) -> Table:
+    """What is believed of one outcome at one point; ``prefix`` begins the names of its columns."""
+    predictions = _table(prefix.removesuffix("_"), *_LAWS.values())
+    predictions.title = Text(", ".join(f"{name} = {shown(value)}" for name, value in point.items()))
+    predictions.add_row("expected", Text(f"{row[f'{prefix}mean']:.5g}"), "")
+    predictions.add_row("median", Text(f"{row[f'{prefix}median']:.5g}"), "")
+    for c in (round(100 * coverage) for coverage in COVERAGES):
+        ends = [f"{row[f'{prefix}{law}_low_{c}']:.5g} to {row[f'{prefix}{law}_high_{c}']:.5g}" for law in _LAWS]
+        predictions.add_row(f"{c} %", *(Text(end) for end in ends))
+    return predictions
 
 
 def write_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame, path: str) -> None:

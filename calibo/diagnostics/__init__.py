@@ -11,6 +11,7 @@ from calibo.diagnostics.coverage import (
     points_needed,
     running_coverage,
 )
+from calibo.diagnostics.feasibility import FeasibilityRow, FeasibilityTable, feasibility_table, stated_feasibility
 from calibo.diagnostics.regret import area_under_curve, best_so_far, cumulative_regret, simple_regret
 from calibo.diagnostics.reliability import ReliabilityCurve, reliability_curve, simultaneous_half_width
 from calibo.diagnostics.scores import crps, interval_score, log_score, pinball_loss, sharpness
@@ -19,6 +20,8 @@ from calibo.diagnostics.table import CalibrationRow, CalibrationTable, Verdict, 
 __all__ = [
     "CalibrationRow",
     "CalibrationTable",
+    "FeasibilityRow",
+    "FeasibilityTable",
     "ReliabilityCurve",
     "RunningCoverage",
     "Verdict",
@@ -33,6 +36,7 @@ __all__ = [
     "covered",
     "crps",
     "cumulative_regret",
+    "feasibility_table",
     "interval_score",
     "log_score",
     "observed_frequencies",
@@ -44,4 +48,5 @@ __all__ = [
     "sharpness",
     "simple_regret",
     "simultaneous_half_width",
+    "stated_feasibility",
 ]

@@ -1,8 +1,19 @@
 """The loop: strategies, the pure suggest(), and the Optimizer that asks and is told."""
 
 from calibo.optimize.optimizer import Optimizer
-from calibo.optimize.predictions import believed, fitted_model, predict_table
-from calibo.optimize.records import Direction, Record, State, dataset, finite_value, turned
+from calibo.optimize.predictions import believed, fitted_models, predict_table
+from calibo.optimize.records import (
+    Direction,
+    Record,
+    State,
+    constraint_names,
+    dataset,
+    finite_constraints,
+    finite_value,
+    finite_values,
+    reference_values,
+    turned,
+)
 from calibo.optimize.strategy import ModelBased, Plan, Strategy
 from calibo.optimize.suggest import checked_count, checked_seed, generator, propose, suggest
 
@@ -17,12 +28,16 @@ __all__ = [
     "believed",
     "checked_count",
     "checked_seed",
+    "constraint_names",
     "dataset",
+    "finite_constraints",
     "finite_value",
-    "fitted_model",
+    "finite_values",
+    "fitted_models",
     "generator",
     "predict_table",
     "propose",
+    "reference_values",
     "suggest",
     "turned",
 ]

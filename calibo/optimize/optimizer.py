@@ -8,18 +8,30 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from calibo.data import Dataset, Suggestion
+from calibo.data import Dataset, Forecast, Suggestion
 from calibo.errors import DataError, RecipeError, ValueRejected
-from calibo.optimize.predictions import believed, fitted_model, predict_table
-from calibo.optimize.records import Direction, Record, State, dataset, finite_value, turned
+from calibo.optimize.predictions import believed, fitted_models, predict_table
+from calibo.optimize.records import (
+    Direction,
+    Record,
+    State,
+    constraint_names,
+    dataset,
+    finite_constraints,
+    finite_value,
+    finite_values,
+    reference_values,
+    turned,
+)
 from calibo.optimize.strategy import Strategy
 from calibo.optimize.suggest import checked_count, checked_seed, propose
+from calibo.pareto import pareto_mask
 from calibo.space import PoolSpace, ProductSpace, as_space
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from calibo.diagnostics import CalibrationTable
+    from calibo.diagnostics import CalibrationTable, FeasibilityTable
 
 
 class Optimizer:
@@ -31,6 +43,8 @@ class Optimizer:
         space: A mapping of names to parameters, a space, or a table of rows (a pool).
         method: A method's name ("ocbo", "gp_ei", ...) or a strategy.
         direction: "minimize" or "maximize".
+        directions: One for each of several objectives, which are then traded off against each other.
+        reference: Of several objectives, the values that are just not worth having; inferred from the data if not given.
         seed: Makes every suggestion reproducible; drawn at random if not given.
         n_initial: Points of the initial design (points told count); by default two per parameter, from 5 to 10.
     """
@@ -41,6 +55,8 @@ class Optimizer:
         method: str | Strategy = "ocbo",
         *,
         direction: str = "minimize",
+        directions: Sequence[str] | None = None,
+        reference: Sequence[float] | None = None,
         seed: int | None = None,
         n_initial: int | None = None,
     ) -> None:
@@ -48,7 +64,8 @@ class Optimizer:
 
         self.space: ProductSpace | PoolSpace = as_space(space)  # pyright: ignore[reportAttributeAccessIssue]
         self.strategy: Strategy = strategy(method)
-        self.direction: Direction = Direction.of(direction)
+        self.directions: tuple[Direction, ...] = Direction.several(direction if directions is None else directions)
+        self._reference: tuple[float, ...] = reference_values(reference, self.directions)
         self.seed: int = int(np.random.SeedSequence().entropy % 2**63) if seed is None else checked_seed(seed)  # pyright: ignore[reportOperatorIssue]
         self.n_initial: int | None = None if n_initial is None else checked_count(n_initial, "n_initial")
         self._asked: int = 0
@@ -76,30 +93,42 @@ class Optimizer:
             q=int(q),
             n_initial=self.n_initial,
         )
-        found = [replace(s, forecasts=turned(s.forecasts, [self.direction])) for s in found]
+        names = self.constraints
+        found = [replace(s, forecasts=turned(s.forecasts, self.directions, names), constraints=names) for s in found]
         for suggestion in found:
             self._pending[suggestion.number] = Record(
                 x=suggestion.x,
                 state=State.PENDING,
                 forecasts=suggestion.forecasts,
+                forecast_constraints=names,
                 hyperparameters=suggestion.hyperparameters,
             )
             self._latest = suggestion.hyperparameters or self._latest
         self._asked += len(found)
         return found[0] if q == 1 else found
 
-    def tell(self, what: Suggestion | Mapping[str, Any], value: float, sem: float | None = None) -> None:
+    def tell(
+        self,
+        what: Suggestion | Mapping[str, Any],
+        value: float | Sequence[float],
+        sem: float | Sequence[float] | None = None,
+        *,
+        constraints: Mapping[str, float] | Sequence[float] | None = None,
+    ) -> None:
         """Takes the outcome of a suggestion, or of any parameters (a warm start, which has no forecast).
 
         Args:
             what: The suggestion, or parameters by name.
-            value: The outcome; anything but a finite number is rejected and changes nothing.
-            sem: Standard error of the value, if known.
+            value: The outcome, or one for each objective; anything but finite numbers is rejected and changes nothing.
+            sem: Standard error of the value, if known; one for each of several objectives.
+            constraints: What must hold, by name or in order: each is met where its value is not positive.
         """
-        outcome = finite_value(value)
-        variance = None if sem is None else (_variance(sem),)
+        outcomes = finite_values(value, len(self.directions))
+        variances = None if sem is None else _variances(sem, len(self.directions))
+        limits = finite_constraints(constraints)
         record = self._record(what)
-        self._done.append(replace(record, state=State.TOLD, values=(outcome,), variances=variance))
+        done = replace(record, state=State.TOLD, values=outcomes, variances=variances, constraints=limits)
+        self._done.append(done)
         self._forget(what)
 
     def tell_failed(self, what: Suggestion | Mapping[str, Any]) -> None:
@@ -115,47 +144,94 @@ class Optimizer:
             params,
             space=self.space,
             strategy=self.strategy,
-            direction=self.direction,
+            directions=self.directions,
+            constraints=self.constraints,
             rng=np.random.default_rng(self.seed),
         )
 
     @property
+    def constraints(self) -> tuple[str, ...]:
+        """The names of the constraints told so far, sorted."""
+        return constraint_names(self._done)
+
+    @property
     def best(self) -> tuple[dict[str, Any], float]:
-        """The parameters with the best outcome told so far, and that outcome."""
-        told = self._told()
-        best = max(told, key=lambda record: self.direction.value * record.values[0])
+        """The parameters with the best outcome told so far, and that outcome; only of points that meet the constraints."""
+        self._single("best", "pareto_front")
+        told = self._reached()
+        best = max(told, key=lambda record: self.directions[0].value * record.values[0])
         return self.space.decode(best.x[None, :])[0], best.values[0]
 
     @property
     def best_expected(self) -> tuple[dict[str, Any], float]:
         """The parameters tried whose expected value is best under the calibrated model, and that expectation."""
-        X = np.stack([record.x for record in self._told()])
-        model = fitted_model(self.data(), self.strategy, np.random.default_rng(self.seed))
-        law = believed(model, X, self.direction, latent=True)
-        best = int(np.argmax(self.direction.value * law.mean))
+        self._single("best_expected", "pareto_front")
+        X = np.stack([record.x for record in self._reached()])
+        model = fitted_models(self.data(), self.strategy, np.random.default_rng(self.seed))[0]
+        law = believed(model, X, self.directions[0], latent=True)
+        best = int(np.argmax(self.directions[0].value * law.mean))
         return self.space.decode(X[[best]])[0], float(law.mean[best])
 
-    def calibration(self) -> CalibrationTable:
-        """How the forecasts made so far came out."""
+    @property
+    def pareto_front(self) -> list[tuple[dict[str, Any], tuple[float, ...]]]:
+        """The parameters told so far that no other dominates, with their outcomes, of points that meet the constraints."""
+        told = self._reached()
+        signs = [direction.value for direction in self.directions]
+        front = np.flatnonzero(pareto_mask(np.array([record.values for record in told]) * signs))
+        params = self.space.decode(np.stack([told[i].x for i in front]))
+        return [(one, told[i].values) for one, i in zip(params, front, strict=True)]
+
+    def calibration(self, outcome: int | str = 0) -> CalibrationTable:
+        """How the forecasts of an objective, by its place, or of a constraint, by its name, came out."""
         from calibo.diagnostics import forecast_table
 
-        told = [r for r in self._done if r.state is State.TOLD and r.forecasts]
-        return forecast_table([r.forecasts[0] for r in told if r.forecasts], [r.values[0] for r in told])
+        pairs = [pair for record in self._done if (pair := self._judged(record, outcome)) is not None]
+        return forecast_table([forecast for forecast, _ in pairs], [value for _, value in pairs])
+
+    def feasibility(self) -> FeasibilityTable:
+        """How often points that were called feasible with some probability turned out to be."""
+        from calibo.diagnostics import feasibility_table
+
+        told = [r for r in self._done if r.state is State.TOLD and r.forecasts and r.forecast_constraints]
+        stated = [r.forecasts[len(self.directions) :] for r in told if r.forecasts]
+        return feasibility_table(stated, [all(v <= 0.0 for v in r.constraints.values()) for r in told])
 
     def data(self) -> Dataset:
         """All that is known, as the strategies see it (larger is better, points on the unit cube)."""
         return dataset(
             [*self._done, *self._pending.values()],
-            directions=[self.direction],
+            directions=self.directions,
             categories=self.space.categories,
             hyperparameters=self._latest,
+            reference=self._reference,
         )
 
-    def _told(self) -> list[Record]:
+    def _reached(self) -> list[Record]:
+        """The points told that meet all constraints."""
         told = [record for record in self._done if record.state is State.TOLD]
         if not told:
             raise DataError("nothing has been told yet: tell at least one outcome first")
-        return told
+        met = [record for record in told if all(value <= 0.0 for value in record.constraints.values())]
+        if not met:
+            raise DataError(f"none of the {len(told)} points told meets all constraints yet, so there is no best one")
+        return met
+
+    def _single(self, asked: str, instead: str) -> None:
+        if len(self.directions) > 1:
+            raise RecipeError(f"of {len(self.directions)} objectives there is no {asked}: ask for {instead}")
+
+    def _judged(self, record: Record, outcome: int | str) -> tuple[Forecast, float] | None:
+        """The forecast and the value of an outcome that a record has both of."""
+        if record.state is not State.TOLD or record.forecasts is None:
+            return None
+        if isinstance(outcome, str):
+            if outcome not in record.constraints or outcome not in record.forecast_constraints:
+                return None
+            place = len(self.directions) + record.forecast_constraints.index(outcome)
+            return record.forecasts[place], record.constraints[outcome]
+        if not 0 <= outcome < len(self.directions):
+            raise RecipeError(f"objectives are counted from 0 to {len(self.directions) - 1}, got {outcome}")
+        return record.forecasts[outcome], record.values[outcome]
 
     def _record(self, what: Suggestion | Mapping[str, Any]) -> Record:
         if isinstance(what, Suggestion):
@@ -173,6 +249,14 @@ class Optimizer:
     def _forget(self, what: Suggestion | Mapping[str, Any]) -> None:
         if isinstance(what, Suggestion):
             del self._pending[what.number]
+
+
+def _variances(sem: float | Sequence[float], count: int) -> tuple[float, ...]:
+    """The variances of standard errors, one for each objective."""
+    given = [sem] if count == 1 or not isinstance(sem, Sequence | np.ndarray) else list(sem)
+    if len(given) != count:
+        raise ValueRejected(f"the standard error (sem) must have a value for each of {count} objectives, got {sem!r}")
+    return tuple(_variance(one) for one in given)  # pyright: ignore[reportArgumentType]
 
 
 def _variance(sem: float) -> float:

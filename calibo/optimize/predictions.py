@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibo.acquisition import Feasibility
 from calibo.data import Array, Dataset
 from calibo.errors import DataError, RecipeError
 from calibo.optimize.records import Direction
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 COVERAGES = (0.5, 0.8, 0.95)
 
 
-def fitted_model(data: Dataset, strategy: Strategy, rng: np.random.Generator) -> Model:
-    """The model a strategy makes of the data."""
+def fitted_models(data: Dataset, strategy: Strategy, rng: np.random.Generator) -> tuple[Model, ...]:
+    """The models a strategy makes of the data, one for each outcome."""
     if not len(data):
         raise DataError("there is no outcome yet, so nothing can be predicted: at least one measurement is needed")
-    model = strategy.plan(data, rng=rng).model
-    if model is None:
+    models = strategy.plan(data, rng=rng).models
+    if not models:
         raise RecipeError("this method chooses points without a predictive distribution and cannot predict")
-    return model
+    return models
 
 
 def believed(model: Model, X: Array, direction: Direction, *, latent: bool) -> Predictive:
@@ -44,7 +45,8 @@ def predict_table(
     *,
     space: Space,
     strategy: Strategy,
-    direction: Direction,
+    directions: Sequence[Direction],
+    constraints: Sequence[str] = (),
     rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Mean, median and calibrated intervals for the next measurement and for the mean value, one row per point.
@@ -52,15 +54,29 @@ def predict_table(
     Columns: ``mean``, ``median``, then ``measured_low_80``, ``measured_high_80`` and so on for the next measurement
     (noise included), and ``mean_low_80``, ``mean_high_80`` and so on for the underlying mean value. Ends of intervals
     may coincide while there are few results: an online recalibrator then gives several levels the same quantile.
+
+    Of several objectives the columns begin with their places, ``0_mean`` and so on, and those of a constraint with its
+    name, ``memory_mean``; ``feasible`` is then the probability that a measurement meets all constraints.
     """
     import pandas as pd
 
     X = space.encode(params)
-    model = fitted_model(data, strategy, rng)
+    models = fitted_models(data, strategy, rng)
+    names = [*map(str, range(len(directions)))] if len(directions) > 1 else [""]
+    wanted = [*directions, *[Direction.MINIMIZE] * len(constraints)]
+    table: dict[str, Array] = {}
+    for name, model, direction in zip([*names, *constraints], models, wanted, strict=True):
+        table |= {f"{name}_{key}" if name else key: v for key, v in _columns(model, X, direction).items()}
+    if constraints:
+        table["feasible"] = Feasibility(models[len(directions) :])(X)
+    return pd.DataFrame(table)
+
+
+def _columns(model: Model, X: Array, direction: Direction) -> dict[str, Array]:
     measured = believed(model, X, direction, latent=False)
-    table: dict[str, Array] = {"mean": measured.mean, "median": measured.median}
+    columns: dict[str, Array] = {"mean": measured.mean, "median": measured.median}
     for name, law in (("measured", measured), ("mean", believed(model, X, direction, latent=True))):
         for coverage in COVERAGES:
             percent = round(100 * coverage)
-            table[f"{name}_low_{percent}"], table[f"{name}_high_{percent}"] = law.interval(coverage)
-    return pd.DataFrame(table)
+            columns[f"{name}_low_{percent}"], columns[f"{name}_high_{percent}"] = law.interval(coverage)
+    return columns

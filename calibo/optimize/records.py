@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from calibo.data import Array, Dataset, Forecasts
-from calibo.errors import RecipeError, ValueRejected
+from calibo.data import Array, Dataset, Forecasts, KnownForecasts
+from calibo.errors import DataError, FallbackWarning, RecipeError, ValueRejected
 
 
 class Direction(enum.Enum):
@@ -28,6 +29,15 @@ class Direction(enum.Enum):
                 return direction
         raise RecipeError(f'a direction is "minimize" or "maximize", got {name!r}')
 
+    @classmethod
+    def several(cls, names: str | Direction | Sequence[str | Direction]) -> tuple[Direction, ...]:
+        """The directions meant by one name, or by a sequence of them, one for each objective."""
+        if isinstance(names, str | Direction):
+            return (cls.of(names),)
+        if not isinstance(names, Sequence) or not names:
+            raise RecipeError(f'directions are a list such as ["minimize", "maximize"], got {names!r}')
+        return tuple(cls.of(name) for name in names)
+
 
 class State(enum.Enum):
     """What has become of a point."""
@@ -44,9 +54,12 @@ class Record:
     Attributes:
         x: The encoded point, d.
         state: What has become of it.
-        values: Outcomes, m; only if told.
-        variances: Noise variances of the outcomes, m, NaN where unknown.
-        forecasts: What was believed of the outcomes when the point was asked for, or ``None``.
+        values: Objectives, m; only if told.
+        variances: Noise variances of the objectives, m, NaN where unknown.
+        constraints: Constraints by name, each met where its value is not positive; only if told.
+        forecasts: What was believed when the point was asked for, or ``None``: of the m objectives, then of the
+            constraints that were known of then.
+        forecast_constraints: The names of those.
         hyperparameters: Per outcome, the hyper-parameters of the model that made the suggestion.
     """
 
@@ -54,7 +67,9 @@ class Record:
     state: State
     values: tuple[float, ...] = ()
     variances: tuple[float, ...] | None = None
+    constraints: Mapping[str, float] = field(default_factory=dict)
     forecasts: Forecasts | None = None
+    forecast_constraints: tuple[str, ...] = ()
     hyperparameters: tuple[tuple[float, ...], ...] = ()
 
 
@@ -74,47 +89,132 @@ def finite_value(value: object, what: str = "the objective's value") -> float:
     return number
 
 
+def finite_values(values: object, count: int) -> tuple[float, ...]:
+    """``values`` as ``count`` floats: a plain number for one objective, a sequence with one for each of several."""
+    if count == 1:
+        return (finite_value(values),)
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes) or len(values) != count:
+        raise ValueRejected(f"the objective's value must be {count} numbers, one for each direction, got {values!r}")
+    return tuple(finite_value(value) for value in values)
+
+
+def finite_constraints(constraints: object) -> dict[str, float]:
+    """Constraints by name; those in a sequence are named by their places, "0", "1" and so on, as Optuna does."""
+    if constraints is None:
+        return {}
+    if isinstance(constraints, Mapping):
+        named = dict(constraints)
+    elif isinstance(constraints, Sequence | np.ndarray) and not isinstance(constraints, str | bytes):
+        named = {str(i): value for i, value in enumerate(constraints)}
+    else:
+        raise ValueRejected(
+            "constraints are numbers by name, such as {'memory': used - limit}, or a sequence of numbers, each met where "
+            f"it is not positive; got {constraints!r}"
+        )
+    return {str(name): finite_value(value, f"constraint {str(name)!r}") for name, value in named.items()}
+
+
+def constraint_names(records: Iterable[Record]) -> tuple[str, ...]:
+    """The names of all constraints that were ever told, sorted: the order of their columns."""
+    return tuple(sorted({name for record in records for name in record.constraints}))
+
+
+def reference_values(reference: Sequence[float] | None, directions: Sequence[Direction]) -> tuple[float, ...]:
+    """A reference point in the user's sign, one value per objective, in the house's; empty if there is none."""
+    if reference is None:
+        return ()
+    if len(directions) < 2 or isinstance(reference, str) or np.shape(reference) != (len(directions),):
+        raise RecipeError(
+            f"a reference point has one value for each of several objectives, got {reference!r} for {len(directions)}"
+        )
+    pairs = zip(reference, directions, strict=True)
+    return tuple(direction.value * finite_value(value, "the reference point") for value, direction in pairs)
+
+
 def dataset(
     records: Iterable[Record],
     *,
     directions: Sequence[Direction],
     categories: tuple[int, ...],
     hyperparameters: tuple[tuple[float, ...], ...] = (),
+    reference: tuple[float, ...] = (),
 ) -> Dataset:
     """All records as a dataset; told points keep the order in which they are given (the order of their outcomes).
 
+    A constraint is a further outcome, of which small values are wanted. A point that was told without one of them says
+    nothing that could be used, which is announced.
+
     Args:
         records: What was tried.
-        directions: One per outcome.
+        directions: One per objective.
         categories: Number of choices of each categorical column, 0 for numeric ones, d.
         hyperparameters: Where the next fit may start; normally those of the latest suggestion.
+        reference: The reference point in the house's sign, or empty.
     """
     records = list(records)
-    d, m = len(categories), len(directions)
-    signs = np.array([direction.value for direction in directions])
-    told = [r for r in records if r.state is State.TOLD]
+    names = constraint_names(records)
+    told = _with_all_constraints([r for r in records if r.state is State.TOLD], names)
+    wanted = [*directions, *[Direction.MINIMIZE] * len(names)]
+    d, outcomes = len(categories), len(wanted)
 
     def points(state: State) -> Array:
         return np.array([r.x for r in records if r.state is state], dtype=np.float64).reshape(-1, d)
 
     known = any(r.variances is not None for r in told)
-    unknown = (float("nan"),) * m
-    variances = np.array([r.variances or unknown for r in told], dtype=np.float64).reshape(-1, m)
+    nothing, unknown = (float("nan"),) * len(directions), (float("nan"),) * len(names)
+    variances = np.array([(*(r.variances or nothing), *unknown) for r in told], dtype=np.float64)
+    values = [(*r.values, *(r.constraints[name] for name in names)) for r in told]
+    # The turned zero is a plain zero again: a constraint that is just met.
+    Y = np.array(values, dtype=np.float64).reshape(-1, outcomes) * [direction.value for direction in wanted] + 0.0
     return Dataset(
-        X=points(State.TOLD),
-        Y=np.array([r.values for r in told], dtype=np.float64).reshape(-1, m) * signs,
-        Y_var=variances if known else None,
-        forecasts=tuple(turned(r.forecasts, directions) for r in told),
+        X=np.array([r.x for r in told], dtype=np.float64).reshape(-1, d),
+        Y=Y,
+        Y_var=variances.reshape(-1, outcomes) if known else None,
+        forecasts=tuple(_known_forecasts(r, names, directions) for r in told),
         X_pending=points(State.PENDING),
         X_failed=points(State.FAILED),
         categories=categories,
-        hyperparameters=hyperparameters,
+        hyperparameters=hyperparameters if len(hyperparameters) == outcomes else (),
+        constraints=len(names),
+        reference=reference,
     )
 
 
-def turned(forecasts: Forecasts | None, directions: Sequence[Direction]) -> Forecasts | None:
-    """Forecasts in the house's sign as the user's, or the other way round (turning twice changes nothing)."""
+def _with_all_constraints(told: list[Record], names: tuple[str, ...]) -> list[Record]:
+    whole = [r for r in told if len(r.constraints) == len(names)]
+    if len(whole) < len(told):
+        warnings.warn(
+            f"{len(told) - len(whole)} of {len(told)} points were told without all of the constraints "
+            f"{', '.join(map(repr, names))} and are left out: tell every point with all of them",
+            FallbackWarning,
+            stacklevel=3,
+        )
+    return whole
+
+
+def _known_forecasts(record: Record, names: tuple[str, ...], directions: Sequence[Direction]) -> KnownForecasts | None:
+    """The forecasts of a record in the house's sign, one for each objective and named constraint."""
+    forecasts = turned(record.forecasts, directions, record.forecast_constraints)
     if forecasts is None:
         return None
-    pairs = zip(forecasts, directions, strict=True)
+    of_constraint = dict(zip(record.forecast_constraints, forecasts[len(directions) :], strict=True))
+    return (*forecasts[: len(directions)], *(of_constraint.get(name) for name in names))
+
+
+def turned(
+    forecasts: Forecasts | None, directions: Sequence[Direction], constraints: Sequence[str] = ()
+) -> Forecasts | None:
+    """Forecasts in the house's sign as the user's, or the other way round (turning twice changes nothing).
+
+    Args:
+        forecasts: Of the objectives, then of the constraints.
+        directions: One per objective.
+        constraints: The names of the constraints.
+    """
+    if forecasts is None:
+        return None
+    wanted = [*directions, *[Direction.MINIMIZE] * len(constraints)]
+    if len(forecasts) != len(wanted):
+        raise DataError(f"{len(forecasts)} forecasts for {len(wanted)} outcomes: one is needed for each")
+    pairs = zip(forecasts, wanted, strict=True)
     return tuple(f.negated() if direction is Direction.MINIMIZE else f for f, direction in pairs)

@@ -10,7 +10,7 @@ from calibo.candidates import CandidateSearch
 from calibo.candidates.base import Acquisition
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
-from calibo.optimize.strategy import Plan, Strategy
+from calibo.optimize.strategy import Plan, Strategy, single_objective
 from calibo.space import Space
 from calibo.surrogates.heteroscedastic import same_points
 
@@ -44,6 +44,7 @@ class Replicated:
         return getattr(self.strategy, "name", "custom")
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
+        single_objective(data, self.name)
         plan = self.strategy.plan(data, rng=rng)
         return replace(plan, acquisition=WithDue(plan.acquisition, due_points(data, self.times)))
 

@@ -47,19 +47,20 @@ def slices_at(
     strategy: Strategy,
     direction: Direction,
     rng: np.random.Generator,
+    outcome: int = 0,
     points: int = 121,
 ) -> tuple[Slice, ...]:
-    """Beliefs along each of the named parameters through ``params`` (normally the incumbent), from one model."""
+    """Beliefs of one outcome along each of the named parameters through ``params`` (normally the incumbent)."""
     if not len(data):
         raise DataError("there is no outcome yet: at least one measurement is needed")
     for name in names:
         if name not in space.names:
             raise SpaceError(f"no parameter {name!r} in the space; there are {', '.join(space.names)}")
     plan = strategy.plan(data, rng=rng)
-    if plan.model is None:
+    if not plan.models:
         raise RecipeError("this method chooses points without a predictive distribution: there is nothing to show")
     x = space.encode([params])[0]
-    return tuple(_slice(plan, plan.model, x, name, space, direction, points) for name in names)
+    return tuple(_slice(plan, plan.models[outcome], x, name, space, direction, points) for name in names)
 
 
 def _slice(

@@ -8,11 +8,20 @@ from typing import Protocol
 
 import numpy as np
 
-from calibo.acquisition import Acquisition, AcquisitionRule, gated
+from calibo.acquisition import (
+    Acquisition,
+    AcquisitionRule,
+    Feasibility,
+    HypervolumeImprovement,
+    TradeoffRule,
+    constrained,
+    gated,
+)
 from calibo.calibration import makers, stages
 from calibo.candidates import CandidateSearch, Explored, MultiStart, Pool, RandomDraw
 from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import RecipeError
+from calibo.pareto import pareto_mask
 from calibo.space import PoolSpace, Space
 from calibo.surrogates import HasHyperparameters, Model, SuccessModel, Surrogate
 from calibo.surrogates.base import KnowsItsDistribution, LearnsFromProposals
@@ -25,47 +34,55 @@ _DRAWN_ROWS = 1024
 
 @dataclass(frozen=True, eq=False)
 class LearningAcquisition:
-    """The acquisition of a model that learns from where the search goes.
+    """The acquisition of models that learn from where the search goes.
 
     Attributes:
-        model: What is believed.
-        build: The acquisition of a model: the same for the same model, whenever it is called.
+        models: What is believed of each outcome.
+        build: The acquisition of models: the same for the same models, whenever it is called.
     """
 
-    model: Model
-    build: Callable[[Model], Acquisition]
+    models: tuple[Model, ...]
+    build: Callable[[tuple[Model, ...]], Acquisition]
     _of_points: Acquisition = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_of_points", self.build(self.model))
+        object.__setattr__(self, "_of_points", self.build(self.models))
 
     def __call__(self, X: Array) -> Array:
         """Values of points, m x d, or of sets, m x q x d, m."""
         return self._of_points(X)
 
     def learned(self, proposals: Array, *, rng: np.random.Generator) -> LearningAcquisition:
-        """The acquisition of the model as learned from ``proposals``, p x d."""
-        if not isinstance(self.model, LearnsFromProposals):
-            raise RecipeError(f"a {type(self.model).__name__} cannot learn from proposals: it has no learned()")
-        return LearningAcquisition(self.model.learned(proposals, rng=rng), self.build)
+        """The acquisition of the models as learned from ``proposals``, p x d."""
+        # All outcomes were measured at the same points, so all models learn the same of where the search goes.
+        seed = int(rng.integers(2**63))
+        learned: list[Model] = []
+        for model in self.models:
+            if not isinstance(model, LearnsFromProposals):
+                raise RecipeError(f"a {type(model).__name__} cannot learn from proposals: it has no learned()")
+            learned.append(model.learned(proposals, rng=np.random.default_rng(seed)))
+        return LearningAcquisition(tuple(learned), self.build)
 
 
 @dataclass(frozen=True)
 class ModelForecaster:
-    """Forecasts of measurements by a model.
+    """Forecasts of measurements by models.
 
     Attributes:
-        model: What is believed.
-        made_by: The names of what makes its stages.
+        models: What is believed of each outcome.
+        made_by: The names of what makes their stages.
     """
 
-    model: Model
+    models: tuple[Model, ...]
     made_by: tuple[str, ...]
 
     def __call__(self, X: Array) -> tuple[Forecasts, ...]:
-        """The forecasts at points, q x d, q."""
-        by_stage = [inner.predict(X, latent=False).marginals() for inner in stages(self.model)]
-        return tuple((Forecast(tuple(laws), self.made_by),) for laws in zip(*by_stage, strict=True))
+        """The forecasts at points, q x d, q; each with one forecast per outcome."""
+        return tuple(zip(*(self._of(model, X) for model in self.models), strict=True))
+
+    def _of(self, model: Model, X: Array) -> list[Forecast]:
+        by_stage = [inner.predict(X, latent=False).marginals() for inner in stages(model)]
+        return [Forecast(tuple(laws), self.made_by) for laws in zip(*by_stage, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -75,7 +92,7 @@ class Plan:
     Attributes:
         acquisition: What is to be maximised.
         forecaster: Forecasts of measurements at points, q x d -> q of them; ``None`` for a strategy without beliefs.
-        model: What is believed, for predictions; ``None`` for a strategy without beliefs.
+        models: What is believed of each outcome, for predictions; empty for a strategy without beliefs.
         anchors: Points worth searching around, a x d.
         taken: Points not to be tried again, t x d.
         hyperparameters: Per outcome, to be stored with the suggestion.
@@ -83,7 +100,7 @@ class Plan:
 
     acquisition: Acquisition
     forecaster: Callable[[Array], tuple[Forecasts, ...]] | None
-    model: Model | None
+    models: tuple[Model, ...]
     anchors: Array
     taken: Array
     hyperparameters: tuple[tuple[float, ...], ...] = ()
@@ -97,8 +114,8 @@ class Plan:
             return plan
         forecaster = self.forecaster
         if isinstance(forecaster, ModelForecaster):
-            forecaster = replace(forecaster, model=learned.model)
-        return replace(plan, model=learned.model, forecaster=forecaster)
+            forecaster = replace(forecaster, models=learned.models)
+        return replace(plan, models=learned.models, forecaster=forecaster)
 
 
 class Strategy(Protocol):
@@ -115,14 +132,19 @@ class Strategy(Protocol):
 
 @dataclass(frozen=True)
 class ModelBased:
-    """Surrogate -> model -> acquisition: the strategy of every method with a predictive distribution.
+    """Surrogate -> models -> acquisition: the strategy of every method with a predictive distribution.
+
+    Each outcome has a model of its own, made by the same recipe. Several objectives are traded off; a constraint
+    multiplies the acquisition by the calibrated probability that its measurement meets it, and as long as no point is
+    known to meet all of them, that probability alone is climbed.
 
     Attributes:
-        surrogate: What makes the model; a calibrated one is a surrogate like any other.
-        rule: What makes the acquisition function.
+        surrogate: What makes the models; a calibrated one is a surrogate like any other.
+        rule: What makes the acquisition function of one objective.
         search: How it is maximised; by default what suits the space and the rule.
         replicate: Whether a point may be measured again, which is worth it only if measurements are noisy.
         name: Of the method, for messages.
+        tradeoff: What makes the acquisition function of several objectives.
     """
 
     surrogate: Surrogate
@@ -130,58 +152,69 @@ class ModelBased:
     search: CandidateSearch | None = None
     replicate: bool = False
     name: str = "custom"
+    tradeoff: TradeoffRule = field(default_factory=HypervolumeImprovement)
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
-        if data.Y.shape[1] != 1:
-            raise RecipeError(f"{self.name} optimises one objective, got {data.Y.shape[1]}")
-        model = self.surrogate.fit(data, rng=rng)
-        order = np.argsort(-data.Y[:, 0], kind="stable")
+        models = tuple(self.surrogate.fit(data.outcome(i), rng=rng) for i in range(data.Y.shape[1]))
         tried = np.vstack([data.X, data.X_failed])
-        stored = model.hyperparameters if isinstance(model, HasHyperparameters) else ()
         return Plan(
-            acquisition=self._acquisition(model, data, rng),
-            forecaster=ModelForecaster(model, makers(self.surrogate)),
-            model=model,
-            anchors=data.X[order[:_ANCHORS]],
+            acquisition=self._acquisition(models, data, rng),
+            forecaster=ModelForecaster(models, makers(self.surrogate)),
+            models=models,
+            anchors=_anchors(data),
             taken=data.X_pending if self.replicate else np.vstack([tried, data.X_pending]),
-            hyperparameters=(stored,),
+            hyperparameters=tuple(m.hyperparameters if isinstance(m, HasHyperparameters) else () for m in models),
         )
 
-    def _acquisition(self, model: Model, data: Dataset, rng: np.random.Generator) -> Acquisition:
-        """The rule's acquisition behind the gates; one that can learn if the model can."""
-        if not isinstance(model, LearnsFromProposals):
-            acquisition = self.rule.build(model, data, rng=rng)
-            return self._gated(acquisition, model, data, _success(data, rng))
+    def _acquisition(self, models: tuple[Model, ...], data: Dataset, rng: np.random.Generator) -> Acquisition:
+        """The acquisition behind the gates; one that can learn if the models can."""
+        if not isinstance(models[0], LearnsFromProposals):
+            return self._gated(models, data, _success(data, rng), rng)
         # What changes from one update to the next is what was learned, not the base samples of the rule.
         seed = int(rng.integers(2**63))
         success = _success(data, rng)
-
-        def build(learned: Model) -> Acquisition:
-            acquisition = self.rule.build(learned, data, rng=np.random.default_rng(seed))
-            return self._gated(acquisition, learned, data, success)
-
-        return LearningAcquisition(model, build)
+        return LearningAcquisition(
+            models, lambda learned: self._gated(learned, data, success, np.random.default_rng(seed))
+        )
 
     def _gated(
-        self, acquisition: Acquisition, model: Model, data: Dataset, success: SuccessModel | None
+        self, models: tuple[Model, ...], data: Dataset, success: SuccessModel | None, rng: np.random.Generator
     ) -> Acquisition:
-        """The acquisition where the model's data reach and evaluations succeed.
+        """The acquisition where the models' data reach, evaluations succeed and constraints are met.
 
         Out of the data's reach a logarithmic utility is nothing and any other worth the mean outcome (Stanton et al.
-        2023, B.7); a failure is worth the worst outcome.
+        2023, B.7); a failure is worth the worst outcome, and so is a point that does not meet the constraints.
         """
-        logarithmic = self.rule.logarithmic
-        worst = float(data.Y.min())
-        if isinstance(model, KnowsItsDistribution):
-            mean = float(data.Y.mean())
+        goals = data.without_constraints()
+        acquisition, logarithmic = self._wanted(models[: data.objectives], goals, data.feasible, rng)
+        worst = float(goals.Y.min())
+        if isinstance(models[0], KnowsItsDistribution):
+            mean = float(goals.Y.mean())
             acquisition = gated(
-                acquisition, model.in_distribution, logarithmic=logarithmic, floor=mean, losses_grow=False
+                acquisition, models[0].in_distribution, logarithmic=logarithmic, floor=mean, losses_grow=False
             )
             # What leaves a gate is a gain over its floor, so the next one counts from there.
             worst -= mean
         if success is not None:
             acquisition = gated(acquisition, success, logarithmic=logarithmic, floor=worst)
+            worst = 0.0
+        if data.constraints:
+            met = Feasibility(models[data.objectives :])
+            acquisition = constrained(acquisition, met, logarithmic=logarithmic, floor=worst)
         return acquisition
+
+    def _wanted(
+        self, models: tuple[Model, ...], goals: Dataset, feasible: np.ndarray, rng: np.random.Generator
+    ) -> tuple[Acquisition, bool]:
+        """What is wanted of the objectives by themselves, and whether that is the logarithm of a utility."""
+        if not feasible.any():
+            return _indifferent, True
+        reached = goals
+        if not feasible.all():
+            reached = replace(goals.rows(np.flatnonzero(feasible)), X_pending=goals.X_pending, X_failed=goals.X_failed)
+        if goals.objectives > 1:
+            return self.tradeoff.build(models, reached, rng=rng), True
+        return self.rule.build(models[0], reached, rng=rng), self.rule.logarithmic
 
     def searcher(self, space: Space) -> CandidateSearch:
         if self.search is not None:
@@ -189,6 +222,35 @@ class ModelBased:
         if isinstance(space, PoolSpace):
             return Pool() if self.rule.smooth else Pool(drawn=_DRAWN_ROWS)
         return MultiStart() if self.rule.smooth else RandomDraw()
+
+
+def single_objective(data: Dataset, name: str) -> None:
+    """Refuses data with several objectives, or constraints, for a method that knows only one objective."""
+    if data.objectives != 1 or data.constraints:
+        given = f"{data.objectives} objectives" if data.objectives > 1 else f"{data.constraints} constraints"
+        raise RecipeError(
+            f"{name} optimises one objective without constraints, got {given}; ocbo, locbo, cbo and gp_ei take both"
+        )
+
+
+def _indifferent(X: Array) -> Array:
+    """The log utility of points, m x d, or sets, m x q x d, of which any is as good as another, m."""
+    return np.zeros(len(X))
+
+
+def _anchors(data: Dataset) -> Array:
+    """The most promising points tried, a x d: of the feasible ones the best, or those on the front; else the nearest."""
+    goals, slacks = data.Y[:, : data.objectives], data.Y[:, data.objectives :]
+    if not data.feasible.any():
+        lacking = np.minimum(slacks / np.maximum(np.abs(slacks).max(axis=0), np.finfo(np.float64).tiny), 0.0)
+        return data.X[np.argsort(-lacking.sum(axis=1), kind="stable")[:_ANCHORS]]
+    X, Y = data.X[data.feasible], goals[data.feasible]
+    if data.objectives == 1:
+        return X[np.argsort(-Y[:, 0], kind="stable")[:_ANCHORS]]
+    on_front = np.flatnonzero(pareto_mask(Y))
+    # Spread over the front, by the first objective.
+    order = on_front[np.argsort(-Y[on_front, 0], kind="stable")]
+    return X[order[np.unique(np.linspace(0, len(order) - 1, 2 * _ANCHORS).round().astype(np.intp))]]
 
 
 def _success(data: Dataset, rng: np.random.Generator) -> SuccessModel | None:

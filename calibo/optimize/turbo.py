@@ -15,7 +15,7 @@ from calibo.candidates.trust_region import Box, TrustRegion, Within
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
 from calibo.optimize.design import initial_size
-from calibo.optimize.strategy import ModelBased, Plan
+from calibo.optimize.strategy import ModelBased, Plan, single_objective
 from calibo.space import Space
 from calibo.surrogates import Model, Surrogate
 from calibo.surrogates.gp_posterior import Hyperparameters
@@ -168,8 +168,7 @@ class TuRBO:
 
     def region(self, data: Dataset) -> RegionState:
         """The state of the trust region after all outcomes."""
-        if data.Y.shape[1] != 1:
-            raise RecipeError(f"{self.name} optimises one objective, got {data.Y.shape[1]}")
+        single_objective(data, self.name)
         d = data.X.shape[1]
         schedule = Schedule(ceil(max(4, d) / self.batch_size), self.success_tolerance)
         return region_state(data.Y[:, 0], schedule, n_initial=self._design(d), batch_size=self.batch_size)
@@ -183,8 +182,7 @@ class TuRBO:
             plan = self._inner.plan(data, rng=rng)
             return replace(plan, acquisition=spreading(known, data.categories), anchors=plan.anchors[:0])
         plan = self._inner.plan(since, rng=rng)
-        assert plan.model is not None
-        box = _region(plan.model, since, state.length)
+        box = _region(plan.models[0], since, state.length)
         taken = plan.taken if self.replicate else np.vstack([plan.taken, earlier])
         return replace(plan, acquisition=Within(plan.acquisition, box), taken=taken)
 

@@ -48,9 +48,10 @@ class Stamp:
     Attributes:
         number: The number of that trial.
         params: The parameters suggested, by name, as the numbers in which Optuna stores them.
-        forecasts: What is believed of its outcomes, one per outcome, in the user's sign; ``None`` without a model.
+        forecasts: What is believed of its outcomes, in the user's sign; ``None`` without a model.
         hyperparameters: Per outcome, those of the model.
         method: The name of the method, if it has one.
+        constraints: Names of the constraints whose forecasts come after those of the objectives.
     """
 
     number: int
@@ -58,6 +59,7 @@ class Stamp:
     forecasts: Forecasts | None = None
     hyperparameters: tuple[tuple[float, ...], ...] = ()
     method: str | None = None
+    constraints: tuple[str, ...] = ()
 
 
 def write_stamps(study: optuna.Study, trial: FrozenTrial, stamps: Sequence[Stamp]) -> None:
@@ -81,6 +83,8 @@ def write_stamp(study: optuna.Study, trial: FrozenTrial, stamp: Stamp, part: int
         "method": stamp.method,
         "hyperparameters": stamp.hyperparameters,
     }
+    if stamp.constraints:
+        body["constraints"] = stamp.constraints
     storage, trial_id = study._storage, trial._trial_id
     _write(_part(part), body, stamp.number, lambda key, value: storage.set_trial_system_attr(trial_id, key, value))
 
@@ -141,7 +145,8 @@ def _stamp(text: str, number: int) -> Stamp:
     body = json.loads(text)
     forecasts = None if body["forecasts"] is None else tuple(_forecast(one) for one in body["forecasts"])
     hyperparameters = tuple(tuple(float(h) for h in one) for one in body["hyperparameters"])
-    return Stamp(number, body["params"], forecasts, hyperparameters, body["method"])
+    constraints = tuple(body.get("constraints", ()))
+    return Stamp(number, body["params"], forecasts, hyperparameters, body["method"], constraints)
 
 
 def _forecast(plain: dict[str, Any]) -> Forecast:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,18 +14,27 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 from tqdm import tqdm
 
-from calibo.data import Params
+from calibo.data import Outcome, Params
 from calibo.errors import ObjectiveError, RecipeError, TrialFailedWarning, ValueRejected
-from calibo.optimize import Direction, Strategy, checked_count, checked_seed, finite_value
+from calibo.optimize import (
+    Direction,
+    Strategy,
+    checked_count,
+    checked_seed,
+    finite_constraints,
+    finite_values,
+    reference_values,
+)
 from calibo.space import as_space
 from calibo.study.attributes import ERROR, INTERRUPTED
 from calibo.study.distributions import OptunaSpace, optuna_space, suggest
-from calibo.study.opening import open_study, quiet_optuna, storage_errors
+from calibo.study.opening import open_study, quiet_optuna, storage_errors, stored_reference
 from calibo.study.result import Result, method_name, result_of
 from calibo.study.sampler import CalibratedSampler
 from calibo.study.storage import open_storage
+from calibo.study.trials import completed
 
-Objective = Callable[[Params], float]
+Objective = Callable[[Params], float | Sequence[float] | Outcome]
 Callback = Callable[[optuna.Study, FrozenTrial], None]
 
 #: So many failures, and no success ever, mean that the objective does not work.
@@ -61,6 +70,8 @@ def minimize(
     timeout: float | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool = True,
+    directions: Sequence[str] | None = None,
+    reference: Sequence[float] | None = None,
 ) -> Result:
     """Look for the parameters with the smallest value, and say what was believed of each before it was tried.
 
@@ -70,7 +81,8 @@ def minimize(
     ``result`` so far; the trial that was running is not held against its parameters.
 
     Args:
-        objective: Takes a dict of parameters and returns a number.
+        objective: Takes a dict of parameters and returns a number; of several objectives a tuple of them; or an
+            ``Outcome``, which also has constraints.
         space: What may be tried: a mapping of names to parameters, a space, or a table of rows (a DataFrame or a list
             of dicts), each of which is a candidate.
         n_trials: Number of *new* trials, also when a study is resumed.
@@ -83,12 +95,15 @@ def minimize(
         timeout: Seconds after which no new trial is started.
         callbacks: Called with the Optuna study and the finished trial after each trial.
         progress: Whether to show a progress bar on standard error.
+        directions: For several objectives: "minimize" or "maximize" for each. ``Result.pareto_front`` has the answer.
+        reference: Of several objectives, the values that are just not worth having; inferred from the data if not given.
 
     Raises:
         StudyError: If the storage cannot be used, or has a study of that name with another direction or space.
         ObjectiveError: If no trial succeeds.
     """
-    run = _Run(objective, Direction.MINIMIZE, method, n_trials, timeout, tuple(callbacks), progress)
+    wanted = Direction.several(Direction.MINIMIZE if directions is None else directions)
+    run = _Run(objective, wanted, method, n_trials, timeout, tuple(callbacks), progress, reference)
     return run(space, storage, study_name, seed)
 
 
@@ -104,8 +119,8 @@ def maximize(
     callbacks: Iterable[Callback] = (),
     progress: bool = True,
 ) -> Result:
-    """Look for the parameters with the largest value; all else as in ``minimize``."""
-    run = _Run(objective, Direction.MAXIMIZE, method, n_trials, timeout, tuple(callbacks), progress)
+    """Look for the parameters with the largest value of one objective; all else as in ``minimize``."""
+    run = _Run(objective, (Direction.MAXIMIZE,), method, n_trials, timeout, tuple(callbacks), progress)
     return run(space, storage, study_name, seed)
 
 
@@ -118,12 +133,13 @@ class _Run:
     """One call of minimize or maximize, with its only state: how many trials failed, and why the last one did."""
 
     objective: Objective
-    direction: Direction
+    directions: tuple[Direction, ...]
     method: str | Strategy
     n_trials: int
     timeout: float | None
     callbacks: tuple[Callback, ...]
     progress: bool
+    reference: Sequence[float] | None = None
     failures: int = field(default=0, init=False)
     last_error: Exception | None = field(default=None, init=False)
 
@@ -131,22 +147,23 @@ class _Run:
         self._check()
         seen = optuna_space(as_space(space))
         seed = None if seed is None else checked_seed(seed)
-        sampler = CalibratedSampler(self.method, seed=seed, space=seen.space)
         study, seed = open_study(
             # Signs of life, without which a trial whose process was killed would stay pending for ever.
             open_storage(storage, heartbeat_interval=HEARTBEAT, grace_period=3 * HEARTBEAT),
             study_name,
-            direction=self.direction,
+            directions=self.directions,
             space=seen,
             seed=seed,
             method=method_name(self.method),
+            reference=self.reference,
         )
-        study.sampler = sampler
+        reference = stored_reference(study)
+        study.sampler = CalibratedSampler(self.method, seed=seed, space=seen.space, reference=reference)
         interrupted = self._optimize(study, seen)
-        result = result_of(study, space=seen, method=self.method, seed=seed)
+        result = result_of(study, space=seen, method=self.method, seed=seed, reference=reference)
         if interrupted:
             raise Interrupted(_stopped(result, storage), result)
-        if self.last_error is not None and all(entry.value is None for entry in result.entries):
+        if self.last_error is not None and all(entry.values is None for entry in result.entries):
             raise ObjectiveError(
                 f"none of {len(result.failures)} trials succeeded; the last failed with {_reason(self.last_error)}. "
                 "Try the objective with one set of parameters by hand; a study whose objective was broken is best begun "
@@ -155,8 +172,12 @@ class _Run:
         return result
 
     def _check(self) -> None:
+        from calibo.methods import strategy
+
         if not callable(self.objective):
             raise ObjectiveError(f"the objective must be a function of a dict, got a {type(self.objective).__name__}")
+        strategy(self.method)  # an unknown one is told before anything is written
+        reference_values(self.reference, self.directions)
         self.n_trials = checked_count(self.n_trials, "n_trials, the number of new trials,")
         if self.timeout is not None and not (isinstance(self.timeout, int | float) and self.timeout > 0):
             raise RecipeError(f"timeout is a number of seconds above 0, or None, got {self.timeout!r}")
@@ -166,12 +187,12 @@ class _Run:
         with storage_errors(), quiet_optuna(), _bar(self.n_trials, self.progress) as bar:
 
             def show(study: optuna.Study, trial: FrozenTrial) -> None:
-                if (best := _best_value(study)) is not None:
-                    bar.set_postfix_str(f"best={best:.6g}", refresh=False)
+                if best := _best_so_far(study):
+                    bar.set_postfix_str(best, refresh=False)
                 bar.update()
 
             def give_up(study: optuna.Study, trial: FrozenTrial) -> None:
-                if self.failures >= HOPELESS and _best_value(study) is None:
+                if self.failures >= HOPELESS and not completed(study.get_trials(deepcopy=False)):
                     study.stop()
 
             try:
@@ -186,7 +207,7 @@ class _Run:
                 return True
         return False
 
-    def _evaluate(self, trial: optuna.Trial, space: OptunaSpace) -> float:
+    def _evaluate(self, trial: optuna.Trial, space: OptunaSpace) -> tuple[float, ...]:
         try:
             params = space.params(suggest(trial, space))
             return self._outcome(trial, params)
@@ -194,9 +215,9 @@ class _Run:
             trial.set_user_attr(INTERRUPTED, True)
             raise
 
-    def _outcome(self, trial: optuna.Trial, params: Params) -> float:
+    def _outcome(self, trial: optuna.Trial, params: Params) -> tuple[float, ...]:
         try:
-            return _measured(self.objective(params))
+            return _measured(trial, self.objective(params), len(self.directions))
         except optuna.TrialPruned:
             raise
         except SystemExit as stop:
@@ -219,22 +240,31 @@ class _Run:
             )
 
 
-def _measured(value: Any) -> float:
+def _measured(trial: optuna.Trial, returned: Any, count: int) -> tuple[float, ...]:
+    """What the objective returned as values, one for each objective; its constraints are stored with the trial."""
+    outcome = returned if isinstance(returned, Outcome) else Outcome(returned)
     try:
-        return finite_value(value)
+        values = finite_values(outcome.values, count)
     except ValueRejected:
-        raise ValueRejected(f"the objective must return a finite number, it returned {value!r}") from None
+        wanted = "a finite number" if count == 1 else f"{count} finite numbers"
+        raise ValueRejected(f"the objective must return {wanted}, it returned {outcome.values!r}") from None
+    for name, value in finite_constraints(outcome.constraints).items():
+        trial.set_constraint(name, value)
+    return values
 
 
 def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:REASON_LENGTH]
 
 
-def _best_value(study: optuna.Study) -> float | None:
+def _best_so_far(study: optuna.Study) -> str:
+    """What a progress bar says: the best value, or how many results no other dominates."""
+    if len(study.directions) > 1:
+        return f"front={len(study.best_trials)}"
     try:
-        return study.best_value
+        return f"best={study.best_value:.6g}"
     except ValueError:
-        return None
+        return ""
 
 
 def _bar(total: int, shown: bool) -> tqdm[Any]:
@@ -242,7 +272,7 @@ def _bar(total: int, shown: bool) -> tqdm[Any]:
 
 
 def _stopped(result: Result, storage: Any) -> str:
-    done = sum(entry.value is not None for entry in result.entries)
+    done = sum(entry.values is not None for entry in result.entries)
     if storage is None:
         return f"stopped with {done} trials completed; they are in this exception's result, and in no storage"
     return f"stopped with {done} trials completed; call again with study_name={result.study_name!r} to go on"

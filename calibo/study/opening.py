@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import optuna
@@ -27,21 +27,25 @@ def open_study(
     storage: BaseStorage,
     name: str | None,
     *,
-    direction: Direction,
+    directions: Sequence[Direction],
     space: OptunaSpace,
     seed: int | None,
     method: str | None,
+    reference: Sequence[float] | None = None,
 ) -> tuple[optuna.Study, int]:
     """A study to add trials to, and the seed for them: a new one, or the one of that name in the storage.
 
     Raises:
-        StudyError: If there is a study of that name with another direction or another space.
+        StudyError: If there is a study of that name with other directions or another space.
     """
     with quiet_optuna(), storage_errors():
         study = optuna.create_study(
-            storage=storage, study_name=name, direction=OPTUNA_DIRECTIONS[direction], load_if_exists=name is not None
+            storage=storage,
+            study_name=name,
+            directions=[OPTUNA_DIRECTIONS[direction] for direction in directions],
+            load_if_exists=name is not None,
         )
-        _check_direction(study, direction)
+        _check_directions(study, directions)
         _check_space(study, space)
         description = read_description(study)
         if description is None and seed is not None:
@@ -54,8 +58,26 @@ def open_study(
                     CaliboWarning,
                     stacklevel=4,
                 )
-            write_description(study, {"space": described(space.space), "method": method})
+            write_description(study, _description(space, method, _kept(description, reference)))
+        elif reference is not None and _kept(description, None) != list(reference):
+            write_description(study, _description(space, method, list(reference)))
         return study, study_seed(study) if seed is None else seed
+
+
+def stored_reference(study: optuna.Study) -> tuple[float, ...] | None:
+    """The reference point that a study was made with, in the user's sign; ``None`` if it has none."""
+    kept = _kept(read_description(study), None)
+    return None if kept is None else tuple(kept)
+
+
+def _kept(description: Mapping[str, Any] | None, reference: Sequence[float] | None) -> list[float] | None:
+    """The reference point given, or else the one that was written down."""
+    return list(reference) if reference is not None else (description or {}).get("reference")
+
+
+def _description(space: OptunaSpace, method: str | None, reference: list[float] | None) -> dict[str, Any]:
+    kept = {} if reference is None else {"reference": reference}
+    return {"space": described(space.space), "method": method, **kept}
 
 
 def load_study(storage: BaseStorage, name: str | None) -> optuna.Study:
@@ -111,14 +133,21 @@ def quiet_optuna() -> Iterator[None]:
         optuna.logging.set_verbosity(before)
 
 
-def _check_direction(study: optuna.Study, direction: Direction) -> None:
-    stored = [one.name for one in study.directions]
-    if stored != [direction.name]:
-        was = " and ".join(f"{one.lower()}s" for one in stored)
-        raise StudyError(
-            f"study {study.study_name!r} {was}, but you asked to {direction.name.lower()}; resume "
-            f"it with {stored[0].lower()}() (--{stored[0].lower()}), or start a new one with another study_name (--study)"
-        )
+def _check_directions(study: optuna.Study, directions: Sequence[Direction]) -> None:
+    stored = [one.name.lower() for one in study.directions]
+    asked = [direction.name.lower() for direction in directions]
+    if stored == asked:
+        return
+    was = " and ".join(f"{one}s" for one in stored)
+    again = (
+        f"{stored[0]}() (--{stored[0]})"
+        if len(stored) == 1
+        else f"directions={stored} (--directions {','.join(stored)})"
+    )
+    raise StudyError(
+        f"study {study.study_name!r} {was}, but you asked to {' and '.join(asked)}; resume it with {again}, "
+        "or start a new one with another study_name (--study)"
+    )
 
 
 def _check_space(study: optuna.Study, space: OptunaSpace) -> None:

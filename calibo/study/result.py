@@ -14,26 +14,26 @@ import optuna
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 
-from calibo.data import Dataset, Marginal, Params
-from calibo.errors import RecipeError, SpaceError, StudyError
-from calibo.optimize import Direction, Strategy, believed, fitted_model, predict_table
+from calibo.data import Array, Dataset, Params
+from calibo.errors import StudyError
+from calibo.optimize import Direction, Strategy, predict_table
+from calibo.pareto import hypervolumes, inferred_reference, pareto_mask
 from calibo.space import PoolSpace, ProductSpace, as_space
 from calibo.study.attributes import read_description, read_seed, read_stamp
 from calibo.study.description import rebuilt
 from calibo.study.distributions import OptunaSpace, optuna_space, space_of
+from calibo.study.history import history_table
 from calibo.study.opening import load_study, storage_errors
 from calibo.study.sampler import grouped_distributions
 from calibo.study.storage import open_storage
-from calibo.study.trials import Entry, completed, completed_in_order, dataset_of, direction_of, entries
+from calibo.study.trials import Entry, Known, completed, completed_in_order, directions_of, entries, known_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from calibo.diagnostics import CalibrationTable
+    from calibo.diagnostics import CalibrationTable, FeasibilityTable
     from calibo.report.story import Story
-
-#: Levels of the quantiles of a forecast that the history shows.
-LEVELS = (0.025, 0.1, 0.5, 0.9, 0.975)
+    from calibo.report.tradeoff import Tradeoff
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,27 +42,33 @@ class Result:
 
     Attributes:
         study_name: Name of the study.
-        direction: Whether small or large values are wanted.
+        directions: Whether small or large values are wanted, one per objective.
         trials: Its trials, as Optuna keeps them.
         seed: The seed of its suggestions.
         method: Name of the method, or ``None`` if it has none.
         optuna_space: The space as Optuna sees it; ``None`` if it is not known.
         strategy: The method itself; ``None`` if it is not known.
         study: The Optuna study, for all that Optuna can do with it.
+        reference: Of several objectives, the values that are just not worth having; ``None`` if not given.
     """
 
     study_name: str
-    direction: Direction
+    directions: tuple[Direction, ...]
     trials: tuple[FrozenTrial, ...]
     seed: int
     method: str | None
     optuna_space: OptunaSpace | None
     strategy: Strategy | None
     study: optuna.Study
+    reference: tuple[float, ...] | None = None
 
     def __repr__(self) -> str:
-        done = sum(entry.value is not None for entry in self.entries)
-        best = f", best_value={self.best_value!r}, best_params={self.best_params!r}" if done else ""
+        done = sum(entry.values is not None for entry in self.entries)
+        best = ""
+        if len(self.directions) > 1:
+            best = f", {len(self._front)} on the Pareto front" if done else ""
+        elif any(entry.feasible for entry in self.entries):
+            best = f", best_value={self.best_value!r}, best_params={self.best_params!r}"
         return f"Result(study_name={self.study_name!r}, {done} of {len(self.trials)} trials complete{best})"
 
     @cached_property
@@ -83,25 +89,71 @@ class Result:
     @property
     def best_params(self) -> Params:
         """The parameters with the best value so far, as the objective took them."""
-        best = self._best
+        return self._params(self._best)
+
+    def _params(self, entry: Entry) -> Params:
+        """The parameters of a trial, as the objective took them."""
         if self.optuna_space is None:
-            return dict(best.params)
-        return self.optuna_space.params(next(trial for trial in self.trials if trial.number == best.number).params)
+            return dict(entry.params)
+        return self.optuna_space.params(next(trial for trial in self.trials if trial.number == entry.number).params)
 
     @property
     def best_value(self) -> float:
-        """The best value so far."""
+        """The best value so far, of the trials that meet all constraints."""
         assert self._best.value is not None
         return self._best.value
 
     @cached_property
     def _best(self) -> Entry:
-        done = completed_in_order(self.entries)
-        if not done:
+        if len(self.directions) > 1:
             raise StudyError(
-                f"study {self.study_name!r} has no completed trial yet, so there is no best one; run more trials"
+                f"study {self.study_name!r} has {len(self.directions)} objectives, so there is no single best trial; "
+                "ask for pareto_front"
             )
-        return max(done, key=lambda entry: self.direction.value * (entry.value or 0.0))
+        return max(self._reached(), key=lambda entry: self.directions[0].value * (entry.value or 0.0))
+
+    def _reached(self) -> list[Entry]:
+        """The completed trials that meet all constraints, in the order of their outcomes."""
+        done = completed_in_order(self.entries)
+        met = [entry for entry in done if entry.feasible]
+        if not met:
+            why = f"none of {len(done)} completed trials meets all constraints" if done else "no trial is complete"
+            raise StudyError(f"in study {self.study_name!r} {why} yet, so there is no best one; run more trials")
+        return met
+
+    @cached_property
+    def _front(self) -> list[Entry]:
+        """The trials that no other dominates, of those that meet all constraints, in the order of their outcomes."""
+        met = [entry for entry in completed_in_order(self.entries) if entry.feasible]
+        return [met[i] for i in np.flatnonzero(pareto_mask(self._outcomes(met)))] if met else []
+
+    def _outcomes(self, entries: Sequence[Entry]) -> Array:
+        """The objectives of complete trials, n x m, larger is better."""
+        values = np.array([entry.values for entry in entries], dtype=np.float64)
+        return values.reshape(-1, len(self.directions)) * [direction.value for direction in self.directions]
+
+    @property
+    def pareto_front(self) -> pd.DataFrame:
+        """The trials that no other dominates, of those that meet all constraints: one row each, as in ``history``."""
+        numbers = [entry.number for entry in self._front]
+        return self.history.loc[self.history["number"].isin(numbers), :].reset_index(drop=True)
+
+    def hypervolume(self) -> pd.Series:
+        """The hypervolume above the reference point after each completed trial, in the order of their outcomes.
+
+        Trials that do not meet all constraints add nothing. Without a reference point it is inferred from the front.
+        """
+        import pandas as pd
+
+        done = completed_in_order(self.entries)
+        met = self._outcomes(self._reached())
+        reference = inferred_reference(met) if self.reference is None else self._sign() * np.array(self.reference)
+        counted = [y if entry.feasible else reference for entry, y in zip(done, self._outcomes(done), strict=True)]
+        numbers = pd.Index([entry.number for entry in done], name="number")
+        return pd.Series(hypervolumes(np.array(counted), reference), index=numbers, name="hypervolume")
+
+    def _sign(self) -> Array:
+        return np.array([direction.value for direction in self.directions])
 
     @cached_property
     def history(self) -> pd.DataFrame:
@@ -110,12 +162,11 @@ class Result:
         Columns: ``number``, ``state``, ``value``, ``params_<name>`` for each parameter, then of the forecast made
         before the measurement ``forecast_mean``, ``forecast_sd`` and ``forecast_q2.5`` to ``forecast_q97.5``, the same
         as ``raw_...`` before calibration, and ``started``, ``finished``, ``error``. Missing where there is none.
-        """
-        import pandas as pd
 
-        names = list(dict.fromkeys(name for entry in self.entries for name in entry.params))
-        rows = [_row(entry, names) for entry in self.entries]
-        return pd.DataFrame(rows, columns=_columns(names))
+        Of several objectives the columns are ``value_0``, ``forecast_0_mean`` and so on; a constraint has
+        ``constraint_<name>`` and ``forecast_<name>_mean``.
+        """
+        return history_table(self.entries, len(self.directions))
 
     def predict(self, params: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         """What is believed of parameters now: mean, median and calibrated intervals, one row for each.
@@ -128,20 +179,37 @@ class Result:
             params,
             space=space.space,
             strategy=strategy,
-            direction=self.direction,
+            directions=self.directions,
+            constraints=self._so_far().constraints,
             rng=np.random.default_rng(self.seed),
         )
 
-    def calibration(self) -> CalibrationTable:
-        """How the forecasts made so far came out."""
+    def calibration(self, outcome: int | str = 0) -> CalibrationTable:
+        """How the forecasts of an objective, by its place, or of a constraint, by its name, came out."""
         from calibo.diagnostics import forecast_table
 
-        judged = [entry for entry in completed_in_order(self.entries) if entry.forecast is not None]
-        return forecast_table([e.forecast for e in judged if e.forecast], [e.value or 0.0 for e in judged])
+        pairs = [pair for entry in completed_in_order(self.entries) if (pair := entry.judged(outcome)) is not None]
+        return forecast_table([forecast for forecast, _ in pairs], [value for _, value in pairs])
+
+    def feasibility(self) -> FeasibilityTable:
+        """How often trials that were called feasible with some probability turned out to be."""
+        from calibo.diagnostics import feasibility_table
+
+        judged = [e for e in completed_in_order(self.entries) if e.forecasts is not None and e.forecast_constraints]
+        stated = [e.forecasts[len(self.directions) :] for e in judged if e.forecasts is not None]
+        return feasibility_table(stated, [entry.feasible for entry in judged])
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """The names of the constraints of its trials, sorted."""
+        return tuple(sorted({name for entry in self.entries for name in entry.constraints}))
 
     def data(self) -> Dataset:
         """All that is known, as strategies see it: larger is better, points on the unit cube."""
-        return dataset_of(self.trials, self._known()[0], self.direction)
+        return self._so_far().data
+
+    def _so_far(self) -> Known:
+        return known_of(self.trials, self._known()[0], self.directions, reference=self.reference)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the study's report, one HTML file that needs nothing else; where it is."""
@@ -149,61 +217,11 @@ class Result:
 
         return write_report(self.story(), path)
 
-    def story(self) -> Story:
+    def story(self) -> Story | Tradeoff:
         """All that a report tells of the study: finished trials in the order in which their outcomes came."""
-        from calibo.report.story import Story
+        from calibo.study.telling import told
 
-        told = [entry for entry in self.entries if entry.state in ("complete", "failed") and entry.finished is not None]
-        told.sort(key=lambda entry: (entry.finished, entry.number))
-        return Story(
-            title=self.study_name,
-            method=self.method or getattr(self.strategy, "name", "unknown"),
-            direction=self.direction,
-            numbers=tuple(entry.number for entry in told),
-            params=tuple(entry.params for entry in told),
-            values=tuple(entry.value for entry in told),
-            forecasts=tuple(entry.forecast for entry in told),
-            expected_best=self._expected_best(told),
-            slices=self._slices(),
-        )
-
-    def _expected_best(self, told: Sequence[Entry]) -> tuple[float | None, ...] | None:
-        """After each of some trials, the best expectation today's model has of the points measured until then."""
-        if self.optuna_space is None or self.strategy is None or not len(self.data()):
-            return None
-        measured = [entry for entry in told if entry.value is not None]
-        rng = np.random.default_rng(self.seed)
-        try:
-            X = self.optuna_space.space.encode([entry.params for entry in measured])
-            model = fitted_model(self.data(), self.strategy, rng)
-        except (RecipeError, SpaceError):
-            # A method without a model, or trials from before a range was changed: the report does without the line.
-            return None
-        law = believed(model, X, self.direction, latent=True)
-        sign = self.direction.value
-        best = sign * np.maximum.accumulate(sign * law.mean)
-        after = {entry.number: float(value) for entry, value in zip(measured, best, strict=True)}
-        return tuple(after.get(entry.number) for entry in told)
-
-    def _slices(self) -> tuple[Any, ...]:
-        """Beliefs along each parameter through the best point; none where there is no model for them."""
-        from calibo.optimize.slices import slices_at
-
-        space = self.space
-        if not isinstance(space, ProductSpace) or self.strategy is None or not len(self.data()):
-            return ()
-        try:
-            return slices_at(
-                self.data(),
-                self.best_params,
-                space.names,
-                space=space,
-                strategy=self.strategy,
-                direction=self.direction,
-                rng=np.random.default_rng(self.seed),
-            )
-        except RecipeError:
-            return ()
+        return told(self)
 
     def _known(self) -> tuple[OptunaSpace, Strategy]:
         if self.optuna_space is None or self.strategy is None:
@@ -221,6 +239,7 @@ def load_result(
     *,
     space: Any = None,
     method: str | Strategy | None = None,
+    reference: Sequence[float] | None = None,
 ) -> Result:
     """The result of a study that is in a storage; nothing is written to it.
 
@@ -230,6 +249,8 @@ def load_result(
         space: The space. Only needed for predictions, and then only for a pool, for choices that are not plain
             values, or for a study that calibo did not make.
         method: The method; by default the one the study was made with.
+        reference: Of several objectives, the values that are just not worth having; by default as the study
+            was made with, or inferred from the data.
     """
     study = load_study(open_storage(storage, create=False), study_name)
     with storage_errors():
@@ -237,7 +258,9 @@ def load_result(
     if space is None:
         space = rebuilt(description.get("space", {}))
     seen = _seen_by_trials(study, description) if space is None else optuna_space(as_space(space))
-    return result_of(study, space=seen, method=method or _latest_method(study, description), seed=None)
+    known = method or _latest_method(study, description)
+    reference = description.get("reference") if reference is None else reference
+    return result_of(study, space=seen, method=known, seed=None, reference=reference)
 
 
 def _seen_by_trials(study: optuna.Study, description: Mapping[str, Any]) -> OptunaSpace | None:
@@ -256,7 +279,12 @@ def _latest_method(study: optuna.Study, description: Mapping[str, Any]) -> str |
 
 
 def result_of(
-    study: optuna.Study, *, space: OptunaSpace | None, method: str | Strategy | None, seed: int | None
+    study: optuna.Study,
+    *,
+    space: OptunaSpace | None,
+    method: str | Strategy | None,
+    seed: int | None,
+    reference: Sequence[float] | None = None,
 ) -> Result:
     """A study as it is now."""
     from calibo.methods import strategy
@@ -264,7 +292,7 @@ def result_of(
     with storage_errors():
         return Result(
             study_name=study.study_name,
-            direction=direction_of(study),
+            directions=directions_of(study),
             trials=tuple(study.get_trials(deepcopy=False)),
             # To predict needs a seed, though it hardly matters which; a study that is only read gets none written.
             seed=(read_seed(study) or 0) if seed is None else seed,
@@ -272,33 +300,10 @@ def result_of(
             optuna_space=space,
             strategy=None if method is None else strategy(method),
             study=study,
+            reference=None if reference is None else tuple(reference),
         )
 
 
 def method_name(method: str | Strategy | None) -> str | None:
     """The name by which a method can be had again, ``None`` if it has none."""
     return method if isinstance(method, str) else None
-
-
-def _columns(names: Sequence[str]) -> list[str]:
-    laws = [f"{stage}_{what}" for stage in ("forecast", "raw") for what in ("mean", "sd", *map(_level, LEVELS))]
-    return ["number", "state", "value", *(f"params_{n}" for n in names), *laws, "started", "finished", "error"]
-
-
-def _level(level: float) -> str:
-    return f"q{100 * level:g}"
-
-
-def _row(entry: Entry, names: Sequence[str]) -> list[Any]:
-    forecast = entry.forecast
-    laws = [None, None] if forecast is None else [forecast.calibrated, forecast.raw]
-    believed = [number for law in laws for number in _law(law)]
-    params = [entry.params.get(name) for name in names]
-    value = float("nan") if entry.value is None else entry.value
-    return [entry.number, entry.state, value, *params, *believed, entry.started, entry.finished, entry.error]
-
-
-def _law(law: Marginal | None) -> list[float]:
-    if law is None:
-        return [float("nan")] * (2 + len(LEVELS))
-    return [law.mean, law.sd, *(law.icdf(level) for level in LEVELS)]

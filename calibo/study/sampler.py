@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from calibo.optimize import Strategy, checked_count, checked_seed, propose, turn
 from calibo.space import as_space
 from calibo.study.attributes import Stamp, read_stamp, study_seed, write_stamps
 from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of, space_of
-from calibo.study.trials import completed, dataset_of, direction_of
+from calibo.study.trials import completed, directions_of, known_of
 
 
 class CalibratedSampler(BaseSampler):
@@ -34,12 +34,15 @@ class CalibratedSampler(BaseSampler):
     a group by itself. Parameters that no completed trial has suggested, such as all of the first trial's, are drawn
     uniformly. Both are announced by a ``FallbackWarning``, the latter not for the first trials.
 
+    Several objectives are traded off, and constraints (``trial.set_constraint``) become calibrated probabilities.
+
     Args:
         method: A method's name ("ocbo", "gp_ei", ...) or a strategy.
         seed: Makes every suggestion reproducible. By default that of the study, drawn and stored on first use.
         space: What the objective will suggest, if that is known beforehand: a mapping of names to parameters, a space,
             or a table of rows. The first trials then spread over all of it, and ordinal parameters keep their order.
         n_initial: Points of the initial design; by default two per parameter, from 5 to 10.
+        reference: Of several objectives, the values that are just not worth having; inferred from the data if not given.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class CalibratedSampler(BaseSampler):
         seed: int | None = None,
         space: Any = None,
         n_initial: int | None = None,
+        reference: Sequence[float] | None = None,
     ) -> None:
         from calibo.methods import strategy
 
@@ -57,6 +61,7 @@ class CalibratedSampler(BaseSampler):
         self._seed: int | None = None if seed is None else checked_seed(seed)
         self._space: OptunaSpace | None = None if space is None else optuna_space(as_space(space))
         self._n_initial: int | None = None if n_initial is None else checked_count(n_initial, "n_initial")
+        self._reference: tuple[float, ...] | None = None if reference is None else tuple(reference)
         self._announced: set[str] = set()
         # Threads of one process choose one after the other, so that each respects what the others have just chosen.
         self._publishing = threading.Lock()
@@ -87,7 +92,6 @@ class CalibratedSampler(BaseSampler):
     ) -> dict[str, Any]:
         """Values for the parameters optimised jointly; they are published with the trial, with their forecast."""
         if not search_space:
-            direction_of(study)
             return {}
         spaces = self._spaces(study, search_space)
         with self._publishing:
@@ -133,10 +137,10 @@ class CalibratedSampler(BaseSampler):
         self, study: optuna.Study, trial: FrozenTrial, trials: list[FrozenTrial], space: OptunaSpace
     ) -> tuple[Stamp, dict[str, Any]]:
         """Values for the columns of one space, and the stamp with which they are published."""
-        direction = direction_of(study)
-        data = dataset_of(trials, space, direction, asking=trial.number)
+        directions = directions_of(study)
+        known = known_of(trials, space, directions, reference=self._reference, asking=trial.number)
         (suggestion,) = propose(
-            data,
+            known.data,
             space=space.space,
             strategy=self._strategy,
             seed=self._seed_of(study),
@@ -147,9 +151,10 @@ class CalibratedSampler(BaseSampler):
         stamp = Stamp(
             number=trial.number,
             params=space.internal(stored),
-            forecasts=turned(suggestion.forecasts, [direction]),
+            forecasts=turned(suggestion.forecasts, directions, known.constraints),
             hyperparameters=suggestion.hyperparameters,
             method=self._method,
+            constraints=known.constraints,
         )
         return stamp, stored
 
@@ -157,7 +162,6 @@ class CalibratedSampler(BaseSampler):
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """A value for a parameter that is not optimised jointly: uniform, and the same for the same seed and trial."""
-        direction_of(study)
         self._announce(study, param_name, param_distribution)
         name = zlib.crc32(param_name.encode())
         rng = np.random.default_rng([self._seed_of(study), trial.number, name])

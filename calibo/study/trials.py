@@ -3,15 +3,15 @@
 The order of the outcomes is that of their completion (then of the trials' numbers), as stored, so that all workers and
 a restarted one fold over them alike. A pruned trial has no final measurement: its point counts as one that failed, so
 that it is not suggested again and its surroundings become less likely. Trials whose parameters are not in the space (a
-range that has changed since) and those that the user stopped are left out. A measurement that is infinite counts as a
-failure: nothing finite was measured.
+range that has changed since) and those that the user stopped are left out. A measurement that is infinite, of an
+objective or of a constraint, counts as a failure: nothing finite was measured.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -19,8 +19,8 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from calibo.data import Array, Dataset, Forecast, Forecasts
-from calibo.errors import RecipeError, SpaceError
-from calibo.optimize.records import Direction, Record, State, dataset
+from calibo.errors import SpaceError
+from calibo.optimize.records import Direction, Record, State, constraint_names, dataset, reference_values
 from calibo.study.attributes import ERROR, INTERRUPTED, Stamp, read_stamps
 from calibo.study.distributions import OptunaSpace
 
@@ -42,9 +42,12 @@ class Entry:
         number: Its number, counted from 0.
         state: "complete", "failed", "interrupted", "pruned", "running" or "waiting".
         params: Its parameters, by name; of a pool's row only the features.
-        value: Its outcome, ``None`` unless complete.
-        forecast: What was believed of the outcome before it was measured; ``None`` if the trial was not suggested by a
-            model, or was run with other parameters than those suggested.
+        values: Its objectives, m; ``None`` unless complete.
+        constraints: Its constraints by name, each met where its value is not positive.
+        forecasts: What was believed before it was measured, of the m objectives and then of the constraints known of
+            at that time; ``None`` if the trial was not suggested by a model, or was run with other parameters than
+            those suggested.
+        forecast_constraints: The names of those constraints.
         started: When it was started.
         finished: When it was finished.
         error: Why it failed, if it did and that is known.
@@ -53,20 +56,57 @@ class Entry:
     number: int
     state: str
     params: dict[str, Any]
-    value: float | None = None
-    forecast: Forecast | None = None
+    values: tuple[float, ...] | None = None
+    constraints: Mapping[str, float] = field(default_factory=dict)
+    forecasts: Forecasts | None = None
+    forecast_constraints: tuple[str, ...] = ()
     started: datetime | None = None
     finished: datetime | None = None
     error: str | None = None
 
+    @property
+    def value(self) -> float | None:
+        """Its outcome, ``None`` unless complete; of several objectives the first."""
+        return None if self.values is None else self.values[0]
 
-def direction_of(study: optuna.Study) -> Direction:
-    """The direction of a study with one objective."""
-    if len(study.directions) != 1:
-        raise RecipeError(
-            f"calibo optimises one objective, and this study has {len(study.directions)}; give it a single direction"
-        )
-    return Direction.of(study.directions[0].name)
+    @property
+    def forecast(self) -> Forecast | None:
+        """The forecast of ``value``."""
+        return None if self.forecasts is None else self.forecasts[0]
+
+    @property
+    def feasible(self) -> bool:
+        """Whether it is complete and meets all of its constraints."""
+        return self.values is not None and all(value <= 0.0 for value in self.constraints.values())
+
+    def judged(self, outcome: int | str) -> tuple[Forecast, float] | None:
+        """The forecast and the value of an objective (by its place) or a constraint (by its name); ``None`` without both."""
+        if self.values is None or self.forecasts is None:
+            return None
+        if isinstance(outcome, int):
+            return self.forecasts[outcome], self.values[outcome]
+        if outcome not in self.constraints or outcome not in self.forecast_constraints:
+            return None
+        place = len(self.values) + self.forecast_constraints.index(outcome)
+        return self.forecasts[place], self.constraints[outcome]
+
+
+@dataclass(frozen=True)
+class Known:
+    """All that the trials of a study say.
+
+    Attributes:
+        data: As strategies see it.
+        constraints: Names of the constraints, in the order of their columns.
+    """
+
+    data: Dataset
+    constraints: tuple[str, ...]
+
+
+def directions_of(study: optuna.Study) -> tuple[Direction, ...]:
+    """The directions of a study's objectives."""
+    return tuple(Direction.of(direction.name) for direction in study.directions)
 
 
 def entries(trials: Iterable[FrozenTrial], space: OptunaSpace | None = None) -> tuple[Entry, ...]:
@@ -85,15 +125,21 @@ def completed(trials: Iterable[FrozenTrial]) -> list[FrozenTrial]:
     return sorted((trial for trial in trials if trial.state is TrialState.COMPLETE), key=_order)
 
 
-def dataset_of(
-    trials: Iterable[FrozenTrial], space: OptunaSpace, direction: Direction, *, asking: int | None = None
-) -> Dataset:
+def known_of(
+    trials: Iterable[FrozenTrial],
+    space: OptunaSpace,
+    directions: Sequence[Direction],
+    *,
+    reference: Sequence[float] | None = None,
+    asking: int | None = None,
+) -> Known:
     """All that some trials say, as strategies see it.
 
     Args:
         trials: The trials of a study.
         space: The space as Optuna sees it; trials outside are left out.
-        direction: Whether small or large outcomes are wanted.
+        directions: Whether small or large outcomes are wanted, one per objective.
+        reference: The reference point of several objectives, in the user's sign, if one was given.
         asking: Number of the trial for which a suggestion is wanted, which is not pending for itself.
     """
     ordered = sorted((t for t in trials if t.number != asking), key=_order)
@@ -105,16 +151,18 @@ def dataset_of(
         for (trial, state), x in zip(kept, _encoded(points, space), strict=True)
         if x is not None
     ]
-    return dataset(
+    data = dataset(
         records,
-        directions=[direction],
+        directions=directions,
         categories=space.space.categories,
         hyperparameters=_latest_hyperparameters(stamps, space),
+        reference=reference_values(reference, directions),
     )
+    return Known(data, constraint_names(records))
 
 
-def forecasts_of(trial: FrozenTrial, stamp: Stamp | None = None) -> Forecasts | None:
-    """The forecasts stamped for a trial if it was run with the parameters they were made for, else ``None``.
+def forecast_stamp(trial: FrozenTrial, stamp: Stamp | None = None) -> Stamp | None:
+    """The stamp with a trial's forecasts if it was run with the parameters they were made for, else ``None``.
 
     Enqueued trials, and values out of a range that has changed, bypass what the sampler suggested. Of several stamps
     (for groups of parameters) the one for most of the parameters that the trial has used speaks for it.
@@ -126,7 +174,7 @@ def forecasts_of(trial: FrozenTrial, stamp: Stamp | None = None) -> Forecasts | 
         for one in stamps
         if one.forecasts is not None and all(used.get(name) == value for name, value in one.params.items())
     ]
-    return max(fitting, key=lambda one: len(one.params)).forecasts if fitting else None
+    return max(fitting, key=lambda one: len(one.params)) if fitting else None
 
 
 def _stamp_for(trial: FrozenTrial, space: OptunaSpace) -> Stamp | None:
@@ -137,21 +185,25 @@ def _stamp_for(trial: FrozenTrial, space: OptunaSpace) -> Stamp | None:
 
 
 def _entry(trial: FrozenTrial, space: OptunaSpace | None) -> Entry:
-    state, value, error = STATES[trial.state], None, None
+    state, values, error = STATES[trial.state], None, None
     if trial.state is TrialState.FAIL:
         state = "interrupted" if trial.user_attrs.get(INTERRUPTED) else state
         error = trial.user_attrs.get(ERROR)
     elif trial.state is TrialState.COMPLETE and trial.values is not None:
-        value = trial.values[0]
-        if not math.isfinite(value):
-            state, value, error = "failed", None, f"the value is {value}"
-    forecasts = forecasts_of(trial)
+        values = tuple(trial.values)
+        measured = [*values, *trial.constraints.values()]
+        if not all(map(math.isfinite, measured)):
+            bad = next(value for value in measured if not math.isfinite(value))
+            state, values, error = "failed", None, f"the value is {bad}"
+    stamp = forecast_stamp(trial)
     return Entry(
         number=trial.number,
         state=state,
         params=dict(trial.params) if space is None else space.restored(trial.params),
-        value=value,
-        forecast=None if forecasts is None else forecasts[0],
+        values=values,
+        constraints=trial.constraints,
+        forecasts=None if stamp is None else stamp.forecasts,
+        forecast_constraints=() if stamp is None else stamp.constraints,
         started=trial.datetime_start,
         finished=trial.datetime_complete,
         error=error,
@@ -165,7 +217,8 @@ def _order(trial: FrozenTrial) -> tuple[datetime, int]:
 def _state(trial: FrozenTrial) -> State | None:
     """What has become of a trial's point; ``None`` if the trial says nothing."""
     if trial.state is TrialState.COMPLETE:
-        finite = trial.values is not None and all(math.isfinite(value) for value in trial.values)
+        measured = [*(trial.values or [math.inf]), *trial.constraints.values()]
+        finite = all(math.isfinite(value) for value in measured)
         return State.TOLD if finite else State.FAILED
     if trial.state is TrialState.FAIL:
         return None if trial.user_attrs.get(INTERRUPTED) else State.FAILED
@@ -203,8 +256,15 @@ def _encoded_one(point: dict[str, Any], space: OptunaSpace) -> Array | None:
 def _record(trial: FrozenTrial, state: State, x: Array, stamp: Stamp | None) -> Record:
     if state is not State.TOLD or trial.values is None:
         return Record(x=x, state=state)
-    forecasts = None if stamp is None or len(stamp.params) != len(x) else forecasts_of(trial, stamp)
-    return Record(x=x, state=state, values=tuple(trial.values), forecasts=forecasts)
+    own = None if stamp is None or len(stamp.params) != len(x) else forecast_stamp(trial, stamp)
+    return Record(
+        x=x,
+        state=state,
+        values=tuple(trial.values),
+        constraints=trial.constraints,
+        forecasts=None if own is None else own.forecasts,
+        forecast_constraints=() if own is None else own.constraints,
+    )
 
 
 def _latest_hyperparameters(stamps: dict[int, Stamp], space: OptunaSpace) -> tuple[tuple[float, ...], ...]:

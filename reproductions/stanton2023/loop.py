@@ -117,8 +117,7 @@ def optimize(
         queries, plan = step(data, space, strategy, q, rng)
         original = target.from_unit(queries)
         y = sign * problem(original, noise)
-        assert plan.model is not None
-        log.query(plan.model, queries, y, len(data))
+        log.query(plan.models[0], queries, y, len(data))
         log.best.append(max(log.best[-1], float((sign * target(original)).max())))
         if surrogate is not None and holdout_every and number % holdout_every == 0:
             log.holdout.append(holdout_coverage(surrogate, data, rng))

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -114,7 +115,7 @@ class TestRunning:
         )
         done = run("cli_objectives.py:bowl", *words)
         assert "largest value is" in done.stdout
-        assert load_result("other.db", "top").direction.name == "MAXIMIZE"
+        assert load_result("other.db", "top").directions[0].name == "MAXIMIZE"
 
     def test_a_command(self, folder: Path) -> None:
         command = f"{shlex.quote(sys.executable)} train.py {{x}} {{kind}}"
@@ -248,7 +249,7 @@ def test_the_line_to_resume_with() -> None:
         storage="calibo.db",
         study="a study",
         seed=3,
-        maximize=True,
+        directions=("maximize",),
         timeout=60.0,
         report=Path("r.html"),
         progress=True,
@@ -257,6 +258,7 @@ def test_the_line_to_resume_with() -> None:
     assert words[:4] == ["calibo", "run", "--command", "python 'my train.py' {x}"]
     assert "--trials 7 --method ocbo --storage calibo.db --study 'a study' --seed 3 --maximize" in options.line(7)
     assert words[-4:] == ["--timeout", "60", "--report", "r.html"]
+    assert "--directions minimize,maximize" in replace(options, directions=("minimize", "maximize")).line(7)
 
 
 def _process(words: list[str], folder: Path) -> subprocess.Popen[str]:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibo.cli.objectives import CommandObjective, load_objective, load_space
+from calibo.data import Outcome
 from calibo.errors import ObjectiveError, SpaceError
 from calibo.space import Float, PoolSpace, ProductSpace
 
@@ -140,11 +141,22 @@ class TestCommandRuns:
 
     def test_the_last_line_is_the_value(self) -> None:
         objective = self._objective("import sys; print('epoch 1'); print(2 * float(sys.argv[1])); print()")
-        assert objective({"x": 1.25}) == 2.5
+        assert objective({"x": 1.25}) == Outcome(2.5)
+
+    def test_several_numbers_and_constraints(self) -> None:
+        both = CommandObjective.parse(f'{PYTHON} -c "print(1, 2.5)" {{x}}', ["x"], 2)
+        assert both({"x": 1}) == Outcome((1.0, 2.5))
+        said = '{\\"values\\": [3, 4], \\"constraints\\": {\\"memory\\": -1.5}}'
+        escaped = said.replace("{", "{{").replace("}", "}}")
+        limited = CommandObjective.parse(f"{PYTHON} -c \"print('{escaped}')\" {{x}}", ["x"], 2)
+        assert limited({"x": 1}) == Outcome((3.0, 4.0), {"memory": -1.5})
+        for line in ("print(1)", "print(1, 2, 3)", "print(1, 'a')"):
+            with pytest.raises(ObjectiveError, match="the last line of its output is"):
+                CommandObjective.parse(f'{PYTHON} -c "{line}" {{x}}', ["x"], 2)({"x": 1})
 
     def test_no_shell(self, tmp_path: Path) -> None:
         objective = self._objective("print(1)")
-        assert objective({"x": f"; touch {tmp_path / 'made'}"}) == 1.0
+        assert objective({"x": f"; touch {tmp_path / 'made'}"}) == Outcome(1.0)
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize(

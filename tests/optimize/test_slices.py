@@ -72,6 +72,6 @@ def test_unknown_names_and_empty_data_are_refused() -> None:
             ["x"],
             space=SPACE,
             strategy=opt.strategy,
-            direction=opt.direction,
+            direction=opt.directions[0],
             rng=np.random.default_rng(0),
         )

@@ -57,11 +57,11 @@ def test_replication_leaves_only_what_is_awaited_taken() -> None:
 @pytest.mark.parametrize(("surrogate", "stages"), [(GaussianProcess(), 1), (NESTED, 3)], ids=["raw", "nested"])
 def test_forecasts_have_one_stage_for_each_calibrator(surrogate: object, stages: int) -> None:
     plan = ModelBased(surrogate, ExpectedImprovement()).plan(data(), rng=RNG(0))  # type: ignore[arg-type]
-    assert plan.forecaster is not None and plan.model is not None
+    assert plan.forecaster is not None and len(plan.models) == 1
     X = RNG(1).random((4, 2))
     forecasts = plan.forecaster(X)
     assert len(forecasts) == 4 and all(len(f) == 1 and len(f[0].stages) == stages for f in forecasts)
-    law = plan.model.predict(X, latent=False)
+    law = plan.models[0].predict(X, latent=False)
     assert forecasts[2][0].calibrated.mean == pytest.approx(float(law.mean[2]))
     assert len(plan.hyperparameters) == 1 and len(plan.hyperparameters[0]) == 4
 
@@ -89,11 +89,6 @@ def test_the_search_suits_the_space_and_the_rule() -> None:
     assert isinstance(thompson.searcher(cube), RandomDraw) and isinstance(thompson.searcher(pool), Pool)
     mine = MultiStart(scored=7)
     assert replace(GP_EI, search=mine).searcher(cube) is mine
-
-
-def test_one_objective_only() -> None:
-    with pytest.raises(RecipeError, match="one objective, got 2"):
-        GP_EI.plan(Dataset(X=np.zeros((2, 1)), Y=np.zeros((2, 2))), rng=RNG(0))
 
 
 @dataclass(frozen=True)
@@ -133,11 +128,11 @@ def corner() -> np.ndarray:
 
 def test_only_a_model_that_learns_gets_an_acquisition_that_does() -> None:
     learning = ModelBased(WeighedProcess(), ExpectedImprovement()).plan(data(), rng=RNG(0))
-    assert isinstance(learning.model, LearnsFromProposals) and isinstance(learning.model, KnowsItsDistribution)
+    assert isinstance(learning.models[0], LearnsFromProposals) and isinstance(learning.models[0], KnowsItsDistribution)
     assert isinstance(learning.acquisition, LearningAcquisition) and isinstance(learning.acquisition, Learning)
-    assert learning.acquisition.model is learning.model
+    assert learning.acquisition.models is learning.models
     plain = GP_EI.plan(data(), rng=RNG(0))
-    assert not isinstance(plain.model, LearnsFromProposals) and not isinstance(plain.acquisition, Learning)
+    assert not isinstance(plain.models[0], LearnsFromProposals) and not isinstance(plain.acquisition, Learning)
 
 
 @RULES
@@ -148,7 +143,7 @@ def test_building_again_gives_the_same_acquisition(rule: object, failures: int, 
     acquisition = ModelBased(WeighedProcess(), rule).plan(told, rng=RNG(0)).acquisition  # type: ignore[arg-type]
     assert isinstance(acquisition, LearningAcquisition)
     X = RNG(5).random((30, 2))
-    again = LearningAcquisition(acquisition.model, acquisition.build)
+    again = LearningAcquisition(acquisition.models, acquisition.build)
     np.testing.assert_array_equal(again(X), acquisition(X))
     learned = acquisition.learned(np.empty((0, 2)), rng=RNG(7))
     np.testing.assert_array_equal(learned(X), acquisition(X))
@@ -164,10 +159,11 @@ def test_out_of_distribution_is_worth_nothing_or_the_mean(rule: object, failures
     plan = ModelBased(WeighedProcess(), rule).plan(told, rng=RNG(0))  # type: ignore[arg-type]
     assert isinstance(plan.acquisition, LearningAcquisition)
     learned = plan.acquisition.learned(corner(), rng=RNG(1))
-    assert isinstance(learned.model, WeighedModel)
+    (model,) = learned.models
+    assert isinstance(model, WeighedModel)
     X = RNG(5).random((300, 2))
-    values = rule.build(learned.model, told, rng=RNG(0))(X)  # type: ignore[attr-defined]
-    inside = learned.model.in_distribution(X)
+    values = rule.build(model, told, rng=RNG(0))(X)  # type: ignore[attr-defined]
+    inside = model.in_distribution(X)
     assert inside.min() < 1e-2 and inside.max() > 0.9
     gates = [(inside, float(told.Y.mean()))]
     if failures:
@@ -187,7 +183,7 @@ def test_out_of_distribution_is_worth_nothing_or_the_mean(rule: object, failures
 def test_a_model_that_cannot_learn_says_so() -> None:
     model = GaussianProcess().fit(data(), rng=RNG(0))
     with pytest.raises(RecipeError, match="Posterior cannot learn"):
-        LearningAcquisition(model, lambda m: np.zeros).learned(corner(), rng=RNG(0))  # type: ignore[arg-type, return-value]
+        LearningAcquisition((model,), lambda m: np.zeros).learned(corner(), rng=RNG(0))  # type: ignore[arg-type, return-value]
 
 
 def test_a_plan_after_an_exploration() -> None:
@@ -196,13 +192,13 @@ def test_a_plan_after_an_exploration() -> None:
     learned = plan.acquisition.learned(corner(), rng=RNG(1))
     found = np.array([[0.2, 0.3], [0.4, 0.5]])
     after = plan.after(Explored(learned, found))
-    assert after.acquisition is learned and after.model is learned.model and after.forecaster is not None
+    assert after.acquisition is learned and after.models is learned.models and after.forecaster is not None
     np.testing.assert_array_equal(after.anchors, np.vstack([found, plan.anchors]))
     np.testing.assert_array_equal(after.taken, plan.taken)
     assert after.hyperparameters == plan.hyperparameters
     X = RNG(2).random((3, 2))
     before, now = (forecaster(X) for forecaster in (plan.forecaster, after.forecaster))
-    law = learned.model.predict(X, latent=False)
+    law = learned.models[0].predict(X, latent=False)
     assert [f[0].calibrated.sd for f in now] == pytest.approx(list(law.std))
     assert all(b[0].calibrated.sd < n[0].calibrated.sd for b, n in zip(before, now, strict=True))
     assert [f[0].makers for f in now] == [f[0].makers for f in before]

@@ -87,7 +87,7 @@ class Flight:
     """A strategy without beliefs whose acquisition learns."""
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
-        return Plan(Fleeing(np.zeros((1, 3))), None, None, anchors=data.X[:2], taken=data.X)
+        return Plan(Fleeing(np.zeros((1, 3))), None, (), anchors=data.X[:2], taken=data.X)
 
     def searcher(self, space: Space) -> CandidateSearch:
         return Langevin()

@@ -188,7 +188,7 @@ def test_a_restart_begins_with_a_design_and_knows_only_what_came_since() -> None
     for since in (0, 1, 4):
         plan = strategy.plan(restarted(since), rng=RNG(0))
         assert not isinstance(plan.acquisition, Within) and not len(plan.anchors)
-        assert plan.model is not None and plan.forecaster is not None
+        assert plan.models and plan.forecaster is not None
         assert len(plan.taken) == 33 + since
     told = restarted(5)
     plan = strategy.plan(told, rng=RNG(0))
@@ -197,7 +197,7 @@ def test_a_restart_begins_with_a_design_and_knows_only_what_came_since() -> None
     assert {tuple(x) for x in plan.taken} == {tuple(x) for x in told.X}
     X = RNG(1).random((4, 2))
     np.testing.assert_allclose(
-        plan.model.predict(X, latent=True).mean,  # type: ignore[union-attr]
+        plan.models[0].predict(X, latent=True).mean,
         GP.fit(told.rows(slice(33, None)), rng=RNG(0)).predict(X, latent=True).mean,
     )
     assert not len(replace(strategy, replicate=True).plan(told, rng=RNG(0)).taken)
@@ -286,5 +286,5 @@ def test_counts_from_one_on(wrong: dict[str, object]) -> None:
 
 
 def test_one_objective_only() -> None:
-    with pytest.raises(RecipeError, match="one objective, got 2"):
+    with pytest.raises(RecipeError, match="one objective without constraints, got 2 objectives"):
         TuRBO(GP, UpperQuantile(0.9)).plan(Dataset(X=np.zeros((2, 1)), Y=np.zeros((2, 2))), rng=RNG(0))

@@ -24,12 +24,12 @@ SPACE = ProductSpace({"x": Float(0.0, 1.0), "k": Int(0, 3)})
 
 def _open(storage: BaseStorage, name: str | None = "s", **changes: Any) -> tuple[optuna.Study, int]:
     space = optuna_space(changes.pop("space", SPACE))
-    settings: dict[str, Any] = {"direction": Direction.MINIMIZE, "seed": None, "method": "ocbo"}
+    settings: dict[str, Any] = {"directions": [Direction.MINIMIZE], "seed": None, "method": "ocbo"}
     return open_study(storage, name, space=space, **(settings | changes))
 
 
 def test_a_new_study_is_described_and_seeded() -> None:
-    study, seed = _open(InMemoryStorage(), seed=5, direction=Direction.MAXIMIZE)
+    study, seed = _open(InMemoryStorage(), seed=5, directions=[Direction.MAXIMIZE])
     assert seed == read_seed(study) == 5
     assert read_description(study) == {"space": described(SPACE), "method": "ocbo"}
     assert [one.name for one in study.directions] == ["MAXIMIZE"]
@@ -54,7 +54,7 @@ def test_another_direction_is_refused() -> None:
     storage = InMemoryStorage()
     _open(storage)
     with pytest.raises(StudyError, match=r"'s' minimizes, but you asked to maximize; .*minimize\(\).* study_name"):
-        _open(storage, direction=Direction.MAXIMIZE)
+        _open(storage, directions=[Direction.MAXIMIZE])
     optuna.create_study(storage=storage, study_name="two", directions=["minimize", "maximize"])
     with pytest.raises(StudyError, match="'two' minimizes and maximizes"):
         _open(storage, "two")

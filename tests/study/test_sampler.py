@@ -14,7 +14,7 @@ import optuna
 import pytest
 from optuna.samplers import BaseSampler
 from optuna.storages import RetryHeartbeatStaleTrialCallback
-from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+from optuna.testing.pytest_samplers import BasicSamplerTestCase, MultiObjectiveSamplerTestCase, RelativeSamplerTestCase
 from optuna.trial import TrialState
 from scipy.spatial.distance import pdist
 
@@ -27,7 +27,7 @@ from calibo.space import Categorical, Float, Int, Ordinal, ProductSpace
 from calibo.study import CalibratedSampler, open_storage
 from calibo.study.attributes import read_stamp, read_stamps
 from calibo.study.distributions import optuna_space
-from calibo.study.trials import completed_in_order, dataset_of, direction_of, entries, forecasts_of
+from calibo.study.trials import completed_in_order, directions_of, entries, forecast_stamp, known_of
 
 SPACE = {"x": Float(-5.0, 10.0), "k": Int(0, 6), "c": Categorical(["a", "b"])}
 
@@ -57,8 +57,8 @@ def _quiet() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::calibo.errors.CaliboWarning")
-class TestOptunasSuites(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
-    """Optuna's conformance suites for samplers of one objective."""
+class TestOptunasSuites(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
+    """Optuna's conformance suites for samplers of one and of several objectives."""
 
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
@@ -85,7 +85,7 @@ def test_both_directions_are_mirror_images(direction: str) -> None:
     study = _study(direction=direction)
     study.optimize(lambda trial: sign * _objective(trial), n_trials=14)
     assert sign * study.best_value < 1.0
-    data = dataset_of(study.trials, optuna_space(ProductSpace(SPACE)), direction_of(study))
+    data = known_of(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study)).data
     assert data.Y[:, 0].tolist() == [-sign * (trial.value or 0.0) for trial in study.trials]
     last = entries(study.trials)[-1]
     assert last.forecast is not None
@@ -163,7 +163,7 @@ def test_threads_do_not_get_in_one_anothers_way(method: str) -> None:
         n_jobs=4,
     )
     assert all(trial.state is TrialState.COMPLETE for trial in study.trials)
-    modelled = [trial.params for trial in study.trials if forecasts_of(trial) is not None]
+    modelled = [trial.params for trial in study.trials if forecast_stamp(trial) is not None]
     assert len(modelled) >= 7  # at most five points are of the initial design
     assert pdist(ProductSpace(space).encode(modelled)).min() > 1e-4
 
@@ -207,9 +207,9 @@ def test_pending_points_are_read_from_what_was_published() -> None:
     first = study.ask()
     first.suggest_float("x", -5.0, 10.0)  # its other values are suggested to it, but not taken yet
     space = optuna_space(ProductSpace(SPACE))
-    data = dataset_of(study.trials, space, direction_of(study))
+    data = known_of(study.trials, space, directions_of(study)).data
     assert len(data.X_pending) == 1
-    assert len(dataset_of(study.trials, space, direction_of(study), asking=8).X_pending) == 0
+    assert len(known_of(study.trials, space, directions_of(study), asking=8).data.X_pending) == 0
     second = study.ask()
     _objective(second)
     _objective(first)
@@ -232,7 +232,7 @@ def test_failed_pruned_and_infinite_trials() -> None:
         return float("inf") if trial.number == 4 else value
 
     study.optimize(objective, n_trials=9, catch=(ValueError,))
-    data = dataset_of(study.trials, optuna_space(ProductSpace(SPACE)), direction_of(study))
+    data = known_of(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study)).data
     assert len(data) == 5
     assert len(data.X_failed) == 4  # NaN, raised, pruned, infinite
     assert [entry.state for entry in entries(study.trials)[:6]] == [
@@ -253,7 +253,7 @@ def test_suggestions_move_on_after_a_prune(method: str) -> None:
     study.optimize(objective, n_trials=14)
     points = [trial.params["x"] for trial in study.trials]
     pruned = [i for i, trial in enumerate(study.trials) if trial.state is TrialState.PRUNED]
-    assert any(forecasts_of(study.trials[i]) is not None for i in pruned)  # a model has walked into the trap
+    assert any(forecast_stamp(study.trials[i]) is not None for i in pruned)  # a model has walked into the trap
     assert all(abs(later - points[i]) > 1e-3 for i in pruned for later in points[i + 1 :])
 
 
@@ -267,9 +267,9 @@ def test_enqueued_trials_have_no_forecast_that_is_not_theirs() -> None:
     assert whole.params == {"x": 1.0, "k": 0, "c": "a"}
     assert read_stamp(whole) is None
     assert part.params["x"] == 2.5
-    assert forecasts_of(part) is None
-    assert forecasts_of(own) is not None
-    assert len(dataset_of(study.trials, optuna_space(ProductSpace(SPACE)), direction_of(study))) == 8
+    assert forecast_stamp(part) is None
+    assert forecast_stamp(own) is not None
+    assert len(known_of(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study)).data) == 8
 
 
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
@@ -279,12 +279,12 @@ def test_a_retried_trial_does_not_take_over_the_forecast() -> None:
     trial = study.ask()
     _objective(trial)
     study.tell(trial, state=TrialState.FAIL)
-    assert forecasts_of(study.trials[6]) is not None
+    assert forecast_stamp(study.trials[6]) is not None
     RetryHeartbeatStaleTrialCallback()(study, study.trials[6])
     study.optimize(_objective, n_trials=1)
     assert study.trials[7].params == study.trials[6].params
     assert study.trials[7].system_attrs["failed_trial"] == 6
-    assert forecasts_of(study.trials[7]) is None
+    assert forecast_stamp(study.trials[7]) is None
 
 
 def test_outcomes_are_ordered_by_completion() -> None:
@@ -294,7 +294,7 @@ def test_outcomes_are_ordered_by_completion() -> None:
         _objective(trial)
     study.tell(second, 2.0)
     study.tell(first, 1.0)
-    data = dataset_of(study.trials, optuna_space(ProductSpace(SPACE)), direction_of(study))
+    data = known_of(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study)).data
     assert data.Y[:, 0].tolist() == [-2.0, -1.0]
 
 
@@ -316,9 +316,9 @@ def test_a_search_space_that_changes_is_optimised_in_groups_and_announced_once()
     assert study.best_value < 1e-3
     # The branch not taken has a stamp too, but only a group that was used speaks for a trial.
     last = study.trials[-1]
-    spoken = forecasts_of(last)
+    spoken = forecast_stamp(last)
     used = [stamp.forecasts for stamp in read_stamps(last) if set(stamp.params) <= set(last.params)]
-    assert spoken is not None and spoken in used
+    assert spoken is not None and spoken.forecasts in used
 
 
 def test_the_first_trial_is_not_announced_and_a_new_range_is() -> None:
@@ -328,7 +328,7 @@ def test_the_first_trial_is_not_announced_and_a_new_range_is() -> None:
         study.optimize(lambda trial: trial.suggest_float("x", 5.0, 6.0), n_trials=4)
     space = study.sampler.infer_relative_search_space(study, study.trials[-1])
     assert space == {"x": optuna.distributions.FloatDistribution(5.0, 6.0)}
-    data = dataset_of(study.trials, optuna_space(ProductSpace({"x": Float(5.0, 6.0)})), direction_of(study))
+    data = known_of(study.trials, optuna_space(ProductSpace({"x": Float(5.0, 6.0)})), directions_of(study)).data
     assert len(data) == 4
 
 
@@ -346,7 +346,7 @@ def test_ordinal_and_labelled_choices_from_the_space() -> None:
         size = trial.suggest_categorical("size", ["s", "m", "l"])
         layers = trial.suggest_categorical("layers", ["(8,)", "(8, 8)"])
         study.tell(trial, trial.suggest_float("x", 0, 1) + len(layers) + "sml".index(size))
-    data = dataset_of(study.trials, optuna_space(ProductSpace(space)), direction_of(study))
+    data = known_of(study.trials, optuna_space(ProductSpace(space)), directions_of(study)).data
     assert len(data) == 7
     assert data.categories == (0, 2, 0)
 

@@ -10,12 +10,11 @@ import pytest
 from optuna.trial import FrozenTrial, TrialState
 
 from calibo.data import Forecast, Marginal
-from calibo.errors import RecipeError
 from calibo.optimize import Direction
 from calibo.space import Categorical, Float, ProductSpace
 from calibo.study.attributes import ERROR, INTERRUPTED, Stamp, write_stamp
 from calibo.study.distributions import optuna_space
-from calibo.study.trials import completed, completed_in_order, dataset_of, direction_of, entries, forecasts_of
+from calibo.study.trials import completed, completed_in_order, directions_of, entries, forecast_stamp, known_of
 
 SPACE = optuna_space(ProductSpace({"x": Float(0.0, 10.0), "c": Categorical([(1,), (1, 2)])}))
 NOON = datetime(2024, 1, 1, 12)
@@ -42,7 +41,7 @@ def _trial(
 
 
 def _dataset(*trials: FrozenTrial, direction: Direction = Direction.MAXIMIZE, asking: int | None = None) -> Any:
-    return dataset_of(trials, SPACE, direction, asking=asking)
+    return known_of(trials, SPACE, [direction], asking=asking).data
 
 
 def _stamped(x: float, stamp: Stamp, value: float | None = None) -> FrozenTrial:
@@ -124,9 +123,10 @@ def test_entries_speak_the_users_terms() -> None:
 def test_a_forecast_belongs_to_the_parameters_it_was_made_for() -> None:
     stamp = Stamp(0, {"x": 2.0, "c": 0.0}, (FORECAST,), ((0.5, 0.25),))
     own, other = _stamped(2.0, stamp, 1.0), _stamped(2.5, stamp, 1.0)
-    assert forecasts_of(own) == (FORECAST,)
-    assert forecasts_of(other) is None
-    assert forecasts_of(_trial(0, TrialState.COMPLETE, value=1.0)) is None
+    stamp = forecast_stamp(own)
+    assert stamp is not None and stamp.forecasts == (FORECAST,)
+    assert forecast_stamp(other) is None
+    assert forecast_stamp(_trial(0, TrialState.COMPLETE, value=1.0)) is None
     assert entries([own])[0].forecast == FORECAST
     assert _dataset(own).forecasts == ((FORECAST,),)
     assert _dataset(own, direction=Direction.MINIMIZE).forecasts == ((FORECAST.negated(),),)
@@ -150,7 +150,7 @@ def test_a_running_trial_stands_where_it_was_suggested() -> None:
     assert len(_dataset(study.trials[0]).X_pending) == 0
 
 
-def test_studies_have_one_direction() -> None:
-    assert direction_of(optuna.create_study(direction="maximize")) is Direction.MAXIMIZE
-    with pytest.raises(RecipeError, match="this study has 2"):
-        direction_of(optuna.create_study(directions=["minimize", "maximize"]))
+def test_studies_have_directions() -> None:
+    assert directions_of(optuna.create_study(direction="maximize")) == (Direction.MAXIMIZE,)
+    both = optuna.create_study(directions=["minimize", "maximize"])
+    assert directions_of(both) == (Direction.MINIMIZE, Direction.MAXIMIZE)

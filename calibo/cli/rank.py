@@ -1,0 +1,212 @@
+"""``calibo rank``: the next rows of a table to measure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibo.cli.app import Debug, app, explained
+from calibo.errors import DataError, MissingExtra
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns of the table that are shown beside the forecasts; the others are in the answer's file.
+SHOWN_COLUMNS = 6
+#: Characters of a cell that are shown.
+_CELL = 28
+_WRITTEN = (".csv", ".parquet", ".xlsx")
+
+
+@app.command()
+@explained
+def rank(
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv, .parquet or .xlsx file; it is not changed.")
+    ],
+    target: Annotated[
+        list[str] | None, typer.Option(help="The column of results; may be repeated.", show_default=False)
+    ] = None,
+    n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many rows are wanted.")] = 10,
+    method: Annotated[str, typer.Option(help="See `calibo methods`.")] = "cbo",
+    direction: Annotated[
+        list[str] | None, typer.Option(help="max or min; for several targets one for each.", show_default="max")
+    ] = None,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column that describes the rows; may be repeated. By default all that can.", show_default=False
+        ),
+    ] = None,
+    smiles: Annotated[
+        list[str] | None,
+        typer.Option(help="A column of molecules; may be repeated. By default those called so.", show_default=False),
+    ] = None,
+    no_smiles: Annotated[bool, typer.Option("--no-smiles", help="Take molecules for plain words.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the rows to this .csv, .parquet or .xlsx file.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
+    study: Annotated[
+        Path | None,
+        typer.Option(help="Where forecasts are kept. By default TABLE.calibo.json.", show_default=False),
+    ] = None,
+    no_study: Annotated[bool, typer.Option("--no-study", help="Keep no forecasts.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of what is random.")] = 0,
+    progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")] = True,
+    debug: Debug = False,
+) -> None:
+    """Say which rows of a table to measure next. Rows with a result are data, rows without are candidates.
+
+    Fill in the results and run it again: the forecasts of the last round calibrate the next.
+
+    \b
+    calibo rank candidates.csv --target yield --n 10 -o next.csv
+    """
+    if output is not None:
+        _check_output(output, table, study, force)
+    from calibo.ranking import rank as ranking
+
+    ways = direction or ["max"]
+    answer = ranking(
+        table,
+        feature or None,
+        target or None,
+        n,
+        method,
+        ways[0] if len(ways) == 1 else ways,
+        study=False if no_study else study,
+        smiles=[] if no_smiles else smiles or None,
+        seed=seed,
+        progress=progress,
+    )
+    show_ranking(answer, table)
+    if output is not None:
+        write_answer(answer, output)
+        typer.echo(f"Wrote {output}")
+
+
+def show_ranking(answer: pd.DataFrame, table: Path) -> None:
+    """The suggested rows as a table, and how far the forecasts can be believed."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    about: dict[str, Any] = answer.attrs["calibo"]
+    typer.echo(
+        f"{table}: {_counted(about['measured'], 'row is', 'rows are')} measured, "
+        f"{_counted(about['candidates'], 'is a candidate', 'are candidates')}. Round {about['round']}."
+    )
+    for note in about["notes"]:
+        typer.echo(f"note: {note}")
+    features = about["features"][:SHOWN_COLUMNS]
+    targets: list[str] = about["targets"]
+    prefixes = {name: "" if len(targets) == 1 else f"{name}_" for name in targets}
+    shown = Table(box=box.SIMPLE_HEAD)
+    for column in ("row", *features, *(f"{name}: mean (80 %)" for name in targets), "chance to improve", "reason"):
+        shown.add_column(Text(column), overflow="fold")
+    for index, row in answer.iterrows():
+        cells = [str(index), *(_cell(row[name]) for name in features)]
+        cells += [_expected(row, answer.columns, prefix) for prefix in prefixes.values()]
+        cells += [
+            _percent(_ours(row, answer.columns, "probability_of_improvement")),
+            _ours(row, answer.columns, "reason"),
+        ]
+        shown.add_row(*(Text(cell) for cell in cells))
+    Console(highlight=False).print(shown)
+    hidden = len(about["features"]) - len(features)
+    if hidden:
+        typer.echo(
+            f"({_counted(hidden, 'more column', 'more columns')} of the table not shown; -o FILE.csv has them all.)"
+        )
+    for name in targets:
+        _tell_calibration(name, about["calibration"].get(name))
+    if about["study"] is not None:
+        typer.echo(f"The forecasts are kept in {about['study']}. Fill in the results in {table}, then run this again.")
+
+
+def _tell_calibration(target: str, found: dict[str, Any] | None) -> None:
+    """How the forecasts of the last rounds came out."""
+    if found is None:
+        typer.echo(f"{target}: no forecast has met its result yet, so the intervals are not calibrated by any.")
+        return
+    fell = f"{found['contained']['0.8']} fell inside their 80 % intervals"
+    typer.echo(f"{target}: of {_counted(found['of'], 'result', 'results')} {fell}. {found['headline']}")
+
+
+def _ours(row: pd.Series, columns: Any, name: str) -> Any:
+    """A value of the answer by the name it has unless the table has such a column."""
+    return row[f"calibo_{name}"] if f"calibo_{name}" in columns else row[name]
+
+
+def _expected(row: pd.Series, columns: Any, prefix: str) -> str:
+    mean, low, high = (_ours(row, columns, f"{prefix}{name}") for name in ("mean", "low_80", "high_80"))
+    return "not known" if mean != mean else f"{mean:.4g} ({low:.4g} to {high:.4g})"
+
+
+def _percent(chance: float) -> str:
+    return "not known" if chance != chance else f"{100 * chance:.0f} %"
+
+
+def _cell(value: Any) -> str:
+    from calibo.cli.output import shown
+
+    text = "" if value != value or value is None else shown(value)
+    return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _check_output(output: Path, table: Path, study: Path | None, force: bool) -> None:
+    """Before the table is read rather than after."""
+    kinds = ", ".join(_WRITTEN)
+    if output.suffix.lower() not in _WRITTEN:
+        raise DataError(f"the rows cannot be written to {output}: give a file that ends in {kinds}")
+    kept = Path(f"{table}.calibo.json") if study is None else study
+    for other, what in ((table, "the table itself"), (kept, "the study file")):
+        if output.absolute() == other.absolute() or (output.exists() and other.exists() and output.samefile(other)):
+            raise DataError(f"-o {output} is {what}, which is never replaced; give another file")
+    if not output.parent.is_dir() or output.is_dir() or not os.access(output.parent, os.W_OK):
+        raise DataError(f"the rows cannot be written to {output}: give a file in a folder you may write to")
+    if output.exists() and not force:
+        raise DataError(f"{output} exists; give another file, or replace it with --force")
+
+
+def write_answer(answer: pd.DataFrame, output: Path) -> None:
+    """The rows in a file, all of them or none, with their row numbers first."""
+    name = next(n for n in _row_names() if n not in answer.columns)
+    numbered = answer.rename_axis(index=name).reset_index()
+    # What there is to say besides is not part of the table.
+    numbered.attrs = {}
+    written = output.with_name(f".{output.stem}.{os.getpid()}.tmp{output.suffix}")
+    try:
+        try:
+            _write(numbered, written)
+            os.replace(written, output)
+        finally:
+            written.unlink(missing_ok=True)
+    except ImportError as error:
+        raise MissingExtra(f"{output} needs {error.name}: pip install 'calibo[tables]', or write a .csv file") from None
+    except OSError as error:
+        raise DataError(f"{output} cannot be written ({error.strerror or error}); give another file") from error
+
+
+def _row_names() -> Sequence[str]:
+    return ("row", "calibo_row", "calibo_row_number")
+
+
+def _write(frame: pd.DataFrame, path: Path) -> None:
+    kind = path.suffix.lower()
+    if kind == ".parquet":
+        frame.to_parquet(path, index=False)
+    elif kind == ".xlsx":
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_csv(path, index=False)

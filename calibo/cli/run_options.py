@@ -1,0 +1,40 @@
+"""What ``calibo run`` was asked for, and the command line that asks for it again."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What ``calibo run`` was asked for, but for the number of trials; see there."""
+
+    objective: str | None
+    command: str | None
+    space: str
+    method: str | None
+    storage: str
+    study: str
+    seed: int | None
+    directions: tuple[str, ...]
+    timeout: float | None
+    report: Path | None
+    progress: bool
+
+    def line(self, trials: int) -> str:
+        """The command line that adds ``trials`` trials."""
+        what = [self.objective] if self.objective is not None else ["--command", self.command or ""]
+        words = ["calibo", "run", *what, "--space", self.space, "--trials", str(trials)]
+        words += [] if self.method is None else ["--method", self.method]
+        words += ["--storage", self.storage, "--study", self.study]
+        words += [] if self.seed is None else ["--seed", str(self.seed)]
+        if len(self.directions) > 1:
+            words += ["--directions", ",".join(self.directions)]
+        elif self.directions == ("maximize",):
+            words += ["--maximize"]
+        words += [] if self.timeout is None else ["--timeout", f"{self.timeout:g}"]
+        words += [] if self.report is None else ["--report", str(self.report)]
+        words += [] if self.progress else ["--no-progress"]
+        return shlex.join(words)

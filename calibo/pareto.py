@@ -1,0 +1,149 @@
+"""Several outcomes at once: which points are not dominated, the volume they dominate, and boxes of what they do not.
+
+Larger is better in every outcome. A point dominates another if it is at least as good in all outcomes and better in one.
+
+Notation:
+    n  points        m  objectives        r  the reference point, m: what is just not worth having
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from calibo.data import Array
+from calibo.errors import DataError
+
+#: The reference point lies this share of the front's extent below its worst values (as BoTorch infers it).
+_BELOW = 0.1
+
+
+def pareto_mask(Y: Array) -> np.ndarray:
+    """Which of n points, n x m, no other point dominates, n; equal points are all kept."""
+    Y = _outcomes(Y)
+    if Y.shape[1] == 2:
+        return _planar_mask(Y)
+    kept = np.ones(len(Y), dtype=bool)
+    for i, y in enumerate(Y):
+        if kept[i]:
+            # A point that is dominated by one that was left out is dominated by whatever dominates that one.
+            kept &= ~((y >= Y).all(axis=1) & (y > Y).any(axis=1))
+    return kept
+
+
+def _planar_mask(Y: Array) -> np.ndarray:
+    order = np.lexsort((-Y[:, 1], -Y[:, 0]))
+    first, second = Y[order, 0], Y[order, 1]
+    best = np.maximum.accumulate(second)
+    # Best among the points that are strictly better in the first outcome.
+    start = np.searchsorted(-first, -first, side="left")
+    ahead = np.where(start > 0, best[np.maximum(start - 1, 0)], -np.inf)
+    mask = np.empty(len(Y), dtype=bool)
+    mask[order] = (second > ahead) & (second == best)
+    return mask
+
+
+def pareto_front(Y: Array) -> Array:
+    """The different points of n x m that no other dominates, k x m, by falling first outcome."""
+    front = np.unique(Y[pareto_mask(Y)], axis=0)
+    return front[::-1].copy()
+
+
+def inferred_reference(Y: Array) -> Array:
+    """A reference point for outcomes n x m, m: a tenth of the front's extent below the worst values on the front.
+
+    Where the front does not extend (one point, say) the extent of all outcomes counts, and failing that their size.
+    """
+    front = pareto_front(Y)
+    lowest = front.min(axis=0)
+    extent = front.max(axis=0) - lowest
+    everywhere = Y.max(axis=0) - Y.min(axis=0)
+    size = np.maximum(np.abs(lowest), np.finfo(np.float64).tiny)
+    extent = np.where(extent > 0.0, extent, np.where(everywhere > 0.0, everywhere, size))
+    return lowest - _BELOW * extent
+
+
+def hypervolume(Y: Array, reference: Array) -> float:
+    """The volume that points, n x m, dominate above the reference point, m; exact for any m.
+
+    For m > 2 by slices along the last objective: between two neighbouring values of it, the volume is that dominated in
+    the other objectives by the points at or above the higher one.
+    """
+    reference = np.asarray(reference, dtype=np.float64)
+    inside = _outcomes(Y)
+    inside = inside[(inside > reference).all(axis=1)]
+    return _volume(pareto_front(inside), reference) if len(inside) else 0.0
+
+
+def _volume(front: Array, reference: Array) -> float:
+    if front.shape[1] == 1:
+        return float(front.max() - reference[0])
+    if front.shape[1] == 2:
+        below = np.concatenate([[reference[1]], np.maximum.accumulate(front[:, 1])[:-1]])
+        return float(((front[:, 0] - reference[0]) * np.maximum(front[:, 1] - below, 0.0)).sum())
+    if front.shape[1] == 3:
+        return _spatial_volume(front, reference)
+    heights = np.unique(front[:, -1])
+    edges = np.concatenate([[reference[-1]], heights])
+    total = 0.0
+    for low, high in pairwise(edges):
+        above = front[front[:, -1] >= high, :-1]
+        total += (high - low) * _volume(pareto_front(above), reference[:-1])
+    return total
+
+
+def _spatial_volume(front: Array, reference: Array) -> float:
+    """The slices of three objectives all at once; the front is sorted by falling first outcome."""
+    widths = -np.diff(front[:, 0], append=reference[0])
+    heights = np.unique(front[:, 2])
+    reached = np.where(front[:, 2] >= heights[:, None], front[:, 1], reference[1])
+    areas = (np.maximum.accumulate(reached, axis=1) - reference[1]) @ widths
+    return float(areas @ np.diff(heights, prepend=reference[2]))
+
+
+def hypervolumes(Y: Array, reference: Array) -> Array:
+    """The hypervolume after each of n points, n: never falling.
+
+    A new point adds its own box above the reference, but for what the points before it dominate inside that box. Cut off
+    at the box, few of those still matter, so that this is much faster than beginning anew with every point.
+    """
+    Y, reference = _outcomes(Y), np.asarray(reference, dtype=np.float64)
+    volumes = np.zeros(len(Y))
+    front, total = Y[:0], 0.0
+    for i, y in enumerate(Y):
+        if (y > reference).all() and not (front >= y).all(axis=1).any():
+            taken = hypervolume(np.minimum(front, y), reference)
+            total += max(float(np.prod(y - reference)) - taken, 0.0)
+            front = np.vstack([front[(front > y).any(axis=1)], y])
+        volumes[i] = total
+    return volumes
+
+
+def planar_boxes(Y: Array, reference: Array) -> tuple[Array, Array]:
+    """What points of two objectives, ... x n x 2, do not dominate above the reference: lower, upper corners ... x (n+1) x 2.
+
+    Strips of the first objective: from one point's value up to the next higher one's, and upwards in the second from the
+    best of all points on or beyond the strip's upper end. Points that are dominated make strips that end where they
+    begin, or that continue their neighbour, so that nothing needs to be filtered and all batches have the same shape.
+    """
+    inside = np.maximum(Y, reference)
+    # A point below the reference in one objective dominates nothing above it.
+    inside = np.where((reference < Y).all(axis=-1, keepdims=True), inside, reference)
+    order = np.argsort(-inside[..., 0], axis=-1)
+    ordered = np.take_along_axis(inside, order[..., None], axis=-2)
+    ends = ordered[..., 0]
+    last = np.broadcast_to(reference[0], (*ends.shape[:-1], 1))
+    infinite = np.full(last.shape, np.inf)
+    best = np.maximum.accumulate(ordered[..., 1], axis=-1)
+    floor = np.concatenate([np.broadcast_to(reference[1], last.shape), best], axis=-1)
+    lower = np.stack([np.concatenate([ends, last], axis=-1), floor], axis=-1)
+    upper_first = np.concatenate([infinite, ends], axis=-1)
+    return lower, np.stack([upper_first, np.full(upper_first.shape, np.inf)], axis=-1)
+
+
+def _outcomes(Y: Array) -> Array:
+    Y = np.asarray(Y, dtype=np.float64)
+    if Y.ndim != 2 or not np.isfinite(Y).all():
+        raise DataError(f"outcomes must be finite and two-dimensional (points x objectives), got shape {Y.shape}")
+    return Y
