@@ -322,4 +322,25 @@ BIBLIOGRAPHY: dict[str, tuple[str, dict[str, str]]] = {
             "year": "2022",
         },
     ),
+    "yang2019": (
+        "article",
+        {
+            "author": "Yang, Kaifeng and Emmerich, Michael and Deutz, Andr{\\'e} and B{\\\"a}ck, Thomas",
+            "title": "Efficient computation of expected hypervolume improvement using box decomposition algorithms",
+            "journal": "Journal of Global Optimization",
+            "volume": "75",
+            "pages": "3--34",
+            "year": "2019",
+        },
+    ),
+    "daulton2021": (
+        "inproceedings",
+        {
+            "author": "Daulton, Samuel and Balandat, Maximilian and Bakshy, Eytan",
+            "title": "Parallel {Bayesian} Optimization of Multiple Noisy Objectives with Expected Hypervolume Improvement",
+            "booktitle": _NEURIPS,
+            "volume": "34",
+            "year": "2021",
+        },
+    ),
 }

@@ -9,6 +9,7 @@ from typing import Any
 from calibo.acquisition import (
     ConformalUCB,
     ExpectedImprovement,
+    HypervolumeImprovement,
     NoisyExpectedImprovement,
     PenalizedEI,
     ProbabilityOfImprovement,
@@ -42,6 +43,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
     ExpectedImprovement: ("jones1998", "ament2023"),
     GaussianProcess: ("rasmussen2006", "hvarfner2024"),
     HeteroscedasticGP: ("kersting2007",),
+    HypervolumeImprovement: ("yang2019", "daulton2021"),
     Isotonic: ("kuleshov2018",),
     Langevin: ("welling2011",),
     LocalizedOnline: ("kim2025", "gibbs2024", "zaffran2022"),
@@ -79,24 +81,26 @@ def cite(what: Any) -> str:
     Args:
         what: A method's name, a strategy, or what holds one: an ``Optimizer``, or a ``CalibratedSampler`` or
             ``Result`` (which add Optuna). A part such as a surrogate or a calibrator may also stand alone.
+            Of a strategy the rule for one objective counts; of what has several objectives, that for several.
     """
     if isinstance(what, str):
         from calibo.methods import strategy
 
         what = strategy(what)
-    keys = dict.fromkeys(_keys(what))
+    unused = "rule" if len(getattr(what, "directions", ())) > 1 else "tradeoff"
+    keys = dict.fromkeys(_keys(what, unused))
     if not keys and not is_dataclass(what) and not hasattr(what, "plan"):
         raise RecipeError(f"cite a method's name, a strategy or a part of one, got a {type(what).__name__}")
     return "\n\n".join(_entry(key) for key in keys)
 
 
-def _keys(part: Any) -> Iterator[str]:
-    """The keys of a part and of the parts inside it, repeats included."""
+def _keys(part: Any, unused: str) -> Iterator[str]:
+    """The keys of a part and of the parts inside it, but for a field that is not used, repeats included."""
     if isinstance(part, Mapping):
-        yield from _keys_of_all(part.values())
+        yield from _keys_of_all(part.values(), unused)
         return
     if isinstance(part, (list, tuple)):
-        yield from _keys_of_all(part)
+        yield from _keys_of_all(part, unused)
         return
     for kind in type(part).__mro__:
         yield from _PARTS.get(kind, ())
@@ -105,15 +109,15 @@ def _keys(part: Any) -> Iterator[str]:
                 yield from keys
     held = [getattr(part, name, None) for name in _HOLDING]
     if any(one is not None for one in held):
-        yield from _keys_of_all(held)
+        yield from _keys_of_all(held, unused)
     elif is_dataclass(part) and not isinstance(part, type):
-        yield from _keys_of_all(getattr(part, field.name) for field in fields(part))
+        yield from _keys_of_all((getattr(part, field.name) for field in fields(part) if field.name != unused), unused)
 
 
-def _keys_of_all(parts: Iterable[Any]) -> Iterator[str]:
+def _keys_of_all(parts: Iterable[Any], unused: str) -> Iterator[str]:
     for part in parts:
         if part is not None and not isinstance(part, (str, bytes, bool, int, float)):
-            yield from _keys(part)
+            yield from _keys(part, unused)
 
 
 def _entry(key: str) -> str:

@@ -222,9 +222,9 @@ class Dataset:
         return self.Y.shape[1] - self.constraints
 
     @property
-    def feasible(self) -> npt.NDArray[np.bool_]:
+    def feasible(self) -> np.ndarray:
         """Which points were measured to meet all constraints, n."""
-        return (self.Y[:, self.objectives :] >= 0.0).all(axis=1)
+        return self.Y[:, self.objectives :].min(axis=1, initial=np.inf) >= 0.0
 
     def outcome(self, index: int) -> Dataset:
         """The same data with one outcome only."""

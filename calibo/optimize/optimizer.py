@@ -15,6 +15,7 @@ from calibo.optimize.records import (
     Direction,
     Record,
     State,
+    checked_outcome,
     constraint_names,
     dataset,
     finite_constraints,
@@ -185,6 +186,7 @@ class Optimizer:
         """How the forecasts of an objective, by its place, or of a constraint, by its name, came out."""
         from calibo.diagnostics import forecast_table
 
+        checked_outcome(outcome, len(self.directions), self.constraints)
         pairs = [pair for record in self._done if (pair := self._judged(record, outcome)) is not None]
         return forecast_table([forecast for forecast, _ in pairs], [value for _, value in pairs])
 
@@ -229,8 +231,6 @@ class Optimizer:
                 return None
             place = len(self.directions) + record.forecast_constraints.index(outcome)
             return record.forecasts[place], record.constraints[outcome]
-        if not 0 <= outcome < len(self.directions):
-            raise RecipeError(f"objectives are counted from 0 to {len(self.directions) - 1}, got {outcome}")
         return record.forecasts[outcome], record.values[outcome]
 
     def _record(self, what: Suggestion | Mapping[str, Any]) -> Record:

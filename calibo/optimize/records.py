@@ -119,6 +119,16 @@ def constraint_names(records: Iterable[Record]) -> tuple[str, ...]:
     return tuple(sorted({name for record in records for name in record.constraints}))
 
 
+def checked_outcome(outcome: int | str, objectives: int, constraints: Sequence[str]) -> None:
+    """Refuses an outcome that is neither the place of an objective nor the name of a constraint."""
+    if isinstance(outcome, str):
+        if outcome not in constraints:
+            known = ", ".join(map(repr, constraints)) or "none"
+            raise RecipeError(f"there is no constraint {outcome!r}; those told so far: {known}")
+    elif not 0 <= outcome < objectives:
+        raise RecipeError(f"objectives are counted from 0 to {objectives - 1}, got {outcome}")
+
+
 def reference_values(reference: Sequence[float] | None, directions: Sequence[Direction]) -> tuple[float, ...]:
     """A reference point in the user's sign, one value per objective, in the house's; empty if there is none."""
     if reference is None:

@@ -9,27 +9,39 @@ if TYPE_CHECKING:
     from calibo.report.cards import forecast_card
     from calibo.report.coverage import coverage_over_time
     from calibo.report.fans import fan
+    from calibo.report.feasibilities import feasibility
+    from calibo.report.fronts import front
     from calibo.report.html import write_report
     from calibo.report.progress import best_so_far
     from calibo.report.reliabilities import reliability
     from calibo.report.story import Story
+    from calibo.report.tradeoff import Tradeoff
+    from calibo.report.volumes import hypervolume_over_time
 
 __all__ = [
     "Story",
+    "Tradeoff",
     "best_so_far",
     "coverage_over_time",
     "fan",
+    "feasibility",
     "forecast_card",
+    "front",
+    "hypervolume_over_time",
     "reliability",
     "write_report",
 ]
 
 _HOMES = {
     "Story": "story",
+    "Tradeoff": "tradeoff",
     "best_so_far": "progress",
     "coverage_over_time": "coverage",
     "fan": "fans",
+    "feasibility": "feasibilities",
     "forecast_card": "cards",
+    "front": "fronts",
+    "hypervolume_over_time": "volumes",
     "reliability": "reliabilities",
     "write_report": "html",
 }

@@ -8,15 +8,16 @@ from pathlib import Path
 
 from calibo.errors import StudyError
 from calibo.report.story import Story
+from calibo.report.tradeoff import Tradeoff
 
 
-def write_report(story: Story, path: str | os.PathLike[str]) -> Path:
+def write_report(story: Story | Tradeoff, path: str | os.PathLike[str]) -> Path:
     """Writes the report as one self-contained HTML file, which opens without a network, and returns its path.
 
     An old report of that name is replaced only once the new one is complete.
 
     Args:
-        story: What to tell.
+        story: What to tell, of one outcome or of several.
         path: The file to write, normally ending in .html. A folder that is missing or cannot be written to is a
             ``StudyError``.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ class Story:
         slices: Beliefs along single parameters through the best point; may be empty.
         best_params: The best point; by default that of the best value, or ``None`` if no trial has a value.
         best_value: Its value; by default the best value, or ``None``.
+        feasible: Whether each trial met all constraints, n; only such a one can be the best. ``None`` without constraints.
     """
 
     title: str
@@ -49,10 +50,11 @@ class Story:
     slices: tuple[Slice, ...] = ()
     best_params: Mapping[str, Any] | None = None
     best_value: float | None = None
+    feasible: tuple[bool, ...] | None = None
 
     def __post_init__(self) -> None:
         n = len(self.numbers)
-        for name in ("params", "values", "forecasts", "expected_best"):
+        for name in ("params", "values", "forecasts", "expected_best", "feasible"):
             column = getattr(self, name)
             if column is not None and len(column) != n:
                 raise DataError(f"{n} trial numbers but {len(column)} {name}: give one (or None) for every trial")
@@ -72,6 +74,11 @@ class Story:
     def finished(self) -> tuple[int, ...]:
         """Indices of the trials with a value."""
         return tuple(i for i, value in enumerate(self.values) if value is not None)
+
+    @cached_property
+    def counting(self) -> tuple[int, ...]:
+        """Indices of the trials that can be the best one: with a value, and meeting the constraints if there are any."""
+        return tuple(i for i in self.finished if self.feasible is None or self.feasible[i])
 
     @cached_property
     def judged(self) -> tuple[int, ...]:
@@ -118,6 +125,15 @@ class Story:
         with np.errstate(over="ignore", invalid="ignore"):  # intervals of values near 1e308 reach beyond all floats
             return forecast_table([self.forecast(i) for i in self.judged], [self.value(i) for i in self.judged])
 
+    def constrained(self, feasible: tuple[bool, ...]) -> Story:
+        """The same story where only feasible trials can be the best one; a best point that was given is kept."""
+        best = self._best_index()
+        if best is None:
+            return replace(self, feasible=feasible)
+        params = None if self.best_params is self.params[best] else self.best_params
+        value = None if self.best_value == self.values[best] else self.best_value
+        return replace(self, feasible=feasible, best_params=params, best_value=value)
+
     def _best_index(self) -> int | None:
         sign = self.direction.value
-        return max(self.finished, key=lambda i: sign * self.value(i)) if self.finished else None
+        return max(self.counting, key=lambda i: sign * self.value(i)) if self.counting else None

@@ -16,7 +16,7 @@ from optuna.trial import FrozenTrial
 
 from calibo.data import Array, Dataset, Params
 from calibo.errors import StudyError
-from calibo.optimize import Direction, Strategy, predict_table
+from calibo.optimize import Direction, Strategy, checked_outcome, predict_table
 from calibo.pareto import hypervolumes, inferred_reference, pareto_mask
 from calibo.space import PoolSpace, ProductSpace, as_space
 from calibo.study.attributes import read_description, read_seed, read_stamp
@@ -90,6 +90,12 @@ class Result:
     def best_params(self) -> Params:
         """The parameters with the best value so far, as the objective took them."""
         return self._params(self._best)
+
+    def best_params_of(self, objective: int) -> Params:
+        """The parameters with the best value of one objective so far, of the trials that meet all constraints."""
+        checked_outcome(objective, len(self.directions), ())
+        sign = self.directions[objective].value
+        return self._params(max(self._reached(), key=lambda entry: sign * (entry.values or ())[objective]))
 
     def _params(self, entry: Entry) -> Params:
         """The parameters of a trial, as the objective took them."""
@@ -188,6 +194,7 @@ class Result:
         """How the forecasts of an objective, by its place, or of a constraint, by its name, came out."""
         from calibo.diagnostics import forecast_table
 
+        checked_outcome(outcome, len(self.directions), self.constraints)
         pairs = [pair for entry in completed_in_order(self.entries) if (pair := entry.judged(outcome)) is not None]
         return forecast_table([forecast for forecast, _ in pairs], [value for _, value in pairs])
 

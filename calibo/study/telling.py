@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibo.errors import RecipeError, SpaceError
+from calibo.errors import RecipeError, SpaceError, StudyError
 from calibo.optimize import Direction, believed, fitted_models
 from calibo.optimize.slices import slices_at
 from calibo.report.story import Story
@@ -24,16 +24,13 @@ def told(result: Result) -> Story | Tradeoff:
     finished = [e for e in result.entries if e.state in ("complete", "failed") and e.finished is not None]
     finished.sort(key=lambda entry: (entry.finished, entry.number))
     if len(result.directions) == 1 and not result.constraints:
-        expected, slices = _expected_best(result, finished), _slices(result)
+        expected, slices = _expected_best(result, finished), _slices(result, 0)
         return _story(result, finished, result.study_name, 0, expected_best=expected, slices=slices)
-    several = len(result.directions) > 1
+    names = [f"objective {i}" for i in range(len(result.directions))] if len(result.directions) > 1 else ["value"]
     return Tradeoff(
         title=result.study_name,
         method=_method(result),
-        objectives=tuple(
-            _story(result, finished, f"objective {i}" if several else "objective", i)
-            for i in range(len(result.directions))
-        ),
+        objectives=tuple(_story(result, finished, name, i, slices=_slices(result, i)) for i, name in enumerate(names)),
         constraints=tuple(_story(result, finished, name, name) for name in result.constraints),
         reference=result.reference,
     )
@@ -83,20 +80,22 @@ def _expected_best(result: Result, entries: Sequence[Entry]) -> tuple[float | No
     return tuple(after.get(entry.number) for entry in entries)
 
 
-def _slices(result: Result) -> tuple[Any, ...]:
-    """Beliefs along each parameter through the best point; none where there is no model for them."""
+def _slices(result: Result, objective: int) -> tuple[Any, ...]:
+    """Beliefs of an objective along each parameter through its best point; none where there is no model for them."""
     space = result.space
     if not isinstance(space, ProductSpace) or result.strategy is None or not len(result.data()):
         return ()
     try:
         return slices_at(
             result.data(),
-            result.best_params,
+            result.best_params_of(objective),
             space.names,
             space=space,
             strategy=result.strategy,
-            direction=result.directions[0],
+            direction=result.directions[objective],
             rng=np.random.default_rng(result.seed),
+            outcome=objective,
         )
-    except RecipeError:
+    except (RecipeError, StudyError):
+        # A method without a model, or no trial that meets the constraints.
         return ()

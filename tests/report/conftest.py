@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from calibo.data import Forecast, Marginal
-from calibo.optimize import Direction, Optimizer, turned
+from calibo.optimize import Direction, Optimizer
 from calibo.optimize.slices import slices_at
 from calibo.problems import branin, with_noise
-from calibo.report import Story
+from calibo.report import Story, Tradeoff
 from calibo.space import Categorical, Float, Int, ProductSpace
 
 
@@ -32,7 +32,7 @@ def optimised(
         suggestion = optimizer.ask()
         value = None if number in failing else objective(dict(suggestion.params))
         optimizer.tell_failed(suggestion) if value is None else optimizer.tell(suggestion, value)
-        forecasts = turned(suggestion.forecasts, [optimizer.direction])
+        forecasts = suggestion.forecasts
         expected = optimizer.best_expected[1] if number % 5 == 4 and number > 5 else None
         asked.append((number, dict(suggestion.params), value, forecasts[0] if forecasts else None, expected))
     assert isinstance(optimizer.space, ProductSpace)
@@ -42,14 +42,14 @@ def optimised(
         optimizer.space.names,
         space=optimizer.space,
         strategy=optimizer.strategy,
-        direction=optimizer.direction,
+        direction=optimizer.directions[0],
         rng=np.random.default_rng(0),
     )
     numbers, params, values, forecasts, expected = zip(*asked, strict=True)
     return Story(
         title="A real study",
         method=method,
-        direction=optimizer.direction,
+        direction=optimizer.directions[0],
         numbers=numbers,
         params=params,
         values=values,
@@ -109,6 +109,56 @@ def told(
 def tell() -> Callable[..., Story]:
     """The maker of made-up stories."""
     return told
+
+
+def traded(
+    objectives: list[list[float | None]],
+    constraints: list[list[float | None]] | None = None,
+    *,
+    directions: tuple[Direction, ...] = (),
+    names: tuple[str, ...] = (),
+    limits: tuple[str, ...] = (),
+    laws: list[Marginal | None] | None = None,
+    params: Any = None,
+    **more: Any,
+) -> Tradeoff:
+    """A made-up trade-off with the given values, minimised unless said otherwise; forecasts are as of ``told``."""
+    wanted = directions or (Direction.MINIMIZE,) * len(objectives)
+    titles = names or tuple(f"objective {k}" for k in range(len(objectives)))
+    held = limits or tuple(f"limit {k}" for k in range(len(constraints or ())))
+    made = [
+        told(values, laws=laws, params=params, title=title, direction=direction)
+        for values, title, direction in zip(objectives, titles, wanted, strict=True)
+    ]
+    kept = [
+        told(values, laws=laws, params=params, title=title)
+        for values, title in zip(constraints or (), held, strict=True)
+    ]
+    given = {"title": "Made up", "method": "ocbo", **more}
+    return Tradeoff(objectives=tuple(made), constraints=tuple(kept), **given)
+
+
+@pytest.fixture
+def trade() -> Callable[..., Tradeoff]:
+    """The maker of made-up trade-offs."""
+    return traded
+
+
+@pytest.fixture(scope="session")
+def simulated() -> Tradeoff:
+    """Forty-five trials of three objectives and two constraints, of which two failed, with right forecasts."""
+    rng = np.random.default_rng(2)
+    x = rng.random((45, 3))
+    outcomes = [x[:, 0] + 0.3 * x[:, 1], 5.0 - x[:, 0] - x[:, 2], x.sum(axis=1), x[:, 1] - 0.7, 0.3 - x[:, 2]]
+    directions = [Direction.MINIMIZE, Direction.MAXIMIZE, Direction.MINIMIZE, Direction.MINIMIZE, Direction.MINIMIZE]
+    stories: list[Story] = []
+    for title, direction, values in zip(("loss", "speed", "cost", "memory", "heat"), directions, outcomes, strict=True):
+        laws: list[Marginal | None] = [Marginal(float(v + 0.2 * rng.standard_normal()), 0.2) for v in values]
+        laws[:4] = [None] * 4
+        measured = [None if i in (7, 30) else float(v) for i, v in enumerate(values)]
+        params = tuple({"a": float(r[0]), "b": float(r[1]), "kind": "xyz"[i % 3]} for i, r in enumerate(x))
+        stories.append(told(measured, laws=laws, params=params, title=title, direction=direction))
+    return Tradeoff(title="A trade-off", method="cbo", objectives=tuple(stories[:3]), constraints=tuple(stories[3:]))
 
 
 def trace(figure: Any, name: str) -> Any:

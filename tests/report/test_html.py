@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from calibo.errors import StudyError
-from calibo.report import Story, write_report
+from calibo.report import Story, Tradeoff, write_report
 
 
 def test_one_file_with_the_script_inside(real: Story, tmp_path: Path) -> None:
@@ -31,6 +31,12 @@ def _plotly() -> str:
     from plotly.offline import get_plotlyjs
 
     return get_plotlyjs()
+
+
+def test_several_outcomes_in_one_file(simulated: Tradeoff, tmp_path: Path) -> None:
+    text = write_report(simulated, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<h1>A trade-off</h1>" in text and len(re.findall(r"plotly\.js v\d", text)) == 1
+    assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)\s*=", text.replace(_plotly(), ""))
 
 
 def test_an_old_report_is_replaced(tell: Callable[..., Story], tmp_path: Path) -> None:

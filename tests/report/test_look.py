@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from calibo.diagnostics import Verdict
-from calibo.report import Story
+from calibo.report import Story, Tradeoff
 from calibo.report.look import SCRIPT, STYLE
 from calibo.report.page import page
 
@@ -20,9 +20,10 @@ def test_the_style_sheet_is_whole() -> None:
 
 
 def test_every_class_of_the_page_is_styled_and_every_styled_class_is_there(
-    real: Story, tell: Callable[..., Story]
+    simulated: Tradeoff, tell: Callable[..., Story]
 ) -> None:
-    markup = "".join(page(story, script="").replace(STYLE, "") for story in (real, tell([0.0] * 40)))
+    stories = (tell([9.0] * 40), tell([0.0] * 40), simulated)
+    markup = "".join(page(story, script="").replace(STYLE, "") for story in stories)
     used = {name for names in re.findall(r'class="([^"]*)"', markup) for name in names.split()}
     selectors = " ".join(re.findall(r"([^{}]+)\{", STYLE))
     styled = set(re.findall(r"\.([a-z_]+)", selectors))

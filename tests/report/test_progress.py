@@ -54,6 +54,27 @@ def test_larger_may_be_better_and_order_may_differ(tell: Callable[..., Story], t
     assert figure.layout.title.subtitle.text == "Maximize: 3 after 3 results, improved 2 times, last at trial 2."
 
 
+def test_what_does_not_meet_the_constraints_is_hollow_and_never_best(
+    tell: Callable[..., Story], trace_of: Find
+) -> None:
+    figure = best_so_far(tell([3.0, 1.0, 2.0, 2.5], feasible=(True, False, True, True)))
+    assert trace_of(figure, "best so far").y == (3.0, 2.0, 2.0)
+    hollow = trace_of(figure, "constraints not met")
+    assert (hollow.x, hollow.y, hollow.marker.symbol) == ((1,), (1.0,), "circle-open")
+    assert trace_of(figure, "results").x == (0, 2, 3)
+    assert figure.layout.title.subtitle.text == (
+        "Minimize: 2 after 4 results, improved 1 time, last at trial 2. 3 of them meet all constraints."
+    )
+
+
+def test_none_meets_the_constraints(tell: Callable[..., Story], trace_of: Find) -> None:
+    figure = best_so_far(tell([3.0, 1.0], feasible=(False, False)))
+    assert figure.layout.title.subtitle.text == "Minimize: none of 2 results meets all constraints yet."
+    assert "best so far" not in [trace.name for trace in figure.data]
+    assert len(trace_of(figure, "constraints not met").x) == 2
+    assert len(best_so_far(tell([3.0, 1.0], feasible=(True, True))).data) == 2
+
+
 @pytest.mark.parametrize(
     ("values", "log", "kind"),
     [

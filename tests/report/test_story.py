@@ -50,7 +50,19 @@ def test_the_calibration_is_the_optimizers(real: Story) -> None:
     assert real.calibration.rows[1].of == len(real.judged) == 30 - 2 - sum(f is None for f in real.forecasts)
 
 
-@pytest.mark.parametrize("column", ["params", "values", "forecasts", "expected_best"])
+def test_only_feasible_trials_can_be_the_best(tell: Callable[..., Story]) -> None:
+    story = tell([1.0, 2.0, 3.0])
+    assert story.counting == (0, 1, 2)
+    held = story.constrained((False, True, True))
+    assert (held.best_value, held.best_params, held.counting) == (2.0, {"x": 1.0}, (1, 2))
+    nobody = story.constrained((False,) * 3)
+    assert nobody.best_value is None and nobody.best_params is None and nobody.finished == (0, 1, 2)
+    assert tell([None]).constrained((False,)).best_value is None
+    given = tell([1.0, 2.0, 3.0], best_params={"x": 7.0}, best_value=0.5).constrained((False, True, True))
+    assert (given.best_params, given.best_value) == ({"x": 7.0}, 0.5)
+
+
+@pytest.mark.parametrize("column", ["params", "values", "forecasts", "expected_best", "feasible"])
 def test_columns_must_fit(tell: Callable[..., Story], column: str) -> None:
     with pytest.raises(DataError, match=f"2 trial numbers but 1 {column}"):
         replace(tell([1.0, 2.0]), **{column: (None,)})

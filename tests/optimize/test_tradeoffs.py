@@ -1,0 +1,245 @@
+"""Several objectives and constraints through the whole loop: strategy, records and optimizer together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist
+
+from calibo import Float, Optimizer
+from calibo.acquisition import ExpectedImprovement, UpperQuantile
+from calibo.candidates import RandomDraw
+from calibo.data import Dataset
+from calibo.errors import CaliboWarning, DataError, FallbackWarning, RecipeError, ValueRejected
+from calibo.methods import cbo, gp_ei, locbo, ocbo
+from calibo.optimize.strategy import LearningAcquisition, ModelBased
+from calibo.pareto import hypervolume, pareto_mask
+from calibo.surrogates import GaussianProcess
+
+SPACE = {"a": Float(0, 1), "b": Float(0, 1)}
+QUICK = RandomDraw(96, 48)
+METHODS = {
+    "gp_ei": gp_ei(search=QUICK),
+    "ocbo": ocbo(search=QUICK),
+    "locbo": locbo(search=QUICK),
+    "cbo": cbo(ratio=None, search=QUICK),
+}
+pytestmark = pytest.mark.filterwarnings("ignore:conformal sets at")
+RNG = np.random.default_rng
+
+
+def goals(params: Any) -> tuple[float, float]:
+    """Both to be minimised; the front is the segment from (0, 0.4) to (0.8, 0)."""
+    a, b = params["a"], params["b"]
+    return a + 0.5 * (b - 0.3) ** 2, 0.5 * (a - 0.8) ** 2 + (b - 0.3) ** 2
+
+
+def told(optimizer: Optimizer, steps: int, **constraints: Any) -> Optimizer:
+    for _ in range(steps):
+        suggestion = optimizer.ask()
+        optimizer.tell(
+            suggestion, goals(suggestion.params), **{k: f(suggestion.params) for k, f in constraints.items()}
+        )
+    return optimizer
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_trades_two_objectives_off(method: str) -> None:
+    optimizer = told(Optimizer(SPACE, METHODS[method], directions=["min", "min"], reference=(1.2, 0.6), seed=1), 22)
+    front = optimizer.pareto_front
+    Y = -np.array([values for _, values in front])
+    assert pareto_mask(Y).all() and len(front) >= 6
+    random = RNG(0).random((22, 2))
+    chance = -np.array([goals({"a": a, "b": b}) for a, b in random])
+    reference = np.array([-1.2, -0.6])
+    assert hypervolume(Y, reference) > hypervolume(chance, reference) + 0.01
+    for objective in (0, 1):
+        assert optimizer.calibration(objective).rows[0].of == 19
+    batch = optimizer.ask(4)
+    assert pdist([s.x for s in batch]).min() > 1e-6
+    assert all(s.forecasts is not None and len(s.forecasts) == 2 for s in batch)
+
+
+def test_directions_only_turn_signs() -> None:
+    both = Optimizer(SPACE, METHODS["gp_ei"], directions=["min", "min"], reference=(1.2, 0.6), seed=1)
+    other = Optimizer(SPACE, METHODS["gp_ei"], directions=["min", "max"], reference=(1.2, -0.6), seed=1)
+    for _ in range(12):
+        one, two = both.ask(), other.ask()
+        np.testing.assert_allclose(one.x, two.x, atol=1e-9)
+        first, second = goals(one.params)
+        both.tell(one, (first, second))
+        other.tell(two, (first, -second))
+    assert one.forecasts is not None and two.forecasts is not None
+    assert two.forecasts[1].raw.mean == pytest.approx(-one.forecasts[1].raw.mean)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_constraints_are_met_and_learned(method: str) -> None:
+    optimizer = Optimizer(SPACE, METHODS[method], seed=3)
+    for _ in range(24):
+        s = optimizer.ask()
+        a, b = s.params["a"], s.params["b"]
+        optimizer.tell(s, (a - 0.9) ** 2 + (b - 0.9) ** 2, constraints={"sum": a + b - 1.0, "gap": a - b - 0.3})
+    assert optimizer.constraints == ("gap", "sum")
+    params, value = optimizer.best
+    assert params["a"] + params["b"] <= 1.0 and 0.32 <= value < 0.36
+    table = optimizer.feasibility()
+    assert sum(row.of for row in table.rows) == 21  # three are chosen without a model
+    assert optimizer.calibration("sum").rows[0].of == 21
+    believed = optimizer.predict([{"a": 0.2, "b": 0.2}, {"a": 0.95, "b": 0.95}])
+    assert believed["feasible"][0] > 0.8 and believed["feasible"][1] < 0.2
+    assert {"mean", "gap_mean", "sum_mean", "sum_measured_low_80"} <= set(believed.columns)
+
+
+def test_several_objectives_with_constraints() -> None:
+    optimizer = Optimizer(SPACE, METHODS["ocbo"], directions=["min", "min"], seed=1)
+    told(optimizer, 18, constraints=lambda p: [0.4 - p["a"]])
+    assert all(params["a"] >= 0.4 for params, _ in optimizer.pareto_front)
+    assert optimizer.constraints == ("0",)
+    late = [s.params["a"] >= 0.35 for s in optimizer.ask(3)]
+    assert all(late)
+
+
+def test_without_a_feasible_point_feasibility_is_climbed() -> None:
+    X = RNG(0).random((8, 2)) * [0.5, 1.0]
+    data = Dataset(X=X, Y=np.column_stack([X[:, 1], X[:, 0] - 0.9]), constraints=1)
+    assert not data.feasible.any()
+    for rule in (ExpectedImprovement(), UpperQuantile()):
+        plan = ModelBased(GaussianProcess(), rule).plan(data, rng=RNG(0))
+        values = plan.acquisition(np.array([[0.1, 0.9], [0.95, 0.1]]))
+        assert values[1] > values[0] + 1.0
+        # The anchors are the points that lack least.
+        assert plan.anchors[0, 0] == X[:, 0].max()
+    optimizer = Optimizer(SPACE, METHODS["gp_ei"], seed=0)
+    optimizer.tell({"a": 0.1, "b": 0.1}, 1.0, constraints=[2.0])
+    with pytest.raises(DataError, match="none of the 1 points told meets all constraints"):
+        optimizer.best
+
+
+def test_learning_models_learn_alike_for_all_outcomes() -> None:
+    X = RNG(0).random((14, 2))
+    Y = np.column_stack([np.sin(4 * X[:, 0]), X[:, 1]])
+    plan = cbo().plan(Dataset(X=X, Y=Y), rng=RNG(0))
+    assert isinstance(plan.acquisition, LearningAcquisition) and len(plan.acquisition.models) == 2
+    learned = plan.acquisition.learned(0.8 + 0.2 * RNG(1).random((200, 2)), rng=RNG(2))
+    points = RNG(3).random((5, 2))
+    first, second = (model.in_distribution(points) for model in learned.models)  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(first, second)
+    assert np.isfinite(learned(points)).any()
+
+
+def test_eight_pending_points_are_respected() -> None:
+    optimizer = told(Optimizer(SPACE, METHODS["locbo"], directions=["min", "min"], seed=1), 10)
+    waiting = [optimizer.ask() for _ in range(8)]
+    assert pdist([s.x for s in waiting]).min() > 1e-6
+    for suggestion in waiting[::-1]:
+        optimizer.tell(suggestion, goals(suggestion.params))
+
+
+def test_the_same_seed_gives_the_same_suggestions() -> None:
+    first, again = (
+        told(
+            Optimizer(SPACE, METHODS["ocbo"], directions=["min", "min"], seed=4),
+            9,
+            constraints=lambda p: [p["a"] - 0.9],
+        )
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(first.ask().x, again.ask().x)
+    np.testing.assert_array_equal(first.data().Y, again.data().Y)
+
+
+@pytest.mark.parametrize(
+    ("value", "constraints", "message"),
+    [
+        (1.0, None, "2 numbers, one for each direction"),
+        ((1.0, 2.0, 3.0), None, "2 numbers"),
+        ((1.0, float("nan")), None, "must be a finite number"),
+        ("12", None, "2 numbers"),
+        ((1.0, 2.0), {"c": float("inf")}, "constraint 'c' must be a finite number"),
+        ((1.0, 2.0), "yes", "constraints are numbers by name"),
+        ((1.0, 2.0), {"c": None}, "constraint 'c'"),
+    ],
+)
+def test_bad_outcomes_are_rejected_and_lose_nothing(value: Any, constraints: Any, message: str) -> None:
+    optimizer = Optimizer(SPACE, METHODS["gp_ei"], directions=["min", "max"], seed=0)
+    suggestion = optimizer.ask()
+    with pytest.raises(ValueRejected, match=message):
+        optimizer.tell(suggestion, value, constraints=constraints)
+    optimizer.tell(suggestion, (1.0, 2.0), sem=(0.1, 0.2))
+    assert optimizer.data().Y_var is not None
+    with pytest.raises(ValueRejected, match="each of 2 objectives"):
+        optimizer.tell({"a": 0.5, "b": 0.5}, (1.0, 2.0), sem=0.1)
+
+
+def test_bad_recipes_are_refused() -> None:
+    with pytest.raises(RecipeError, match="directions are a list"):
+        Optimizer(SPACE, directions=[])
+    with pytest.raises(RecipeError, match="a direction is"):
+        Optimizer(SPACE, directions=["up", "down"])
+    for reference, directions in (((1.0,), ["min", "min"]), ((1.0,), ["min"])):
+        with pytest.raises(RecipeError, match="a reference point has one value for each"):
+            Optimizer(SPACE, directions=directions, reference=reference)
+    both = Optimizer(SPACE, directions=["min", "min"])
+    both.tell({"a": 0.1, "b": 0.2}, (1.0, 2.0))
+    with pytest.raises(RecipeError, match="ask for pareto_front"):
+        both.best
+    with pytest.raises(RecipeError, match="counted from 0 to 1"):
+        both.calibration(2)
+    with pytest.raises(RecipeError, match="no constraint 'memory'"):
+        both.calibration("memory")
+    with pytest.raises(DataError, match="leave no objective"):
+        Dataset(X=np.zeros((1, 1)), Y=np.zeros((1, 2)), constraints=2)
+
+
+@pytest.mark.parametrize("method", ["turbo", "risk_averse"])
+def test_methods_of_one_objective_say_so(method: str) -> None:
+    optimizer = Optimizer(SPACE, method, directions=["min", "min"], seed=0, n_initial=2)
+    for _ in range(2):
+        optimizer.tell(optimizer.ask(), (1.0, 2.0))
+    with pytest.raises(RecipeError, match="one objective without constraints, got 2 objectives"):
+        optimizer.ask()
+
+
+def test_points_told_without_their_constraints_are_left_out_and_announced() -> None:
+    optimizer = Optimizer(SPACE, METHODS["gp_ei"], seed=0)
+    optimizer.tell({"a": 0.1, "b": 0.2}, 1.0)
+    optimizer.tell({"a": 0.3, "b": 0.2}, 2.0, constraints={"c": -1.0})
+    with pytest.warns(FallbackWarning, match="1 of 2 points were told without all of the constraints 'c'"):
+        data = optimizer.data()
+    assert data.Y.tolist() == [[-2.0, 1.0]] and data.constraints == 1
+
+
+def test_forecasts_made_before_a_constraint_was_known_still_count() -> None:
+    optimizer = Optimizer(SPACE, METHODS["ocbo"], seed=0, n_initial=3)
+    early = [optimizer.ask() for _ in range(3)]
+    optimizer.tell(early[0], 1.0, constraints={"c": -1.0})
+    optimizer.tell(early[1], 2.0, constraints={"c": 0.5})
+    optimizer.tell(early[2], 3.0, constraints={"c": 0.0})
+    later = optimizer.ask()
+    assert later.constraints == ("c",) and later.forecasts is not None and len(later.forecasts) == 2
+    optimizer.tell(later, 0.5, constraints={"b": -1.0, "c": -2.0})
+    with pytest.warns(CaliboWarning):
+        forecasts = optimizer.data().forecasts
+    assert forecasts[-1] is not None and [f is None for f in forecasts[-1]] == [False, True, False]
+
+
+def test_zero_just_meets_a_constraint() -> None:
+    optimizer = Optimizer(SPACE, METHODS["gp_ei"], seed=0)
+    optimizer.tell({"a": 0.3, "b": 0.2}, 2.0, constraints=[0.0])
+    assert optimizer.data().feasible.all() and optimizer.best[1] == 2.0
+
+
+def test_more_objectives_through_boxes_of_botorch() -> None:
+    pytest.importorskip("botorch")
+    strategy = gp_ei(search=RandomDraw(32, 16))
+    optimizer = Optimizer(SPACE, strategy, directions=["min", "min", "max"], seed=1)
+    for _ in range(8):
+        s = optimizer.ask()
+        optimizer.tell(s, (*goals(s.params), s.params["a"] * s.params["b"]))
+    assert len(optimizer.pareto_front[0][1]) == 3
+    assert pdist([s.x for s in optimizer.ask(2)]).min() > 1e-6
+    assert replace(strategy, name="x").tradeoff == strategy.tradeoff

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+
+from calibo import Float, Outcome, minimize
+from calibo.candidates import RandomDraw
+from calibo.errors import ObjectiveError, RecipeError, StudyError, TrialFailedWarning
+from calibo.methods import gp_ei, ocbo
+from calibo.pareto import hypervolume
+from calibo.report.story import Story
+from calibo.report.tradeoff import Tradeoff
+from calibo.study import CalibratedSampler, load_result
+
+SPACE = {"a": Float(0, 1), "b": Float(0, 1)}
+OCBO, GP_EI = ocbo(search=RandomDraw(64, 32)), gp_ei(search=RandomDraw(64, 32))
+
+
+def goals(params: dict[str, Any]) -> tuple[float, float]:
+    return params["a"] + (params["b"] - 0.3) ** 2, (params["a"] - 0.8) ** 2 + params["b"]
+
+
+def limited(params: dict[str, Any]) -> Outcome:
+    return Outcome(params["a"] - params["b"], {"low": 0.3 - params["a"], "high": params["b"] - 0.6})
+
+
+def test_two_objectives_from_a_storage(tmp_path: Path) -> None:
+    where = dict(storage=tmp_path / "s.db", study_name="s", directions=["minimize", "minimize"], progress=False)
+    first = minimize(goals, SPACE, n_trials=9, method="ocbo", seed=1, reference=(2.0, 1.5), **where)  # type: ignore[arg-type]
+    again = minimize(goals, SPACE, n_trials=3, method="ocbo", **where)  # type: ignore[arg-type]
+    assert again.reference == (2.0, 1.5) and len(again.trials) == 12
+    read = load_result(tmp_path / "s.db")
+    front = read.pareto_front
+    Y = -front[["value_0", "value_1"]].to_numpy()
+    volumes = read.hypervolume()
+    assert volumes.iloc[-1] == pytest.approx(hypervolume(Y, np.array([-2.0, -1.5])))
+    assert (np.diff(volumes) >= -1e-12).all() and len(volumes) == 12
+    assert {t.number for t in read.study.best_trials} == set(front["number"])
+    assert {"value_0", "value_1", "forecast_0_mean", "raw_1_q97.5"} <= set(read.history.columns)
+    assert "on the Pareto front" in repr(read)
+    with pytest.raises(StudyError, match="ask for pareto_front"):
+        first.best_value
+    believed = read.predict([{"a": 0.5, "b": 0.5}])
+    assert {"0_mean", "1_mean_high_95"} <= set(believed.columns)
+    story = read.story()
+    assert isinstance(story, Tradeoff) and len(story.objectives) == 2 and story.reference == (2.0, 1.5)
+    assert read.report(tmp_path / "r.html").stat().st_size > 10_000
+    with pytest.raises(StudyError, match="minimizes and minimizes, but you asked to minimize and maximize"):
+        minimize(goals, SPACE, 1, storage=tmp_path / "s.db", study_name="s", directions=["min", "max"], progress=False)
+
+
+def test_constraints_returned_by_the_objective(tmp_path: Path) -> None:
+    result = minimize(limited, SPACE, n_trials=14, method=OCBO, seed=1, storage=tmp_path / "s.db", progress=False)
+    assert result.constraints == ("high", "low")
+    assert result.best_params["a"] >= 0.3 and result.best_params["b"] <= 0.6
+    assert {"value", "constraint_high", "forecast_mean", "forecast_high_mean"} <= set(result.history.columns)
+    assert sum(row.of for row in result.feasibility().rows) == 11
+    assert result.calibration("low").rows[0].of == 11
+    with pytest.raises(RecipeError, match="no constraint 'other'"):
+        result.calibration("other")
+    story = result.story()
+    assert isinstance(story, Tradeoff) and [one.title for one in story.constraints] == ["high", "low"]
+    assert result.report(tmp_path / "r.html").exists()
+    assert "feasible" in result.predict([{"a": 0.5, "b": 0.5}]).columns
+
+
+def test_without_constraints_it_is_a_plain_story() -> None:
+    result = minimize(lambda p: p["a"], SPACE, n_trials=6, method=GP_EI, seed=1, progress=False)
+    assert isinstance(result.story(), Story)
+
+
+def test_constraints_set_in_an_optuna_objective() -> None:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(
+        directions=["minimize", "maximize"], sampler=CalibratedSampler(OCBO, seed=0, space=SPACE)
+    )
+
+    def objective(trial: optuna.Trial) -> tuple[float, float]:
+        a, b = trial.suggest_float("a", 0, 1), trial.suggest_float("b", 0, 1)
+        trial.set_constraint("sum", a + b - 1.0)
+        return a**2 + b, b - a * b
+
+    study.optimize(objective, n_trials=12)
+    read = load_result(study._storage, method=OCBO)
+    assert all(row <= 0.0 for row in read.pareto_front["constraint_sum"])
+    assert read.calibration("sum").rows[0].of == read.calibration(1).rows[0].of == 9
+    assert read.data().constraints == 1
+
+
+def test_nothing_feasible_has_no_best() -> None:
+    result = minimize(lambda p: Outcome(p["a"], {"c": 1.0 + p["b"]}), SPACE, 5, method=GP_EI, seed=0, progress=False)
+    with pytest.raises(StudyError, match="none of 5 completed trials meets all constraints"):
+        result.best_value
+    assert "best" not in repr(result)
+    assert len(result.pareto_front) == 0
+
+
+@pytest.mark.parametrize("returned", [1.0, (1.0,), (1.0, float("nan")), Outcome((1.0, 2.0), {"c": float("nan")})])
+def test_wrong_outcomes_fail_the_trial(returned: Any) -> None:
+    with pytest.warns(TrialFailedWarning), pytest.raises(ObjectiveError, match="none of 5 trials succeeded"):
+        minimize(lambda p: returned, SPACE, 8, method=GP_EI, seed=0, progress=False, directions=["min", "min"])

@@ -1,0 +1,158 @@
+"""Fronts and hypervolumes: against their definitions, against volumes counted on a grid, and against BoTorch's."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from calibo.data import Array
+from calibo.errors import DataError
+from calibo.pareto import hypervolume, hypervolumes, inferred_reference, pareto_front, pareto_mask, planar_boxes
+
+
+def dominates(one: Array, other: Array) -> bool:
+    """The definition: at least as good in all outcomes and better in one."""
+    return bool((one >= other).all() and (one > other).any())
+
+
+def counted_volume(Y: Array, reference: Array, size: int) -> int:
+    """Unit cells of a grid of whole numbers above the reference that some point dominates."""
+    cells = np.array(list(itertools.product(range(size), repeat=Y.shape[1]))) + 1.0 + reference
+    return int(np.any(np.all(cells[:, None] <= Y, axis=-1), axis=-1).sum())
+
+
+def included_volume(Y: Array, reference: Array) -> float:
+    """The volume of a union of boxes by inclusion and exclusion over all subsets."""
+    total = 0.0
+    for size in range(1, len(Y) + 1):
+        for chosen in itertools.combinations(range(len(Y)), size):
+            corner = np.maximum(Y[list(chosen)].min(axis=0) - reference, 0.0)
+            total -= (-1) ** size * float(np.prod(corner))
+    return total
+
+
+#: Small whole numbers, so that equal values and equal points are common.
+small = st.integers(1, 4).flatmap(
+    lambda m: st.integers(1, 9).flatmap(lambda n: arrays(np.float64, (n, m), elements=st.integers(-2, 4)))
+)
+
+
+@given(small)
+def test_the_mask_is_the_definition(Y: Array) -> None:
+    expected = [not any(dominates(other, y) for other in Y) for y in Y]
+    assert pareto_mask(Y).tolist() == expected
+
+
+@given(small)
+def test_the_front_has_each_kept_point_once(Y: Array) -> None:
+    front = pareto_front(Y)
+    assert {tuple(y) for y in front} == {tuple(y) for y in Y[pareto_mask(Y)]}
+    assert len({tuple(y) for y in front}) == len(front)
+    assert (np.diff(front[:, 0]) <= 0).all()
+
+
+@given(small)
+@settings(max_examples=60)
+def test_the_volume_is_what_can_be_counted(Y: Array) -> None:
+    reference = np.full(Y.shape[1], -1.0)
+    assert hypervolume(Y, reference) == pytest.approx(counted_volume(Y, reference, 5), abs=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5])
+def test_the_volume_by_inclusion_and_exclusion(m: int) -> None:
+    rng = np.random.default_rng(m)
+    for _ in range(5):
+        Y, reference = rng.standard_normal((8, m)), rng.standard_normal(m) - 0.7
+        assert hypervolume(Y, reference) == pytest.approx(included_volume(Y, reference), rel=1e-11, abs=1e-13)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 2), (40, 2), (40, 3), (25, 4), (12, 5)])
+def test_fronts_and_volumes_are_botorchs(n: int, m: int) -> None:
+    torch = pytest.importorskip("torch")
+    hypervolumes_of: Any = pytest.importorskip("botorch.utils.multi_objective.hypervolume")
+    pareto: Any = pytest.importorskip("botorch.utils.multi_objective.pareto")
+    rng = np.random.default_rng(n + m)
+    for ties in (False, True):
+        Y = rng.standard_normal((n, m)) + 1.0
+        Y = np.round(Y) if ties else Y
+        theirs = torch.tensor(Y, dtype=torch.float64)
+        assert pareto_mask(Y).tolist() == pareto.is_non_dominated(theirs).tolist()
+        reference = np.full(m, -0.25)
+        volume = hypervolumes_of.Hypervolume(torch.tensor(reference)).compute(theirs[pareto.is_non_dominated(theirs)])
+        assert hypervolume(Y, reference) == pytest.approx(volume, rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_the_reference_is_inferred_as_botorch_does(m: int) -> None:
+    torch = pytest.importorskip("torch")
+    theirs: Any = pytest.importorskip("botorch.utils.multi_objective.hypervolume")
+    Y = np.random.default_rng(m).standard_normal((30, m))
+    front = torch.tensor(pareto_front(Y))
+    np.testing.assert_allclose(inferred_reference(Y), theirs.infer_reference_point(front).numpy(), rtol=1e-12)
+
+
+def test_a_reference_without_extent() -> None:
+    np.testing.assert_allclose(inferred_reference(np.array([[2.0, 4.0]])), [1.8, 3.6])
+    # A single best point, in a cloud: the cloud's extent counts.
+    np.testing.assert_allclose(inferred_reference(np.array([[2.0, 4.0], [0.0, -6.0]])), [1.8, 3.0])
+    assert (inferred_reference(np.zeros((3, 2))) < 0.0).all()
+
+
+@given(small, st.randoms(use_true_random=False))
+def test_the_running_volume_is_the_volume_so_far(Y: Array, random: Any) -> None:
+    reference = np.array([random.choice([-3.0, -1.0, 0.0, 5.0]) for _ in range(Y.shape[1])])
+    running = hypervolumes(Y, reference)
+    expected = [hypervolume(Y[: i + 1], reference) for i in range(len(Y))]
+    np.testing.assert_allclose(running, expected, rtol=1e-12, atol=1e-12)
+    assert (np.diff(running) >= 0.0).all()
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_the_running_volume_of_a_wide_front(m: int) -> None:
+    Y = np.abs(np.random.default_rng(m).standard_normal((60, m)))
+    Y /= np.linalg.norm(Y, axis=1, keepdims=True)  # on a sphere no point dominates another
+    running = hypervolumes(Y, np.zeros(m))
+    assert pareto_mask(Y).all()
+    for i in (0, 7, 59):
+        assert running[i] == pytest.approx(hypervolume(Y[: i + 1], np.zeros(m)), rel=1e-12)
+
+
+@given(small)
+def test_only_what_is_not_dominated_matters(Y: Array) -> None:
+    reference = np.full(Y.shape[1], -3.0)
+    assert hypervolume(Y[pareto_mask(Y)], reference) == pytest.approx(hypervolume(Y, reference), rel=1e-12)
+    assert hypervolume(Y[::-1], reference) == pytest.approx(hypervolume(Y, reference), rel=1e-12)
+    assert hypervolume(Y, np.full(Y.shape[1], 4.0)) == 0.0
+
+
+def test_the_boxes_and_the_front_fill_the_plane() -> None:
+    rng = np.random.default_rng(3)
+    reference, Y = np.array([-0.5, -0.2]), rng.standard_normal((4, 9, 2))
+    lower, upper = planar_boxes(Y, reference)
+    # A point is in exactly one box unless it is dominated, and then in none.
+    points = rng.uniform(reference, 3.0, (500, 2))
+    for batch in range(4):
+        inside = ((points[:, None] > lower[batch]) & (points[:, None] < upper[batch])).all(axis=-1).sum(axis=1)
+        outdone = (points[:, None] <= Y[batch]).all(axis=-1).any(axis=1)
+        assert inside.tolist() == (~outdone).astype(int).tolist()
+
+
+@pytest.mark.parametrize("Y", [np.array([1.0, 2.0]), np.array([[np.nan, 1.0]]), np.array([[np.inf, 1.0]])])
+def test_what_is_no_set_of_outcomes(Y: Array) -> None:
+    for function in (pareto_mask, lambda y: hypervolume(y, np.zeros(2)), lambda y: hypervolumes(y, np.zeros(2))):
+        with pytest.raises(DataError, match="finite and two-dimensional"):
+            function(Y)
+
+
+def test_no_points_dominate_nothing() -> None:
+    nothing = np.empty((0, 3))
+    assert hypervolume(nothing, np.zeros(3)) == 0.0
+    assert hypervolumes(nothing, np.zeros(3)).shape == (0,)
+    assert pareto_mask(nothing).shape == (0,) and pareto_front(nothing).shape == (0, 3)
+    assert pareto_mask(nothing[:, :2]).shape == (0,)
