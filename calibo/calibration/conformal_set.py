@@ -44,16 +44,20 @@ class Quadratics:
     def roots(self) -> tuple[Array, Array]:
         """Lower and upper roots, each p x n; infinite (+inf both) where there are none."""
         # A quadratic that has lost its square is taken for the limit of ones that accept an interval.
-        P = np.where(self.P == 0.0, -np.finfo(np.float64).tiny, self.P)
-        D = np.square(self.Q) - 4.0 * P * self.R
-        real = D > 0.0
+        P = self.P - np.finfo(np.float64).tiny
+        D = self.Q * self.Q
+        D -= 4.0 * P * self.R
+        none = D <= 0.0
         # The formula without cancellation: one root from the sum of like signs, the other from the product.
-        t = -0.5 * (self.Q + np.copysign(np.sqrt(np.where(real, D, 0.0)), self.Q))
+        t = np.copysign(np.sqrt(np.maximum(D, 0.0)), self.Q)
+        t += self.Q
+        t *= -0.5
+        # It is 0 only where there are no roots.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             first, second = t / P, self.R / t
-        second = np.where(t == 0.0, 0.0, second)
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        return np.where(real, low, np.inf), np.where(real, high, np.inf)
+        for root in (first, second):
+            np.copyto(root, np.inf, where=none)
+        return np.minimum(first, second), np.maximum(first, second)
 
 
 #: How well a measurement conforms: an augmentation to its quadratics.
@@ -84,7 +88,8 @@ def leave_one_out_score(augmentation: Augmentation) -> Quadratics:
     a, b = augmentation.dual, augmentation.influence
     precision, v = augmentation.augmented_precision, augmentation.total[:, None]
     log_ratio = np.log(precision * v)
-    return Quadratics(np.square(b) / precision - v, -2.0 * a * b / precision, np.square(a) / precision - log_ratio)
+    ratio = b / precision
+    return Quadratics(b * ratio - v, -2.0 * a * ratio, a * a / precision - log_ratio)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +129,8 @@ def conformal_sets(
     low, high = quadratics.roots()
     outside = quadratics.P > 0.0
     threshold = alpha + smoothing * own_weight + _TIE
-    equal = weights.ndim == 1 and len(own_weight) > 0 and not np.ptp(weights) and not np.ptp(own_weight)
-    if equal and not outside.any():
+    equal = weights.ndim == 1 and len(own_weight) > 0 and _all_equal(weights) and _all_equal(own_weight)
+    if equal and not np.count_nonzero(outside):
         needed = int(np.floor((threshold[0] - own_weight[0]) / weights[0])) + 1
         found = _where_enough(low, high, max(needed, 1))
     else:
@@ -133,6 +138,10 @@ def conformal_sets(
         outset = own_weight + np.where(outside, weights, 0.0).sum(axis=1)
         found = _where_above(low, high, np.where(outside, -weights, weights), threshold - outset)
     return _intervals(*found, augmentation, own_weight >= alpha)
+
+
+def _all_equal(a: Array) -> bool:
+    return np.count_nonzero(a == a[0]) == len(a)
 
 
 def _where_enough(low: Array, high: Array, needed: int) -> tuple[np.ndarray, Array, Array]:
@@ -149,8 +158,8 @@ def _where_enough(low: Array, high: Array, needed: int) -> tuple[np.ndarray, Arr
     parted = np.ones((p, n - needed + 2), dtype=bool)
     np.greater(L[:, 1:], H[:, :-1], out=parted[:, 1:-1])
     some = L < H
-    starts, ends = np.nonzero(parted[:, :-1] & some), np.nonzero(parted[:, 1:] & some)
-    return starts[0], L[starts], H[ends]
+    starts, ends = ((sides & some).ravel().nonzero()[0] for sides in (parted[:, :-1], parted[:, 1:]))
+    return starts // L.shape[1], L.ravel()[starts], H.ravel()[ends]
 
 
 def _where_above(low: Array, high: Array, step: Array, threshold: Array) -> tuple[np.ndarray, Array, Array]:

@@ -5,10 +5,12 @@ Notation: T outcomes, E localizations side by side, K quantities tracked, D feat
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
+from operator import mul
 from typing import Literal
 
 import numpy as np
@@ -26,8 +28,12 @@ _LADDER = (0.5, 0.25, 0.125)
 _SCALES = (1.0, 4.0)
 #: What is forgotten of past losses at each outcome: about the last 50 count.
 _FORGETTING = 0.02
+#: Up to this square of the cube's diagonal over the shortest length scale, rounding of squared distances is harmless.
+_LONGEST = 1e4
 #: Kernel values computed at a time.
 _BLOCK = 50_000
+#: Outcomes whose kernels with all before them are held at a time.
+_ROWS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +85,21 @@ class Localizations:
         return np.abs(self.length_scale[:, None] - self.lengths).argmin(axis=1)
 
 
-def unit_kernels(squared: Array, lengths: Array) -> list[Array]:
-    """exp(-s / l^2) for each of the decreasing length scales; by squaring where a length is half the one before."""
-    found: list[Array] = []
-    for i, length in enumerate(lengths):
-        if i and abs(2.0 * length - lengths[i - 1]) <= 1e-12 * length:
-            found.append(np.square(np.square(found[-1])))
+def unit_kernels(squared: Array, lengths: Array) -> Iterator[Array]:
+    """exp(-s / l^2) for each of the decreasing length scales, one after the other in the same array.
+
+    By squaring where a length is half the one before.
+    """
+    kernel, before = np.empty_like(squared), np.inf
+    for length in lengths.tolist():
+        if abs(2.0 * length - before) <= 1e-12 * length:
+            kernel *= kernel
+            kernel *= kernel
         else:
-            found.append(np.exp(-squared / (length * length)))
-    return found
+            np.multiply(squared, -1.0 / (length * length), out=kernel)
+            np.exp(kernel, out=kernel)
+        before = length
+        yield kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +127,7 @@ def fold(
     steps: Array,
     regularization: float,
     localizations: Localizations,
-    below: Callable[[float, Array], Array],
+    below: Callable[[Array | float, Array], Array],
     play: Callable[[Array], Array] = lambda hidden: hidden,
 ) -> Fold:
     """Online kernel gradient descent on the pinball loss (Kim et al. 2025, eq. 27), for E localizations at once.
@@ -138,27 +150,32 @@ def fold(
         play: From hidden to played values, E x K.
     """
     T, E, K = len(scores), localizations.kappa.size, targets.size
-    played, hits = np.empty((T, E, K)), np.empty((T, E, K))
-    constants, coefficients = np.empty((T + 1, E, K)), np.zeros((E, T, K))
-    constants[0] = targets
-    squared = squared_distances(points, points) if T else np.empty((0, 0))
-    units = np.array(unit_kernels(squared, localizations.lengths)).reshape(-1, T, T)
-    kappa, rung = localizations.effective[:, None], localizations.rung
-    # g at all points of the stream, brought up to date after each outcome: cheaper than a sum over the past at each.
-    local = np.zeros((E, T, K))
-    for t in range(T):
-        played[t] = play(constants[t] + local[:, t])
-        hits[t] = below(scores[t], played[t])
-        move = steps[t] * (targets - hits[t])
-        kept = 1.0 - regularization * steps[t]
-        coefficients[:, :t] *= kept
-        coefficients[:, t] = move
-        constants[t + 1] = constants[t] + move
-        if units.size and t + 1 < T:
-            ahead = local[:, t + 1 :]
-            ahead *= kept
-            ahead += units[rung, t, t + 1 :, None] * (kappa * move)[:, None, :]
-    return Fold(played, hits, constants, coefficients)
+    played, moves, constant = np.empty((T, E, K)), np.zeros((E, T, K)), np.tile(targets, (E, 1))
+    # What is left, before outcome t, of a move at outcome j: exp(log_kept_t - log_kept_(j + 1)).
+    log_kept = np.concatenate([[0.0], np.cumsum(np.log1p(-regularization * steps))])
+    values, sizes = scores.tolist(), steps.tolist()
+    for start in range(0, T, _ROWS):
+        stop = min(start + _ROWS, T)
+        kept = np.exp(np.minimum(log_kept[start:stop, None] - log_kept[1 : stop + 1], 0.0))
+        influence = _influence(points[start:stop], points[:stop], localizations, kept)
+        for t, reach in enumerate(influence, start):
+            hidden = constant + (reach[..., :t] @ moves[:, :t])[:, 0]
+            played[t] = now = play(hidden)
+            moves[:, t] = move = sizes[t] * (targets - below(values[t], now))
+            constant = constant + move
+    constants = np.concatenate([np.tile(targets, (1, E, 1)), moves.swapaxes(0, 1)]).cumsum(axis=0)
+    hits = np.asarray(below(scores[:, None, None], played), dtype=np.float64)
+    return Fold(played, hits, constants, np.exp(log_kept[-1] - log_kept[1:, None]) * moves)
+
+
+def _influence(points: Array, past: Array, localizations: Localizations, kept: Array) -> Array:
+    """What a unit move at each of p past points adds to g at q points, q x E x 1 x p: kappa k(x, x') of what is kept."""
+    units = [kept * unit for unit in unit_kernels(squared_distances(points, past), localizations.lengths)]
+    influence = np.zeros((localizations.kappa.size, *kept.shape))
+    for e, (kappa, rung) in enumerate(zip(localizations.effective, localizations.rung, strict=True)):
+        if kappa:
+            np.multiply(units[rung], kappa, out=influence[e])
+    return influence.swapaxes(0, 1)[:, :, None]
 
 
 def pinball(scores: Array, played: Array, targets: Array) -> Array:
@@ -178,19 +195,22 @@ def exponential_weights(losses: Array, prior: Array, forgetting: float = _FORGET
     sum of the weighted variances of the losses (as the second-order weights behind AgACI, Zaffran et al. 2022, do):
     free of the losses' unit, so that there is no learning rate to choose.
     """
-    T, E = losses.shape
-    weights = np.empty((T + 1, E))
-    weights[0] = prior
-    gain, variance = np.zeros(E), 0.0
-    for t in range(T):
-        better = weights[t] @ losses[t] - losses[t]
-        gain = (1.0 - forgetting) * gain + better
-        variance = (1.0 - forgetting) * variance + float(weights[t] @ np.square(better))
-        zeta = np.sqrt(np.log(max(E, 2)) / variance) if variance > 0.0 else 0.0
-        exponent = zeta * gain
-        raw = prior * np.exp(exponent - exponent.max())
-        weights[t + 1] = raw / raw.sum()
-    return weights
+    # Plain numbers: there are only a few forecasters, for which an array costs more than its arithmetic.
+    E, start = losses.shape[1], prior.tolist()
+    kept, rate = 1.0 - forgetting, math.log(max(E, 2))
+    raw, total, gain, variance = start, sum(start), [0.0] * E, 0.0
+    found = []
+    for loss in losses.tolist():
+        mean = sum(map(mul, raw, loss)) / total
+        gain = [kept * g + mean - v for g, v in zip(gain, loss, strict=True)]
+        variance = kept * variance + sum([w * (mean - v) ** 2 for w, v in zip(raw, loss, strict=True)]) / total
+        zeta = math.sqrt(rate / variance) if variance > 0.0 else 0.0
+        top = max(gain)
+        raw = [p * math.exp(zeta * (g - top)) for p, g in zip(start, gain, strict=True)]
+        total = sum(raw)
+        found.append(raw)
+    after = np.array(found).reshape(-1, E)
+    return np.vstack([prior, after / after.sum(axis=1, keepdims=True)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,25 +244,50 @@ class Expansion:
 
     def __call__(self, X: Array) -> Array:
         """Values at points ... x q x d, ... x q x K."""
+        if X.ndim == 2:
+            return self._of_points(X)
         points, index = distinct_points(X)
-        if 0 < len(points) * len(self.centres) <= _BLOCK:
-            return self._values(self.features(points))[index]
-        values = np.tile(self.constant, (len(points), 1))
-        if self.lengths.size and len(points):
-            seen = self.features(points)
-            # A block's kernels stay in the processor's cache, which is twice as fast.
-            rows = max(_BLOCK // len(self.centres), 1)
-            for start in range(0, len(points), rows):
-                block = slice(start, start + rows)
-                values[block] = self._values(seen[block])
-        return values[index]
+        return self._of_points(points)[index]
+
+    def _of_points(self, points: Array) -> Array:
+        """Values at points, p x d -> p x K."""
+        seen = self.features(points)
+        # A block's kernels stay in the processor's cache, which is twice as fast.
+        rows = max(_BLOCK // max(len(self.centres), 1), 1)
+        if len(seen) <= rows:
+            return self._values(seen)
+        return np.concatenate([self._values(seen[start : start + rows]) for start in range(0, len(seen), rows)])
 
     def _values(self, seen: Array) -> Array:
         """Values at points given by their features, p x D -> p x K."""
         if not self.lengths.size:
             return np.tile(self.constant, (len(seen), 1))
-        units = unit_kernels(squared_distances(seen, self.centres), self.lengths)
-        return self.constant + np.concatenate(units, axis=1) @ self.coefficients.reshape(-1, len(self.constant))
+        values = self.constant
+        for unit, b in zip(unit_kernels(self._squared(seen), self.lengths), self.coefficients, strict=True):
+            values = values + unit @ b
+        return values
+
+    @cached_property
+    def _products(self) -> Array | None:
+        """(-2 x_j, 1, |x_j|^2), (D + 2) x T, whose product with (x, |x|^2, 1) is |x - x_j|^2.
+
+        It is quicker than distances, and good to 1e-16 of the largest of them: enough for all but short length scales.
+        """
+        centres = self.centres
+        if not self.lengths.size or centres.shape[1] > _LONGEST * self.lengths[-1] ** 2:
+            return None
+        norm = np.einsum("td,td->t", centres, centres)
+        return np.concatenate([-2.0 * centres.T, np.ones((1, len(centres))), norm[None]])
+
+    def _squared(self, seen: Array) -> Array:
+        """Squared distances of points from the centres, p x T."""
+        if self._products is None:
+            return squared_distances(seen, self.centres)
+        p, D = seen.shape
+        lifted = np.empty((p, D + 2))
+        lifted[:, :D], lifted[:, D + 1] = seen, 1.0
+        np.einsum("pd,pd->p", seen, seen, out=lifted[:, D])
+        return lifted @ self._products
 
 
 def features_of(evidence: Evidence) -> Features:

@@ -156,7 +156,7 @@ class FlatMap:
     smallest: float
 
     def __call__(self, law: Predictive, X: Array) -> Predictive:
-        threshold = np.clip(self.threshold(X)[..., 0], self.smallest, 1.0)
+        threshold = np.minimum(np.maximum(self.threshold(X)[..., 0], self.smallest), 1.0)
         if isinstance(law, Gaussian):
             return FlatSet.central(law, threshold, self.alpha)
         return Composed(law, FlatLevels(threshold, self.alpha))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,11 +41,11 @@ class Temperature:
     def factor(self, scores: Array) -> float:
         """The factor after a stream of scores, T."""
         total, weight, factor = self.prior, self.prior, 1.0
-        for z in np.abs(scores):
-            square = min(float(z), self.largest * factor) ** 2
+        for z in np.abs(scores).tolist():
+            square = min(z, self.largest * factor) ** 2
             total = self.prior + self.memory * (total - self.prior) + square
             weight = self.prior + self.memory * (weight - self.prior) + 1.0
-            factor = float(np.sqrt(total / weight))
+            factor = math.sqrt(total / weight)
         return factor
 
     def fit(self, evidence: Evidence) -> LevelMap:

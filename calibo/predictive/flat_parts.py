@@ -31,8 +31,12 @@ from calibo.predictive.quadrature import panel_nodes, tail_mean
 _LEAST_NOISE = 1e-9
 #: Beyond this threshold (in sd of V) differences of bivariate probabilities lose digits and quadrature does not.
 _FAR = 4.0
+#: Y lies above a set for certain, to all digits, where V > t means that it does so by this many sd of Y given V.
+CERTAIN = 9.0
 #: With less than this outside the set, differences of probabilities lose digits and integrals over outcomes do not.
 _LITTLE_MASS = 1e-6
+#: Stands for infinity where densities are: there is none from here on.
+_NOWHERE = 40.0
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -129,7 +133,7 @@ class FlatPart:
     @cached_property
     def moments(self) -> tuple[Array, Array]:
         """E Y and E Y^2, each ... x q; 0 where the set is empty."""
-        share = np.exp(self._log_share)
+        share = (self.high - self.low) / np.where(self.length > 0.0, self.length, 1.0)[..., None]
         square = (np.square(self.low) + self.low * self.high + np.square(self.high)) / 3.0
         return (share * 0.5 * (self.low + self.high)).sum(axis=-1), (share * square).sum(axis=-1)
 
@@ -166,7 +170,12 @@ class TailPart:
     @cached_property
     def mass(self) -> Array:
         """P(Y outside the set) under the model, ... x q, exact also where it is small."""
-        return _between(self.start, self.end).sum(axis=-1)
+        return self._masses.sum(axis=-1)
+
+    @cached_property
+    def _masses(self) -> Array:
+        """P(Y in each piece), ... x q x (J + 1)."""
+        return _between(self.start, self.end)
 
     def log_gain(self, t: Array) -> Array:
         """log E (V - t)_+ 1{Y outside}, ... x q."""
@@ -191,9 +200,10 @@ class TailPart:
     @cached_property
     def moments(self) -> tuple[Array, Array]:
         """E Y 1{outside} and E Y^2 1{outside}, each ... x q."""
-        first = density(self.start) - density(self.end)
-        second = _between(self.start, self.end) + _times_density(self.start) - _times_density(self.end)
-        return first.sum(axis=-1), second.sum(axis=-1)
+        start, end = (np.minimum(np.maximum(a, -_NOWHERE), _NOWHERE) for a in (self.start, self.end))
+        density_start, density_end = density(start), density(end)
+        second = self._masses + start * density_start - end * density_end
+        return (density_start - density_end).sum(axis=-1), second.sum(axis=-1)
 
     def _measured_gain(self, t: Array) -> Array:
         """By pieces: the integral of (y - t) phi(y) from max(p, t) to q is D(max(p, t)) - D(q), D(x) = phi(x) - t Phi(-x)."""
@@ -285,7 +295,7 @@ def far_tail(h: Array, start: Array, end: Array, rho: Array, r: Array, power: in
     set for certain, and else found by quadrature.
     """
     value = log_first_integral(-h) if power else log_ndtr(-h)
-    rest = np.flatnonzero((rho * h - start[:, -1] < 9.0 * r) | (end[:, -1] < np.inf))
+    rest = np.flatnonzero((rho * h - start[:, -1] < CERTAIN * r) | (end[:, -1] < np.inf))
     if len(rest):
         h, start, end, rho, r = h[rest], start[rest], end[rest], rho[rest], r[rest]
         turns = np.concatenate([start[:, 1:], end[:, :-1]], axis=1) / rho[:, None]
@@ -316,11 +326,6 @@ def _between(a: Array, b: Array) -> Array:
     """P(a < Y < b) of a standard normal, exact in both tails."""
     turned = a > 0.0
     return np.maximum(ndtr(np.where(turned, -a, b)) - ndtr(np.where(turned, -b, a)), 0.0)
-
-
-def _times_density(y: Array) -> Array:
-    """y phi(y), 0 at infinity."""
-    return np.where(np.isinf(y), 0.0, np.where(np.isinf(y), 0.0, y) * density(y))
 
 
 def _log(x: Array) -> Array:

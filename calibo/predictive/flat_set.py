@@ -17,6 +17,7 @@ from calibo.predictive.flat_quantile import latent_quantile, measured_quantile
 from calibo.predictive.gaussian import Gaussian
 from calibo.predictive.normal import density, log_density
 
+_EPS = np.finfo(np.float64).eps
 #: With less than this outside the set, all of the mass goes to the flat part.
 _LEAST_OUTSIDE = 1e-12
 #: Over intervals this short (in sd of f given a measurement) a density is even, and differences of probabilities lose digits.
@@ -57,13 +58,23 @@ class FlatSet(Predictive):
         """Flat between the model's quantiles at levels threshold / 2 and 1 - threshold / 2, ... x q, of mass 1 - alpha."""
         sd = np.hypot(base.sd, base.noise_sd)
         # A set of no length has no flat density; its limit is that of all mass at the mean.
-        half = -ndtri(0.5 * np.minimum(threshold, 1.0)) * sd + np.finfo(np.float64).eps * (np.abs(base.mean) + sd)
-        return cls(base, (base.mean - half)[..., None], (base.mean + half)[..., None], 1.0 - alpha)
+        half = _EPS * (1.0 + np.abs(base.mean) / sd) - ndtri(0.5 * np.minimum(threshold, 1.0))
+        width = half * sd
+        law = cls(base, (base.mean - width)[..., None], (base.mean + width)[..., None], 1.0 - alpha)
+        # Known already, and exact: what else would be found by subtracting the mean again.
+        vars(law).update(_sd=sd, _ends=(-half[..., None], half[..., None]))
+        return law
 
     @cached_property
     def _sd(self) -> Array:
         """sqrt(v): standard deviation of a measurement under the model, ... x q."""
         return np.hypot(self.base.sd, self.base.noise_sd)
+
+    @property
+    def _noisy(self) -> bool:
+        """Whether V is not the measurement, at every point."""
+        noise = self.base.noise_sd
+        return noise > 0.0 if isinstance(noise, float) else bool(np.all(noise))
 
     def _standard(self, y: Array | float) -> Array:
         return np.asarray((y - self.base.mean) / self._sd)
@@ -92,13 +103,19 @@ class FlatSet(Predictive):
         return TailPart(start, end, *self._rho)
 
     @cached_property
-    def _log_masses(self) -> tuple[Array, Array]:
-        """log of the flat part's probability, and of (that of the tail over the model's mass there), each ... x q."""
+    def _masses(self) -> tuple[Array, Array]:
+        """The flat part's probability, and that of the tail over the model's mass there, each ... x q."""
         outside = self.tail.mass
         inside = np.where(self.flat.length > 0.0, self.inside, 0.0)
         inside = np.where(outside < _LEAST_OUTSIDE, 1.0, inside)
+        return inside, (1.0 - inside) / np.maximum(outside, _LEAST_OUTSIDE)
+
+    @cached_property
+    def _log_masses(self) -> tuple[Array, Array]:
+        """Their logarithms, each ... x q."""
+        inside, outside = self._masses
         with np.errstate(divide="ignore"):
-            return np.log(inside), np.log1p(-inside) - np.log(np.maximum(outside, _LEAST_OUTSIDE))
+            return np.log(inside), np.log(outside)
 
     def _mixed(self, flat: Array, tail: Array) -> Array:
         """log of the mixture of two quantities given by their logarithms."""
@@ -108,21 +125,23 @@ class FlatSet(Predictive):
     def log_expected_improvement(self, c: Array | float) -> Array:
         """log E (V - c)_+, ... x q, stable however far out c lies: in one pass where that is exact, else by the parts."""
         t = self._standard(c)
-        if self.above or not np.all(self.base.noise_sd):
+        if self.above or not self._noisy:
             return np.log(self._sd) + self._log_gain(t)
-        shape = np.broadcast_shapes(t.shape, self._sd.shape)
-        t, rho, r, inside = (a if np.shape(a) == shape else np.full(shape, a) for a in (t, *self._rho, self.inside))
-        points = [np.asarray(a) for a in (t, rho, r, inside)]
-        ends = [e if e.shape[:-1] == shape else np.broadcast_to(e, (*shape, e.shape[-1])) for e in self._ends]
-        if len(shape) != 1:
-            points = [np.ravel(a) for a in points]
-            ends = [e.reshape(-1, e.shape[-1]) for e in ends]
-        value, safe = log_improvement(points[0], *ends, *points[1:])
-        value = value.reshape(shape)
-        if not safe.all():
-            rest = ~safe.reshape(shape)
-            value[rest] = self._rows(rest)._log_gain(np.broadcast_to(t, shape)[rest])
+        value, safe = log_improvement(*self._as_list(t))
+        value, safe = value.reshape(t.shape), safe.reshape(t.shape)
+        if np.count_nonzero(safe) < safe.size:
+            rest = ~safe
+            value[rest] = self._rows(rest)._log_gain(t[rest])
         return value + np.log(self._sd)
+
+    def _as_list(self, t: Array) -> tuple[Array, Array, Array, Array, Array, Array | float]:
+        """Standardised thresholds and what belongs to them as one list of m points: t, low, high, rho, r, inside."""
+        points, ends, shape = (t, *self._rho, self.inside), self._ends, t.shape
+        if len(shape) == 1 and shape == self._sd.shape:
+            return points[0], *ends, *points[1:]
+        t, rho, r, inside = (np.broadcast_to(a, shape).ravel() for a in points)
+        low, high = (np.broadcast_to(e, (*shape, e.shape[-1])).reshape(-1, e.shape[-1]) for e in ends)
+        return t, low, high, rho, r, inside
 
     def _log_gain(self, t: Array) -> Array:
         """log E (V - t)_+ in units of the measurement's standard deviation, ... x q."""
@@ -171,13 +190,12 @@ class FlatSet(Predictive):
         u = np.asarray(u, dtype=np.float64)
         if np.any(self.base.noise_sd):
             return self.base.mean + self._sd * latent_quantile(u, self.flat, self.tail, *self._log_masses)
-        masses = (np.exp(m) for m in self._log_masses)
-        return self.base.mean + self._sd * measured_quantile(u, self.flat, self.tail, *masses)
+        return self.base.mean + self._sd * measured_quantile(u, self.flat, self.tail, *self._masses)
 
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
         """Mean and variance of the standardised V, each ... x q, through those of Y."""
-        inside, outside = (np.exp(m) for m in self._log_masses)
+        inside, outside = self._masses
         first, second = (inside * f + outside * t for f, t in zip(self.flat.moments, self.tail.moments, strict=True))
         rho, r = self._rho
         return np.square(rho) * first, rho**4 * (second - np.square(first)) + np.square(rho * r)
@@ -196,7 +214,7 @@ class FlatSet(Predictive):
     def samples(self, base: Array) -> tuple[Array, Array]:
         f = self.base.draws(base)
         over = self.over_samples()
-        return f, over._log_weights(f) if np.all(self.base.noise_sd) else over._log_ratio(f)
+        return f, over._log_weights(f) if self._noisy else over._log_ratio(f)
 
     def _log_weights(self, f: Array) -> Array:
         """``_log_ratio`` at draws of the model, which are never so far out that logarithms are needed on the way."""
@@ -211,10 +229,10 @@ class FlatSet(Predictive):
             on_set = np.where(narrow, width * density((0.5 * rho * (low + high) - x) / r), on_set)
         within = ndtr((high - V) / r) - ndtr((low - V) / r)
         whole = ndtr(V / r)[..., 0] if self.above else 1.0
-        log_inside, log_outside = self._log_masses
+        inside, outside = self._masses
         length = np.where(self.flat.length > 0.0, self.flat.length, 1.0)
-        flat = np.exp(log_inside) * on_set.sum(axis=-1) / (length * self._rho[0] * density(x[..., 0]))
-        return np.log(np.maximum(flat + np.exp(log_outside) * (whole - within.sum(axis=-1)), _LEAST_WEIGHT))
+        flat = inside * on_set.sum(axis=-1) / (length * self._rho[0] * density(x[..., 0]))
+        return np.log(np.maximum(flat + outside * (whole - within.sum(axis=-1)), _LEAST_WEIGHT))
 
     def over_samples(self) -> FlatSet:
         inside = self.inside if np.ndim(self.inside) == 0 else np.asarray(self.inside)[..., None, :]

@@ -14,6 +14,8 @@ from scipy.special import erfcx, log_ndtr, ndtr, owens_t
 from calibo.data import Array
 
 _LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
+_SQRT_HALF, _SQRT_HALF_PI = np.sqrt(0.5), np.sqrt(0.5 * np.pi)
+_HALF_OVER_SQRT_PI = 0.5 / np.sqrt(np.pi)
 #: Beyond these arguments the direct forms lose digits by cancellation and the asymptotic series are better.
 _SERIES_FROM_G = 100.0
 _SERIES_FROM_G2 = 30.0
@@ -31,7 +33,7 @@ def log_density(z: Array) -> Array:
 
 def mills_ratio(t: Array) -> Array:
     """M(t) = Phi(-t) / phi(t), without under- or overflow for t >= 0."""
-    return np.sqrt(np.pi / 2.0) * erfcx(np.asarray(t) / np.sqrt(2.0))
+    return _SQRT_HALF_PI * erfcx(_SQRT_HALF * np.asarray(t))
 
 
 def first_integral(z: Array) -> Array:
@@ -42,21 +44,34 @@ def first_integral(z: Array) -> Array:
 def log_first_integral(z: Array) -> Array:
     """log g(z), accurate for every finite z (for z < -1 through the Mills ratio, for z < -100 by its series)."""
     z = np.asarray(z, dtype=np.float64)
-    near, t = np.maximum(z, -1.0), np.maximum(-z, 1.0)
+    far = z < -1.0
+    if np.count_nonzero(far) == z.size:
+        return _log_first_tail(-z)
+    near = np.maximum(z, -1.0)
     direct = np.log(near * ndtr(near) + density(near))
-    far = np.maximum(t, _SERIES_FROM_G) ** -2.0
-    series = np.log(far) + np.log1p(far * (-3.0 + far * (15.0 - 105.0 * far)))
+    return np.where(far, _log_first_tail(np.maximum(-z, 1.0)), direct)
+
+
+def _log_first_tail(t: Array) -> Array:
+    """log g(-t) for t >= 1."""
     mid = np.minimum(t, _SERIES_FROM_G)
-    tail = np.where(t > _SERIES_FROM_G, series, np.log1p(-mid * mills_ratio(mid)))
-    return np.where(z > -1.0, direct, log_density(t) + tail)
+    tail = np.log1p(-mid * mills_ratio(mid))
+    beyond = t > _SERIES_FROM_G
+    if np.count_nonzero(beyond):
+        far = np.maximum(t, _SERIES_FROM_G) ** -2.0
+        tail = np.where(beyond, np.log(far) + np.log1p(far * (-3.0 + far * (15.0 - 105.0 * far))), tail)
+    return log_density(t) + tail
 
 
 def second_integral(z: Array) -> Array:
     """G(z), relative error below 1e-10: G(z) + G(-z) = (z^2 + 1) / 2, and for negative z through the Mills ratio."""
     z = np.asarray(z, dtype=np.float64)
-    t, square = np.abs(z), z * z
-    below = np.exp(-0.5 * square - _LOG_SQRT_2PI) * (0.5 * ((square + 1.0) * mills_ratio(t) - t))
-    return np.where(z < 0.0, below, 0.5 * (square + 1.0) - below)
+    t = np.abs(_SQRT_HALF * z)
+    square = t * t
+    half = square + 0.5
+    # phi(z) [(z^2 + 1) M(|z|) - |z|] / 2 with t = |z| / sqrt(2), constants taken together.
+    below = np.exp(-square) * (half * (0.5 * erfcx(t)) - _HALF_OVER_SQRT_PI * t)
+    return np.where(z < 0.0, below, half - below)
 
 
 def log_second_integral(z: Array) -> Array:

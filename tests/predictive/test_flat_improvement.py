@@ -61,8 +61,37 @@ def test_empty_sets_are_the_model() -> None:
 
 
 def test_rows_it_cannot_do_are_marked() -> None:
-    far, narrow, full = 500.0, 1.0, 1.0
-    t = np.array([far, narrow, full])
-    low, high = np.array([[-1.0], [0.5], [-9.0]]), np.array([[1.0], [0.5 + 1e-6], [9.0]])
-    _, safe = log_improvement(t, low, high, np.full(3, 0.8), np.full(3, 0.6), np.full(3, 0.7))
+    far, narrow, full, sure = 4.0, 1.0, 1.0, 500.0
+    t = np.array([far, narrow, full, sure])
+    rho = np.array([0.1, 0.8, 0.8, 0.8])
+    low, high = np.array([[-1.0], [0.5], [-9.0], [-1.0]]), np.array([[1.0], [0.5 + 1e-6], [9.0], [1.0]])
+    inside = np.array([0.7, 0.7, 0.7, 1.0 - 1e-9])
+    _, safe = log_improvement(t, low, high, rho, np.sqrt(1.0 - rho**2), inside)
     assert not safe.any()
+
+
+@given(
+    st.floats(5.0, 1e4),
+    st.floats(0.05, 0.999),
+    st.floats(-8.0, 8.0),
+    st.floats(1e-6, 4.0),
+    st.floats(0.05, 0.999),
+)
+def test_far_above_the_set_is_the_models_own_tail(
+    h: float, rho: float, low: float, length: float, inside: float
+) -> None:
+    """However far out, also where the set lies far from the model's mean."""
+    one = np.ones(1)
+    ends = (np.array([[low]]), np.array([[low + length]]))
+    arguments = (h * rho * one, *ends, rho * one, np.sqrt(1.0 - rho**2) * one, inside * one)
+    value, safe = log_improvement(*arguments)
+    if safe[0]:
+        assert value[0] == pytest.approx(by_parts(*arguments)[0], rel=1e-12, abs=2e-8)
+
+
+def test_far_above_the_set_nothing_is_left_to_the_parts() -> None:
+    t = np.array([6.0, 30.0, 500.0])
+    rho, r, ends = np.full(3, 0.95), np.full(3, np.sqrt(1.0 - 0.95**2)), np.ones((3, 1))
+    value, safe = log_improvement(t, -ends, ends, rho, r, 0.8)
+    assert safe.all()
+    np.testing.assert_allclose(value, by_parts(t, -ends, ends, rho, r, np.full(3, 0.8)), rtol=1e-13)
