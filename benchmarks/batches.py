@@ -61,7 +61,7 @@ def run(method: str, mode: str, seed: int) -> dict[str, object]:
         "mode": mode,
         "seed": seed,
         "regret": [float(best[step - 1]) for step in MILESTONES],
-        "nearest": float(nearest),
+        "nearest": float(nearest) if np.isfinite(nearest) else None,
         "cpu": cpu / STEPS,
     }
 
@@ -91,9 +91,11 @@ def main() -> None:
         rows = [row for row in done if (row["method"], row["mode"]) == (method, mode)]
         if rows:
             regret = np.median([row["regret"] for row in rows], axis=0)
-            nearest, cpu = min(row["nearest"] for row in rows), np.median([row["cpu"] for row in rows])
+            distances = [row["nearest"] for row in rows if row["nearest"] is not None]
+            nearest = f"{min(distances):.2g}" if distances else ""
             shown = " | ".join(f"{value:.2g}" for value in regret)
-            print(f"| `{method}` | {mode} | {len(rows)} | {shown} | {nearest:.2g} | {cpu:.3f} |")
+            cpu = np.median([row["cpu"] for row in rows])
+            print(f"| `{method}` | {mode} | {len(rows)} | {shown} | {nearest} | {cpu:.3f} |")
 
 
 if __name__ == "__main__":

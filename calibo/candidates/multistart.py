@@ -24,7 +24,7 @@ class MultiStart:
         scored: Random points scored at the start.
         around: Points scored near the anchors.
         starts: Points climbed from.
-        iterations: Limit on L-BFGS-B iterations.
+        iterations: Limit on the steps of a climb.
         rounds: How often climbing and exact moves alternate in a mixed space.
     """
 
