@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -106,18 +105,15 @@ def show_ranking(answer: pd.DataFrame, table: Path) -> None:
         typer.echo(f"note: {note}")
     features = about["features"][:SHOWN_COLUMNS]
     targets: list[str] = about["targets"]
-    prefixes = {name: "" if len(targets) == 1 else f"{name}_" for name in targets}
     shown = Table(box=box.SIMPLE_HEAD)
     for column in ("row", *features, *(f"{name}: mean (80 %)" for name in targets), "chance to improve", "reason"):
         shown.add_column(Text(column), overflow="fold")
-    for index, row in answer.iterrows():
+    # Whatever they are called, ours are the last columns: three for each target, the chance and the reason.
+    ours = answer.iloc[:, -3 * len(targets) - 2 :]
+    for (index, row), told in zip(answer.iterrows(), ours.itertuples(index=False, name=None), strict=True):
         cells = [str(index), *(_cell(row[name]) for name in features)]
-        cells += [_expected(row, answer.columns, prefix) for prefix in prefixes.values()]
-        cells += [
-            _percent(_ours(row, answer.columns, "probability_of_improvement")),
-            _ours(row, answer.columns, "reason"),
-        ]
-        shown.add_row(*(Text(cell) for cell in cells))
+        cells += [_expected(*told[3 * j : 3 * j + 3]) for j in range(len(targets))]
+        shown.add_row(*(Text(cell) for cell in (*cells, _percent(told[-2]), told[-1])))
     Console(highlight=False).print(shown)
     hidden = len(about["features"]) - len(features)
     if hidden:
@@ -133,19 +129,15 @@ def show_ranking(answer: pd.DataFrame, table: Path) -> None:
 def _tell_calibration(target: str, found: dict[str, Any] | None) -> None:
     """How the forecasts of the last rounds came out."""
     if found is None:
-        typer.echo(f"{target}: no forecast has met its result yet, so the intervals are not calibrated by any.")
+        typer.echo(
+            f"{target}: no forecast has met its result yet; how far the intervals can be believed will be said here."
+        )
         return
     fell = f"{found['contained']['0.8']} fell inside their 80 % intervals"
     typer.echo(f"{target}: of {_counted(found['of'], 'result', 'results')} {fell}. {found['headline']}")
 
 
-def _ours(row: pd.Series, columns: Any, name: str) -> Any:
-    """A value of the answer by the name it has unless the table has such a column."""
-    return row[f"calibo_{name}"] if f"calibo_{name}" in columns else row[name]
-
-
-def _expected(row: pd.Series, columns: Any, prefix: str) -> str:
-    mean, low, high = (_ours(row, columns, f"{prefix}{name}") for name in ("mean", "low_80", "high_80"))
+def _expected(mean: float, low: float, high: float) -> str:
     return "not known" if mean != mean else f"{mean:.4g} ({low:.4g} to {high:.4g})"
 
 
@@ -181,8 +173,9 @@ def _check_output(output: Path, table: Path, study: Path | None, force: bool) ->
 
 def write_answer(answer: pd.DataFrame, output: Path) -> None:
     """The rows in a file, all of them or none, with their row numbers first."""
-    name = next(n for n in _row_names() if n not in answer.columns)
-    numbered = answer.rename_axis(index=name).reset_index()
+    from calibo.ranking.answer import free_names
+
+    numbered = answer.rename_axis(index=free_names(["row"], list(answer.columns))[0]).reset_index()
     # What there is to say besides is not part of the table.
     numbered.attrs = {}
     written = output.with_name(f".{output.stem}.{os.getpid()}.tmp{output.suffix}")
@@ -196,10 +189,6 @@ def write_answer(answer: pd.DataFrame, output: Path) -> None:
         raise MissingExtra(f"{output} needs {error.name}: pip install 'calibo[tables]', or write a .csv file") from None
     except OSError as error:
         raise DataError(f"{output} cannot be written ({error.strerror or error}); give another file") from error
-
-
-def _row_names() -> Sequence[str]:
-    return ("row", "calibo_row", "calibo_row_number")
 
 
 def _write(frame: pd.DataFrame, path: Path) -> None:
