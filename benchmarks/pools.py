@@ -1,0 +1,218 @@
+"""Evaluations needed to reach the top 1 % of a table: calibo against random search, BoTorch and Optuna's TPE.
+
+Run with ``python benchmarks/pools.py --data FOLDER`` (or the variable CALIBO_DATA), where the folder has the tables of
+``TASKS``; needs the extra ``bench``. For each seed all tools start from the same 5 random rows and are told the same
+replicate of a row. A run ends at a row of the top 1 % (by the mean of its replicates), or after 100 evaluations.
+Finished runs are kept in ``results/pools.json`` and are not done again; ``--table`` prints what is there.
+"""
+
+from __future__ import annotations
+
+import os
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_variable] = "1"
+
+import argparse
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from calibo.data import Array
+from calibo.ranking.replay import LabelledPool, replay, top_count
+from calibo.space.encoding import one_hot
+
+#: Name -> (file, target); the other columns are features, and large targets are wanted.
+TASKS = {
+    "crossed_barrel": ("pvlab/crossed_barrel.csv", "toughness"),
+    "autoam": ("pvlab/autoam.csv", "Score"),
+    "direct_arylation": ("rxn_direct_arylation_edbo.parquet", "yield"),
+}
+METHODS = ("cbo", "ocbo", "locbo", "gp_ei")
+PEERS = ("random", "BoTorch LogEI", "Optuna TPE")
+INITIAL, LIMIT, SHARE = 5, 100, 0.01
+#: Runs that end sooner because they are slow, a suggestion taking up to 2 s: their medians are known if they are below.
+SOONER = {("direct_arylation", "BoTorch LogEI"): 40}
+#: Numeric columns with at most so many different values are grids to TPE.
+GRID = 30
+#: Suggestions of TPE in a row that may hit rows already measured, at no cost, before the nearest other row is taken.
+REDRAWS = 20
+PATH = Path(__file__).parent / "results" / "pools.json"
+
+#: Encoded candidates that were measured, n of them by position, and their values, n -> the next position.
+Ask = Callable[[list[int], Array], int]
+
+
+def table_of(task: str, folder: Path) -> tuple[Any, list[str], str]:
+    """The table, its features and its target."""
+    import pandas as pd
+
+    name, target = TASKS[task]
+    path = folder / name
+    table = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+    return table, [column for column in table.columns if column != target], target
+
+
+def random_ask(pool: LabelledPool, seed: int) -> Ask:
+    """A row that was not measured, at random."""
+    rng = np.random.default_rng([seed, 3])
+    return lambda known, values: int(rng.choice(np.setdiff1d(np.arange(len(pool)), known)))
+
+
+def botorch_ask(pool: LabelledPool, seed: int) -> Ask:
+    """SingleTaskGP and LogEI over all rows that were not measured; choices as indicators, numbers scaled to [0, 1]."""
+    import torch
+    from botorch.acquisition import LogExpectedImprovement
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models import SingleTaskGP
+    from botorch.optim import optimize_acqf_discrete
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    X = torch.from_numpy(one_hot(pool.space.X, pool.space.categories))
+
+    def ask(known: list[int], values: Array) -> int:
+        Y = torch.from_numpy(values[:, None])
+        model = SingleTaskGP(X[known], Y)
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        acquisition = LogExpectedImprovement(model, best_f=Y.max())
+        left = np.setdiff1d(np.arange(len(pool)), known)
+        best, _ = optimize_acqf_discrete(acquisition, q=1, choices=X[left])
+        return int(left[int((X[left] - best).abs().sum(dim=1).argmin())])
+
+    return ask
+
+
+def tpe_ask(pool: LabelledPool, seed: int) -> Ask:
+    """Optuna's TPE with its defaults: a suggestion means the nearest row, and is drawn again if that was measured."""
+    import optuna
+    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+    from scipy.spatial.distance import cdist
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+    space: dict[str, BaseDistribution] = {}
+    # What a suggested number or choice is on the unit cube.
+    grids = [np.unique(column) for column in pool.space.X.T]
+    on_grid = [bool(choices) or len(grid) <= GRID for choices, grid in zip(pool.space.categories, grids, strict=True)]
+    for j, (choices, grid) in enumerate(zip(pool.space.categories, grids, strict=True)):
+        indices = IntDistribution(0, len(grid) - 1)
+        numeric = indices if on_grid[j] else FloatDistribution(0.0, 1.0)
+        space[f"x{j}"] = CategoricalDistribution(tuple(range(len(grid)))) if choices else numeric
+    features = one_hot(pool.space.X, pool.space.categories)
+    told = 0
+
+    def point(params: dict[str, Any]) -> Array:
+        return np.array([grids[j][params[f"x{j}"]] if on_grid[j] else params[f"x{j}"] for j in range(len(grids))])
+
+    def params_of(x: Array) -> dict[str, Any]:
+        return {f"x{j}": int(np.searchsorted(grids[j], v)) if on_grid[j] else float(v) for j, v in enumerate(x)}
+
+    def ask(known: list[int], values: Array) -> int:
+        nonlocal told
+        for row, value in zip(known[told:], values[told:], strict=True):
+            params = params_of(pool.space.X[row])
+            study.add_trial(optuna.trial.create_trial(params=params, distributions=space, value=float(value)))
+        told = len(known)
+        distance = np.empty(0)
+        for _ in range(REDRAWS):
+            trial = study.ask(space)
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            wanted = one_hot(point(trial.params)[None, :], pool.space.categories)
+            distance = cdist(wanted, features)[0]
+            if int(distance.argmin()) not in known:
+                break
+        distance[known] = np.inf
+        return int(distance.argmin())
+
+    return ask
+
+
+ASKS: dict[str, Callable[[LabelledPool, int], Ask]] = dict(zip(PEERS, (random_ask, botorch_ask, tpe_ask), strict=True))
+
+
+def run(task: str, tool: str, seed: int, folder: Path) -> int | None:
+    """Evaluations until a row of the top 1 % was measured; ``None`` if there was none within the limit."""
+    table, features, target = table_of(task, folder)
+    if tool not in ASKS:
+        start, steps = ("random", INITIAL), LIMIT - INITIAL
+        done = replay(table, features, target, method=tool, start=start, steps=steps, seed=seed, until=SHARE)
+        return done.evaluations_to_top(SHARE)
+    pool = LabelledPool.of(table, features, target, direction="max")
+    _, told = pool.measurements("draw", seed=seed)
+    known = pool.start(("random", INITIAL), seed=seed).tolist()
+    ask, top = ASKS[tool](pool, seed), pool.ranks < top_count(len(pool), SHARE)
+    while not top[known].any() and len(known) < min(SOONER.get((task, tool), LIMIT), len(pool)):
+        known.append(ask(known, told[known]))
+    hits = np.flatnonzero(top[known])
+    return int(hits[0]) + 1 if len(hits) else None
+
+
+def load() -> dict[str, dict[str, dict[str, int | None]]]:
+    """What is known: task -> tool -> seed -> evaluations."""
+    return json.loads(PATH.read_text()) if PATH.exists() else {}
+
+
+def save(task: str, tool: str, seed: int, evaluations: int | None) -> None:
+    """Adds a finished run."""
+    known = load()
+    known.setdefault(task, {}).setdefault(tool, {})[str(seed)] = evaluations
+    PATH.parent.mkdir(exist_ok=True)
+    PATH.write_text(json.dumps(known, indent=1) + "\n")
+
+
+def markdown() -> str:
+    """Medians and quartiles of the evaluations, and how many runs did not get there."""
+    known = load()
+    tools = [tool for tool in (*METHODS, *PEERS) if any(tool in by_tool for by_tool in known.values())]
+    lines = ["| table | " + " | ".join(tools) + " |", "|---" * (len(tools) + 1) + "|"]
+    for task, by_tool in known.items():
+        cells = []
+        for tool in tools:
+            limit = SOONER.get((task, tool), LIMIT)
+            counts = np.array([limit + 1 if v is None else v for v in by_tool.get(tool, {}).values()], dtype=float)
+            if not len(counts):
+                cells.append("")
+                continue
+            quartiles = np.quantile(counts, [0.25, 0.5, 0.75]).round(1)
+            low, mid, high = (f"> {limit}" if value > limit else f"{value:g}" for value in quartiles)
+            missed = int((counts > limit).sum())
+            cells.append(f"**{mid}** ({low} to {high})" + (f", {missed} not" if missed else ""))
+        lines.append(f"| {task} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=os.environ.get("CALIBO_DATA"), help="folder of the tables")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--tools", nargs="+", default=[*METHODS, *PEERS])
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
+    parser.add_argument("--again", action="store_true", help="also do the runs that are there already")
+    parser.add_argument("--table", action="store_true", help="only print the table of the results that are there")
+    arguments = parser.parse_args()
+    if arguments.table:
+        print(markdown())
+        return
+    if arguments.data is None:
+        parser.error("say where the tables are: --data FOLDER, or the variable CALIBO_DATA")
+    warnings.simplefilter("ignore")
+    jobs = [
+        (task, tool, seed) for seed in range(arguments.seeds) for tool in arguments.tools for task in arguments.tasks
+    ]
+    known = load()
+    done = {(task, tool, int(seed)) for task in known for tool in known[task] for seed in known[task][tool]}
+    missing = [job for job in jobs if arguments.again or job not in done]
+    for job in tqdm(missing):
+        save(*job, run(*job, Path(arguments.data)))
+    print(markdown())
+
+
+if __name__ == "__main__":
+    main()
