@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from math import prod
+
 import numpy as np
 import torch
 from botorch.utils.multi_objective.box_decompositions.non_dominated import FastNondominatedPartitioning
@@ -14,18 +17,22 @@ def partitioned(Y: Array, reference: Array) -> tuple[Array, Array]:
 
     By Lacour et al. 2017, as BoTorch has it; one front after the other, since they differ in their number of boxes.
     """
-    fronts = Y.reshape(-1, *Y.shape[-2:])
-    found = [_one(front, reference) for front in fronts]
+    fronts = np.asarray(Y, dtype=np.float64).reshape(prod(Y.shape[:-2]), *Y.shape[-2:])
+    reference = np.asarray(reference, dtype=np.float64)
+    shape = fronts.shape[1:]
+    found = [_one(np.ascontiguousarray(front).tobytes(), shape, reference.tobytes()) for front in fronts]
     most = max(len(lower) for lower, _ in found)
-    shape = (len(found), most, len(reference))
+    corners = (len(found), most, len(reference))
     # An empty box has its upper corner where its lower one is.
-    lower, upper = np.broadcast_to(reference, shape).copy(), np.broadcast_to(reference, shape).copy()
+    lower, upper = np.broadcast_to(reference, corners).copy(), np.broadcast_to(reference, corners).copy()
     for i, (low, high) in enumerate(found):
         lower[i, : len(low)], upper[i, : len(high)] = low, high
     return lower.reshape(*Y.shape[:-2], most, -1), upper.reshape(*Y.shape[:-2], most, -1)
 
 
-def _one(front: Array, reference: Array) -> tuple[Array, Array]:
-    partition = FastNondominatedPartitioning(torch.as_tensor(reference), Y=torch.as_tensor(np.array(front)))
-    lower, upper = partition.get_hypercell_bounds()
+@lru_cache(maxsize=512)
+def _one(front: bytes, shape: tuple[int, int], reference: bytes) -> tuple[Array, Array]:
+    """Of one front, float64. Kept, since an acquisition that learns is built anew with the same draws of its front."""
+    Y, r = np.frombuffer(front).reshape(shape).copy(), np.frombuffer(reference).copy()
+    lower, upper = FastNondominatedPartitioning(torch.as_tensor(r), Y=torch.as_tensor(Y)).get_hypercell_bounds()
     return lower.numpy(), upper.numpy()

@@ -1,6 +1,7 @@
 """Objectives to test on, with known optima, and how they are measured."""
 
 from calibo.problems.heteroscedastic import ackley2_heteroscedastic, double_knot, double_knot_as_printed, locbo_1d, sinc
+from calibo.problems.multi_objective import MultiObjectiveProblem, branin_currin, penicillin
 from calibo.problems.noisy import NoisyProblem, with_noise
 from calibo.problems.radio import RadioNetwork, RadioProblem, published_fading, radio
 from calibo.problems.radio_layout import Layout, published_layout
@@ -27,6 +28,9 @@ from calibo.problems.synthetic import (
 )
 
 __all__ = [
+    "MultiObjectiveProblem",
+    "branin_currin",
+    "penicillin",
     "NoisyProblem",
     "Problem",
     "ackley",

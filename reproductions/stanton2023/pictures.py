@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import offline
 import optimization
+import ranking
+import tradeoffs
 import wellspecified
 from records import Records
 from settings import ALPHA
@@ -22,6 +24,10 @@ COLOURS = {
     optimization.TURBO: "#ddaa33",
     optimization.RISK_AVERSE: "#bb5566",
     optimization.PENALIZED: "#228833",
+    tradeoffs.EHVI: "#777777",
+    tradeoffs.NEHVI: "#ddaa33",
+    tradeoffs.CONFORMAL_EHVI: "#004488",
+    tradeoffs.CONFORMAL_NEHVI: "#bb5566",
 }
 #: Bandwidth of the densities of coverage.
 _BANDWIDTH = 0.02
@@ -33,7 +39,7 @@ def draw(figure: int, records: Records, path: Path) -> None:
 
     matplotlib.use("Agg")
     chosen = {job: record for job, record in records.items() if job.figure == figure}
-    makers = {5: _densities, 6: _heteroscedastic, 7: _queries, 14: _bands, 15: _queries}
+    makers = {5: _densities, 6: _heteroscedastic, 7: _queries, 12: _tradeoffs, 13: _rankings, 14: _bands, 15: _queries}
     picture = makers[figure](chosen)
     picture.tight_layout()
     picture.savefig(path, dpi=110)
@@ -119,6 +125,53 @@ def _queries(records: Records) -> Any:
         middle.set(title="holdout coverage", xlabel="data of the model", ylim=(0, 1.05))
         right.set(title="simple regret" if number == 15 else "best value", xlabel="evaluations")
     axes[0, 0].legend(fontsize=8)
+    return figure
+
+
+def _tradeoffs(records: Records) -> Any:
+    """Figure 12: hypervolume, query coverage and holdout coverage, over all objectives; medians and ranges of the trials."""
+    import matplotlib.pyplot as plt
+
+    quantiles = (0.0, 0.5, 1.0)
+    figure, axes = plt.subplots(len(tradeoffs.PROBLEMS), 3, figsize=(14, 3.8 * len(tradeoffs.PROBLEMS)))
+    for (left, middle, right), problem in zip(axes, tradeoffs.PROBLEMS, strict=True):
+        for method in tradeoffs.METHODS:
+            kind, place = ("conformal", 2) if tradeoffs.conformal(method) else ("credible", 1)
+            n = column(records, problem, method, "n")[0]
+            held = column(records, problem, method, "holdout").mean(axis=1)
+            covered = column(records, problem, method, kind).mean(axis=1)
+            _ribbon(left, np.append(n, n[-1] + 1), column(records, problem, method, "hypervolume"), method, quantiles)
+            _ribbon(middle, n, windowed(covered), method, quantiles)
+            _ribbon(right, held[0, :, 0], windowed(held[..., place]), method, quantiles)
+            middle.plot(n, 1.0 - np.vectorize(ALPHA)(n), "k--", lw=1)
+            right.plot(held[0, :, 0], 1.0 - np.vectorize(ALPHA)(held[0, :, 0]), "k--", lw=1)
+        left.set(title=f"{problem}: hypervolume", xlabel="evaluations", ylabel="share of the best known")
+        middle.set(title="query coverage, mean over the objectives", xlabel="evaluations", ylim=(0, 1.05))
+        right.set(title="holdout coverage", xlabel="data of the model", ylim=(0, 1.05))
+    axes[0, 0].legend(fontsize=8)
+    return figure
+
+
+def _rankings(records: Records) -> Any:
+    """Figure 13: cumulative regret, and query coverage of the sets each method believes in."""
+    import matplotlib.pyplot as plt
+
+    quantiles = (0.2, 0.5, 0.8)
+    figure, axes = plt.subplots(3, len(ranking.TASKS), figsize=(4 * len(ranking.TASKS), 9), sharex=True)
+    for (top, *below), problem in zip(axes.T, ranking.TASKS, strict=True):
+        for axis, method in zip(below, ranking.METHODS, strict=True):
+            kind = "conformal" if method == ranking.CONFORMAL else "credible"
+            n = column(records, problem, method, "n")[0]
+            _ribbon(top, n, column(records, problem, method, "regret"), method, quantiles)
+            _ribbon(axis, n, windowed(column(records, problem, method, f"top_{kind}")), method, quantiles)
+            queried = windowed(column(records, problem, method, kind)).mean(axis=0)
+            axis.plot(n, queried, color=COLOURS[method], ls=":", label="of the query alone (mean)")
+            axis.plot(n, 1.0 - np.vectorize(ALPHA)(n), "k--", lw=1, label="1 - alpha")
+            axis.set(ylim=(0, 1.05), ylabel=f"{kind} coverage")
+        top.set(title=problem, ylabel="cumulative regret (sd of the labels)")
+        below[-1].set(xlabel="labels known")
+    for axis in axes[:, 0]:
+        axis.legend(fontsize=8)
     return figure
 
 

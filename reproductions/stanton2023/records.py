@@ -11,12 +11,16 @@ from typing import Any, cast
 
 import offline
 import optimization
+import ranking
+import tradeoffs
 import wellspecified
 from settings import Size
 
 from calibo.errors import CaliboWarning
 
-FIGURES = (5, 6, 7, 14, 15)
+FIGURES = (5, 6, 7, 12, 13, 14, 15)
+#: Problems and methods of each figure that has several.
+PANELS = {**optimization.PANELS, 12: (tradeoffs.PROBLEMS, tradeoffs.METHODS), 13: (ranking.PROBLEMS, ranking.METHODS)}
 
 
 @dataclass(frozen=True, order=True)
@@ -44,7 +48,7 @@ def all_jobs(figures: Iterable[int], size: Size) -> list[Job]:
     """Every run of some figures."""
     found = []
     for figure in figures:
-        problems, methods = optimization.PANELS.get(figure, (("",), ("",)))
+        problems, methods = PANELS.get(figure, (("",), ("",)))
         seeds = range(size.trials[figure])
         found += [Job(seed, figure, problem, method) for seed in seeds for problem in problems for method in methods]
     return sorted(found)
@@ -57,6 +61,10 @@ def perform(job: Job, size: Size) -> dict[str, Any]:
         warnings.simplefilter("ignore", CaliboWarning)
         if job.figure == 5:
             return offline.trial(job.seed, size)
+        if job.figure == 12:
+            return tradeoffs.run(job.problem, job.method, job.seed, size.tradeoffs)
+        if job.figure == 13:
+            return ranking.run(job.problem, job.method, job.seed, size.ranking)
         if job.figure == 14:
             return wellspecified.trial(job.seed, size)
         return optimization.run(job.figure, job.problem, job.method, job.seed, size)
@@ -70,22 +78,27 @@ def load(path: Path, size: Size) -> Records:
             entry = json.loads(line)
         except json.JSONDecodeError:
             continue
-        if entry["settings"] == _settings(size):
-            records[Job(**entry["job"])] = entry["record"]
+        job = Job(**entry["job"])
+        if entry["settings"] == _settings(size, job):
+            records[job] = entry["record"]
     return records
 
 
 def save(path: Path, job: Job, record: dict[str, Any], size: Size) -> None:
     """Adds a finished run."""
-    entry = {"job": asdict(job), "settings": _settings(size), "record": record}
+    entry = {"job": asdict(job), "settings": _settings(size, job), "record": record}
     whole = not path.exists() or path.read_bytes()[-1:] in (b"", b"\n")
     with path.open("a") as file:
         file.write(("" if whole else "\n") + json.dumps(_rounded(entry)) + "\n")
 
 
-def _settings(size: Size) -> dict[str, Any]:
-    """What makes runs comparable: all sizes but the number of trials."""
-    return {name: value for name, value in asdict(size).items() if name != "trials"}
+def _settings(size: Size, job: Job) -> dict[str, Any]:
+    """What makes runs comparable: all sizes but the number of trials; of Figures 12 and 13 their own sizes."""
+    if job.figure == 12:
+        return asdict(size.tradeoffs)
+    if job.figure == 13:
+        return asdict(size.ranking)
+    return {name: value for name, value in asdict(size).items() if name not in ("trials", "ranking", "tradeoffs")}
 
 
 def _rounded(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Figures 5, 6, 7, 14 and 15 of Stanton, Maddox and Wilson (2023): runs, tables and pictures.
+"""Figures 5, 6, 7, 12, 13, 14 and 15 of Stanton, Maddox and Wilson (2023): runs, tables and pictures.
 
 ``python reproductions/stanton2023/run.py`` does all; ``--smoke`` does a little of everything in seconds. Finished runs are
 kept in ``runs.jsonl`` and are not done again.
@@ -19,6 +19,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import ranking
+import tradeoffs
 from pictures import draw
 from records import FIGURES, Job, Records, all_jobs, load, perform, save
 from settings import FULL, SMOKE, Size
@@ -35,17 +37,29 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--trials", type=int, help="at most so many of each figure")
     parser.add_argument("--out", type=Path, help="folder of the results")
+    parser.add_argument(
+        "--data", type=Path, help=f"folder of the tables of Figure 13, or the variable {ranking.VARIABLE}"
+    )
     parser.add_argument("--table", action="store_true", help="only print the table of the results that are there")
     arguments = parser.parse_args()
     out: Path = arguments.out or (RESULTS / "smoke" if arguments.smoke else RESULTS)
     if arguments.table:
         print("\n\n".join(markdown(lines) for figure in arguments.figures if (lines := stored(out, figure))))
         return
+    if arguments.data:
+        os.environ[ranking.VARIABLE] = str(arguments.data)
+    figures = list(arguments.figures)
+    if 12 in figures and not tradeoffs.possible():
+        figures.remove(12)
+        print("Figure 12 is left out: its boxes need BoTorch, pip install 'calibo[botorch]'")
+    if 13 in figures and not ranking.folder():
+        figures.remove(13)
+        print("Figure 13 is left out: say where its tables are with --data")
     size = SMOKE if arguments.smoke else FULL
     if arguments.trials:
         size = replace(size, trials={f: min(count, arguments.trials) for f, count in size.trials.items()})
     out.mkdir(parents=True, exist_ok=True)
-    records = study(arguments.figures, size, out / "runs.jsonl", arguments.processes)
+    records = study(figures, size, out / "runs.jsonl", arguments.processes)
     for figure, lines in rows(records).items():
         (out / f"figure{figure}.json").write_text(json.dumps([asdict(row) for row in lines], indent=1) + "\n")
         draw(figure, records, out / f"figure{figure}.png")

@@ -33,6 +33,42 @@ _DESIGN, _PROBLEM, _SPREAD = 1, 2, 3
 
 
 @dataclass(frozen=True)
+class TradeoffSize:
+    """How large the studies of Figure 12 are.
+
+    Attributes:
+        initial: Points of the initial design.
+        rounds: Queries after that, one at a time, by problem.
+        holdout_every: Rounds from one holdout coverage to the next.
+        draws: Base samples of the noisy improvement, by problem: half of calibo's default.
+        search: How all but the conformal methods maximise their acquisition, and they in the end.
+        chains: How the conformal methods explore.
+    """
+
+    initial: int = 10
+    rounds: dict[str, int] = field(default_factory=lambda: {"branin_currin": 40, "penicillin": 25})
+    holdout_every: int = 5
+    draws: dict[str, int] = field(default_factory=lambda: {"branin_currin": 64, "penicillin": 16})
+    search: MultiStart = MultiStart(scored=192, around=64, starts=2, iterations=30)  # noqa: RUF009 (frozen)
+    chains: Langevin = Langevin(steps=40, burn_in=10)  # noqa: RUF009 (frozen)
+
+
+@dataclass(frozen=True)
+class RankingSize:
+    """How large the tables of Figure 13 are.
+
+    Attributes:
+        rows: Drawn from a table for each trial (as in the published code).
+        known: The worst of them, known at the start.
+        revealed: Labels revealed after that, one at a time.
+    """
+
+    rows: int = 256
+    known: int = 32
+    revealed: int = 128
+
+
+@dataclass(frozen=True)
 class Size:
     """How large the studies are.
 
@@ -48,9 +84,11 @@ class Size:
         search: How all but the conformal method maximise their acquisition, and it in the end.
         chains: How the conformal method explores.
         draws: Base samples for the worth of a batch.
+        ranking: Of Figure 13.
+        tradeoffs: Of Figure 12.
     """
 
-    trials: dict[int, int] = field(default_factory=lambda: {5: 32, 6: 6, 7: 3, 14: 32, 15: 3})
+    trials: dict[int, int] = field(default_factory=lambda: {5: 32, 6: 6, 7: 3, 12: 3, 13: 4, 14: 32, 15: 3})
     test_points: int = 256
     neural: bool = True
     initial: int = 10
@@ -61,11 +99,13 @@ class Size:
     search: MultiStart = MultiStart(starts=2, iterations=30)  # noqa: RUF009 (frozen)
     chains: Langevin = Langevin()  # noqa: RUF009 (frozen)
     draws: int = 64
+    ranking: RankingSize = RankingSize()
+    tradeoffs: TradeoffSize = field(default_factory=TradeoffSize)
 
 
 FULL = Size()
 SMOKE = Size(
-    trials={5: 3, 6: 1, 7: 1, 14: 2, 15: 1},
+    trials={5: 3, 6: 1, 7: 1, 12: 1, 13: 1, 14: 2, 15: 1},
     test_points=8,
     neural=False,
     initial=6,
@@ -75,6 +115,15 @@ SMOKE = Size(
     dimension=2,
     search=MultiStart(scored=32, around=16, starts=1, iterations=8),
     chains=Langevin(steps=12, burn_in=4, updates=1),
+    ranking=RankingSize(rows=40, known=8, revealed=4),
+    tradeoffs=TradeoffSize(
+        initial=6,
+        rounds={"branin_currin": 2, "penicillin": 2},
+        holdout_every=1,
+        draws={"branin_currin": 8, "penicillin": 4},
+        search=MultiStart(scored=32, around=16, starts=1, iterations=4),
+        chains=Langevin(steps=6, burn_in=2, updates=1),
+    ),
 )
 
 

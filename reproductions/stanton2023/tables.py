@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import offline
 import optimization
+import ranking
+import tradeoffs
 import wellspecified
 from records import Records
 from settings import ALPHA
@@ -40,7 +42,15 @@ class Row:
 
 def rows(records: Records) -> dict[int, list[Row]]:
     """The rows of every figure that has runs."""
-    makers: dict[int, Callable[[Records], list[Row]]] = {5: _offline, 6: _best, 7: _queries, 14: _regions, 15: _queries}
+    makers: dict[int, Callable[[Records], list[Row]]] = {
+        5: _offline,
+        6: _best,
+        7: _queries,
+        12: _tradeoffs,
+        13: _rankings,
+        14: _regions,
+        15: _queries,
+    }
     found: dict[int, list[Row]] = {}
     for figure, make in makers.items():
         chosen = {job: record for job, record in records.items() if job.figure == figure}
@@ -183,6 +193,89 @@ def _ending(records: Records, figure: int, problem: str, method: str) -> Row:
     mid = float(np.median(values))
     ours = f"{mid:.2f} ({values.min():.2f} to {values.max():.2f})"
     return Row(str(figure), f"{problem}, {method}: {what}", "all comparable", ours, {"median": mid})
+
+
+def _tradeoffs(records: Records) -> list[Row]:
+    """Figure 12: hypervolume at the end, and coverage of queries and held-out data, over all objectives and of each.
+
+    The paper does not say of which data its coverage is, so its claim stands beside both.
+    """
+    found = []
+    for problem, method in ((p, m) for p in tradeoffs.PROBLEMS for m in tradeoffs.METHODS):
+        label, conformal = f"{problem}, {method}", tradeoffs.conformal(method)
+        end = column(records, problem, method, "hypervolume")[:, -1]
+        low, mid, high = end.min(), np.median(end), end.max()
+        ours = f"{mid:.3f} ({low:.3f} to {high:.3f}) of the best known"
+        found.append(Row("12", f"{label}: hypervolume", "similar for all four", ours, {"median": float(mid)}))
+        target = 1.0 - np.vectorize(ALPHA)(column(records, problem, method, "n"))
+        aim = float(target.mean())
+        kinds = {"credible": "credible"}
+        if conformal:
+            others = {"unweighted": "conformal without weights", "leave_one_out": "leave-one-out scores"}
+            kinds |= {"conformal": "conformal", **others}
+        for name, kind in kinds.items():
+            values = column(records, problem, method, name)
+            gap = float(np.abs(windowed(values) - windowed(target)[:, None, :]).mean())
+            ours = f"{_each(values.mean(axis=(0, 2)))} against {aim:.3f}, off by {gap:.3f}"
+            if name == "conformal":
+                shares = [100.0 * column(records, problem, method, where).mean() for where in ("unseen", "empty")]
+                ours += f" (everything: {shares[0]:.0f} %, nothing: {shares[1]:.0f} %)"
+            numbers = {"mean": float(values.mean()), "target": aim, "gap": gap}
+            found.append(Row("12", f"{label}: query coverage, {kind}", _claimed(name, conformal, aim), ours, numbers))
+        held = column(records, problem, method, "holdout")
+        aim = float(1.0 - np.vectorize(ALPHA)(held[..., 0]).mean())
+        for place, kind in enumerate(("credible", "conformal") if conformal else ("credible",), start=1):
+            numbers = {"mean": float(held[..., place].mean()), "target": aim}
+            ours = f"{_each(held[..., place].mean(axis=(0, 2)))} against {aim:.3f}"
+            found.append(Row("12", f"{label}: holdout coverage, {kind}", _claimed(kind, conformal, aim), ours, numbers))
+    return found
+
+
+def _claimed(kind: str, conformal: bool, aim: float) -> str:
+    """What the paper says of the coverage of a kind of sets in Figure 12, of methods that are conformal or not."""
+    if kind == "conformal":
+        return f"above {aim:.3f}, a little nearer"
+    return f"above {aim:.3f}" if kind == "credible" and not conformal else "not shown"
+
+
+def _each(shares: Array) -> str:
+    """The mean over the objectives, and the share of each of them."""
+    return f"{shares.mean():.3f} ({', '.join(f'{share:.2f}' for share in shares)})"
+
+
+def _rankings(records: Records) -> list[Row]:
+    """Figure 13: cumulative regret at the end, and coverage of the queries beside 1 - alpha."""
+    found = []
+    for problem, method in ((p, m) for p in ranking.PROBLEMS for m in ranking.METHODS):
+        panel = "13" + "abcd"[list(ranking.TASKS).index(problem.removesuffix(ranking.WHOLE))]
+        conformal = method == ranking.CONFORMAL
+        target = 1.0 - np.vectorize(ALPHA)(column(records, problem, method, "n"))
+        end = column(records, problem, method, "regret")[:, -1]
+        low, mid, high = np.quantile(end, [0.2, 0.5, 0.8])
+        ours = f"{mid:.0f} ({low:.0f} to {high:.0f}) standard deviations"
+        label = f"{problem}, {method}"
+        found.append(Row(panel, f"{label}: cumulative regret", "no difference", ours, {"median": float(mid)}))
+        kinds = [("query coverage, credible", "credible"), ("best-scored rows, credible", "top_credible")]
+        if conformal:
+            kinds += [
+                ("query coverage, conformal", "conformal"),
+                ("query coverage, conformal without weights", "unweighted"),
+                ("best-scored rows, conformal", "top_conformal"),
+            ]
+        for what, name in kinds:
+            values = column(records, problem, method, name)
+            gap = float(np.abs(windowed(values) - windowed(target)).mean())
+            mean, aim = float(values.mean()), float(target.mean())
+            ours = f"{mean:.3f} against {aim:.3f}, off by {gap:.3f}"
+            if name == "conformal":
+                shares = [100.0 * column(records, problem, method, where).mean() for where in ("unseen", "empty")]
+                ours += f" (everything: {shares[0]:.0f} %, nothing: {shares[1]:.0f} %)"
+            paper = (
+                f"nearer to {aim:.3f}" if name.endswith("conformal") else "" if conformal else f"further from {aim:.3f}"
+            )
+            values = {"mean": mean, "target": aim, "gap": gap}
+            found.append(Row(panel, f"{label}: {what}", paper or "not shown", ours, values))
+    return found
 
 
 def _regions(records: Records) -> list[Row]:

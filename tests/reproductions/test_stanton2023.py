@@ -4,28 +4,46 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FIGURES = (5, 6, 7, 14, 15)
+FIGURES = (5, 6, 7, 13, 14, 15)
 
 
 def command(*arguments: str) -> str:
     program = [sys.executable, str(ROOT / "reproductions" / "stanton2023" / "run.py"), "--smoke", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {name: value for name, value in os.environ.items() if name != "CALIBO_DATA"} | {
+        "PYTHONPATH": str(ROOT)
+    }
     done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables in the form of those of Figure 13: targets that depend on the first features."""
+    pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    folder, rng = tmp_path_factory.mktemp("tables"), np.random.default_rng(0)
+    X = rng.random((48, 3))
+    targets = {"penalized_logP": X[:, 0], "qed": -((X[:, 1] - 0.5) ** 2), "3pbl_docking": X.sum(axis=1)}
+    features = {"exact_mol_wt": X[:, 0], "mol_weight": X[:, 1], "num_radical_electrons": 0, "charge": X[:, 2]}
+    pandas.DataFrame({"smiles": "C", **targets, **features}).to_parquet(folder / "zinc512_drd3_logp_qed.parquet")
+    antibodies = {"sequence": "A", "tm_mean": X[:, 0] + X[:, 2], "length": X[:, 0], "gravy": X[:, 1], "frac_A": X[:, 2]}
+    pandas.DataFrame(antibodies).to_parquet(folder / "antibody_nbthermo_tm.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory, tables: Path) -> Path:
     pytest.importorskip("matplotlib")
     out = tmp_path_factory.mktemp("stanton2023")
-    printed = command("--out", str(out))
-    assert printed.startswith("0 of ")
+    printed = command("--out", str(out), "--data", str(tables))
+    assert any(line.startswith("0 of ") for line in printed.splitlines())
     return out
 
 
@@ -43,6 +61,42 @@ def test_coverages_are_shares_and_the_target_is_that_of_the_schedule(results: Pa
     # Batches of 3 chosen from 6 and 9 data.
     assert {round(row["target"], 6) for row in queries} == {round(1 - (6**-0.5 + 9**-0.5) / 2, 6)}
     assert all(0.0 <= row["mean"] <= 1.0 for row in queries)
+
+
+def test_trade_offs_have_a_hypervolume_that_never_falls_and_the_coverage_of_every_objective(results: Path) -> None:
+    if find_spec("botorch") is None:
+        pytest.skip("BoTorch is not installed")
+    entries = [json.loads(line) for line in (results / "runs.jsonl").read_text().splitlines()]
+    runs = [(entry["job"], entry["record"]) for entry in entries if entry["job"]["figure"] == 12]
+    assert len(runs) == 2 * 4  # problems, methods
+    for job, record in runs:
+        volumes, objectives = record["hypervolume"], {"branin_currin": 2, "penicillin": 3}[job["problem"]]
+        assert record["n"] == [6, 7] and len(volumes) == 3
+        assert volumes == sorted(volumes) and volumes[0] >= 0.0 and volumes[-1] < 1.0
+        assert [len(column) for column in record["credible"]] == [2] * objectives
+        assert {value is None for column in record["conformal"] for value in column} == {
+            not job["method"].startswith("conformal")
+        }
+    rows = json.loads((results / "figure12.json").read_text())
+    queries = [row["values"] for row in rows if "query coverage" in row["what"]]
+    assert len(queries) == 2 * (1 + 1 + 4 + 4)  # credible sets, and four kinds of sets for the conformal methods
+    assert {round(row["target"], 6) for row in queries} == {round(1 - (6**-0.5 + 7**-0.5) / 2, 6)}
+    assert (results / "figure12.png").stat().st_size > 10_000
+
+
+def test_rankings_start_from_the_worst_rows_and_have_regret_and_coverage(results: Path) -> None:
+    rows = {row["what"]: row["values"] for row in json.loads((results / "figure13.json").read_text())}
+    assert len(rows) == 8 * (3 + 6)  # four tasks, drawn rows and whole tables; UCB and conformal UCB
+    for values in (values for what, values in rows.items() if "regret" not in what):
+        # Queries are chosen from 8 to 11 data.
+        assert values["target"] == pytest.approx(1 - np.mean([n**-0.5 for n in (8, 9, 10, 11)]))
+        assert 0.0 <= values["mean"] <= 1.0
+    assert all(values["median"] >= 0.0 for what, values in rows.items() if "regret" in what)
+
+
+def test_without_its_tables_figure_13_is_left_out(results: Path) -> None:
+    printed = command("--out", str(results), "--figures", "13", "14")
+    assert printed.startswith("Figure 13 is left out")
 
 
 def test_known_shift_and_relaxation_act_as_the_paper_says(results: Path) -> None:

@@ -1,0 +1,106 @@
+"""Figure 12: several objectives, (noisy) expected hypervolume improvement by the Gaussian process and by conformal laws."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from loop import Log, holdout_coverage, step
+from settings import NOISE, TradeoffSize, orthant_design
+
+from calibo.acquisition import HypervolumeImprovement
+from calibo.data import Array, Dataset
+from calibo.methods import cbo, gp_ei
+from calibo.optimize.strategy import Strategy
+from calibo.problems import MultiObjectiveProblem, branin_currin, penicillin
+from calibo.space import ProductSpace, as_space
+from calibo.surrogates import GaussianProcess
+
+EHVI, NEHVI, CONFORMAL_EHVI, CONFORMAL_NEHVI = "EHVI", "NEHVI", "conformal EHVI", "conformal NEHVI"
+METHODS = (EHVI, NEHVI, CONFORMAL_EHVI, CONFORMAL_NEHVI)
+PROBLEMS = ("branin_currin", "penicillin")
+#: What a record keeps of the queries: one list for each objective, m x rounds.
+_COLUMNS = ("credible", "conformal", "unweighted", "leave_one_out", "unseen", "empty")
+
+
+def possible() -> bool:
+    """Whether BoTorch is installed, which cuts what three objectives leave into boxes."""
+    return find_spec("botorch") is not None
+
+
+def conformal(method: str) -> bool:
+    """Whether a method believes in conformal sets."""
+    return method in (CONFORMAL_EHVI, CONFORMAL_NEHVI)
+
+
+def strategy(method: str, problem: str, size: TradeoffSize) -> Strategy:
+    """The strategy of a method's name. All may measure a point again, as outcomes are noisy."""
+    tradeoff = HypervolumeImprovement(noisy=method in (NEHVI, CONFORMAL_NEHVI), draws=size.draws[problem])
+    if conformal(method):
+        chains = replace(size.chains, then=size.search)
+        return cbo(score="in_sample", tradeoff=tradeoff, search=chains, replicate=True)
+    return gp_ei(tradeoff=tradeoff, search=size.search, replicate=True)
+
+
+def run(problem: str, method: str, seed: int, size: TradeoffSize) -> dict[str, Any]:
+    """One optimization from a design in a random orthant, one query at a time, as a record of plain numbers.
+
+    The hypervolume is that of the outcomes without noise, over the best one known.
+    """
+    target, recipe = make_problem(problem), strategy(method, problem, size)
+    space = as_space(target.space())
+    assert isinstance(space, ProductSpace)
+    noise, sd = np.random.default_rng([seed, 1]), NOISE * spread(problem)
+    X = orthant_design(size.initial, target.dimension, seed)
+    F = truth(target, X)
+    data = Dataset(
+        X=X,
+        Y=F + sd * noise.standard_normal(F.shape),
+        reference=tuple(target.signs * np.array(target.reference)),
+    )
+    logs = [Log() for _ in target.directions]
+    volumes = [_share(target, F)]
+    for number in range(size.rounds[problem]):
+        rng = np.random.default_rng([seed, 2, number])
+        queries, plan = step(data, space, recipe, 1, rng)
+        reached = truth(target, queries)
+        y = reached + sd * noise.standard_normal(reached.shape)
+        F = np.vstack([F, reached])
+        volumes.append(_share(target, F))
+        for j, log in enumerate(logs):
+            log.query(plan.models[j], queries, y[:, j], len(data))
+            if number % size.holdout_every == 0:
+                log.holdout.append(holdout_coverage(GaussianProcess(), data.outcome(j), rng))
+        data = Dataset(
+            X=np.vstack([data.X, queries]),
+            Y=np.vstack([data.Y, y]),
+            hyperparameters=plan.hyperparameters,
+            reference=data.reference,
+        )
+    columns = {name: [getattr(log, name) for log in logs] for name in (*_COLUMNS, "holdout")}
+    return {"n": logs[0].n, "hypervolume": volumes, **columns}
+
+
+def make_problem(name: str) -> MultiObjectiveProblem:
+    """The problem of a name."""
+    return {"branin_currin": branin_currin, "penicillin": penicillin}[name]()
+
+
+def truth(target: MultiObjectiveProblem, U: Array) -> Array:
+    """Outcomes without noise at points of the unit cube, n x d -> n x m, turned so that larger is better."""
+    return target.signs * target(target.from_unit(U))
+
+
+@lru_cache
+def spread(name: str) -> Array:
+    """Standard deviation of each objective over 5000 random points, m."""
+    target = make_problem(name)
+    return truth(target, np.random.default_rng(3).random((5000, target.dimension))).std(axis=0)
+
+
+def _share(target: MultiObjectiveProblem, F: Array) -> float:
+    assert target.best_hypervolume is not None
+    return target.hypervolume(target.signs * F) / target.best_hypervolume
