@@ -73,7 +73,18 @@ def hypervolume(Y: Array, reference: Array) -> float:
     reference = np.asarray(reference, dtype=np.float64)
     inside = _outcomes(Y)
     inside = inside[(inside > reference).all(axis=1)]
-    return _volume(pareto_front(inside), reference) if len(inside) else 0.0
+    if not len(inside):
+        return 0.0
+    unit = _extent(inside, reference)
+    with np.errstate(over="ignore"):
+        return float(_volume(pareto_front((inside - reference) / unit), np.zeros(len(unit))) * np.prod(unit))
+
+
+def _extent(inside: Array, reference: Array) -> Array:
+    """How far points, n x m, lie above the reference at most, m: the unit in which no product is too large or small."""
+    with np.errstate(over="ignore"):
+        extent = inside.max(axis=0) - reference
+    return np.where(np.isfinite(extent), extent, np.finfo(np.float64).max)
 
 
 def _volume(front: Array, reference: Array) -> float:
@@ -109,15 +120,20 @@ def hypervolumes(Y: Array, reference: Array) -> Array:
     at the box, few of those still matter, so that this is much faster than beginning anew with every point.
     """
     Y, reference = _outcomes(Y), np.asarray(reference, dtype=np.float64)
-    volumes = np.zeros(len(Y))
+    volumes, above = np.zeros(len(Y)), [bool((y > reference).all()) for y in Y]
+    if not any(above):
+        return volumes
+    unit = _extent(Y[np.array(above)], reference)
+    shares, origin = (Y / unit - reference / unit), np.zeros(len(unit))
     front, total = Y[:0], 0.0
-    for i, y in enumerate(Y):
-        if (y > reference).all() and not (front >= y).all(axis=1).any():
-            taken = hypervolume(np.minimum(front, y), reference)
-            total += max(float(np.prod(y - reference)) - taken, 0.0)
+    for i, (y, counts) in enumerate(zip(shares, above, strict=True)):
+        if counts and not (front >= y).all(axis=1).any():
+            taken = hypervolume(np.minimum(front, y), origin)
+            total += max(float(np.prod(y)) - taken, 0.0)
             front = np.vstack([front[(front > y).any(axis=1)], y])
         volumes[i] = total
-    return volumes
+    with np.errstate(over="ignore"):
+        return volumes * np.prod(unit)
 
 
 def planar_boxes(Y: Array, reference: Array) -> tuple[Array, Array]:

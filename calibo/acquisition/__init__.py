@@ -1,7 +1,8 @@
 """Acquisition rules: (Model, Dataset) -> acquisition function."""
 
 from calibo.acquisition.base import Acquisition, AcquisitionRule, SampledUtility, incumbent
-from calibo.acquisition.gates import Feasibility, constrained, gated
+from calibo.acquisition.feasibility import Feasibility, FirstFeasible
+from calibo.acquisition.gates import Gate, gated, last_points, log_of, multiplied
 from calibo.acquisition.hypervolume import HypervolumeImprovement, TradeoffRule
 from calibo.acquisition.improvement import ExpectedImprovement, ProbabilityOfImprovement
 from calibo.acquisition.noisy import NoisyExpectedImprovement
@@ -16,6 +17,8 @@ __all__ = [
     "ConformalUCB",
     "ExpectedImprovement",
     "Feasibility",
+    "FirstFeasible",
+    "Gate",
     "HypervolumeImprovement",
     "NoisyExpectedImprovement",
     "PenalizedEI",
@@ -25,7 +28,9 @@ __all__ = [
     "ThompsonSampling",
     "TradeoffRule",
     "UpperQuantile",
-    "constrained",
     "gated",
     "incumbent",
+    "last_points",
+    "log_of",
+    "multiplied",
 ]

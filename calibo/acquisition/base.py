@@ -11,6 +11,9 @@ import numpy as np
 from calibo.data import Array, Dataset
 from calibo.surrogates.base import Model
 
+#: Values closer together than this share of the larger one are equal.
+_LEAST_SHARE = 1e-15
+
 #: Points m x d, or sets of points m x q x d, to m values; larger is better.
 Acquisition = Callable[[Array], Array]
 
@@ -46,15 +49,16 @@ class SampledUtility:
     Attributes:
         model: What is believed.
         pending: Points whose outcomes are awaited, k x d.
-        utility: Log utility of each point of the set: (draws of the set, m x S x q; draws of the pending points, m x S x k,
-            and their weights, broadcast to m x S x k) -> m x S x q.
+        utility: Log utility of each point of the set, beyond that of the pending points: (draws of the set, m x S x q, and
+            their weights; draws of the pending points, m x S x k, and their weights) -> m x S x q. Weights may lack
+            dimensions that they do not vary in.
         seed: Of the base samples, the same for every set, so that values can be compared and climbed.
         draws: Number of base samples, half of them the negatives of the others.
     """
 
     model: Model
     pending: Array
-    utility: Callable[[Array, Array, Array], Array]
+    utility: Callable[[Array, Array, Array, Array], Array]
     seed: int
     draws: int = 128
 
@@ -62,13 +66,12 @@ class SampledUtility:
         """Log of the expected utility of points, m x d, or sets, m x q x d."""
         sets = X[:, None, :] if X.ndim == 2 else X
         q = sets.shape[1]
-        awaited = np.broadcast_to(self.pending, (sets.shape[0], *self.pending.shape))
-        law = self.model.predict(np.concatenate([sets, awaited], axis=1), latent=True)
-        f, log_weights = law.samples(base_samples(self.seed, self.draws, q + self.pending.shape[0]))
-        log_weights = normalized(log_weights)
-        log_utility = self.utility(f[..., :q], f[..., q:], np.exp(log_weights[..., q:]))
-        best = (log_utility + log_weights[..., :q]).max(axis=-1)
-        return logsumexp(best) - np.log(self.draws)
+        together = beside(sets, self.pending)
+        law = self.model.predict(together, latent=True)
+        f, log_weights = law.samples(base_samples(self.seed, self.draws, together.shape[1]))
+        weights = np.exp(normalized(log_weights))
+        log_utility = self.utility(f[..., -q:], weights[..., -q:], f[..., :-q], weights[..., :-q])
+        return logsumexp(log_utility.max(axis=-1)) - np.log(self.draws)
 
 
 def normalized(log_weights: Array) -> Array:
@@ -89,6 +92,31 @@ def logsumexp(a: Array) -> Array:
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
         return np.squeeze(top, -1) + np.log(np.exp(a - top).sum(axis=-1))
+
+
+def beside(sets: Array, pending: Array) -> Array:
+    """Sets of points, m x q x d, after the pending ones, k x d: m x (k + q) x d.
+
+    Those that are there already come first, so that their draws are the same for every candidate and every set.
+    """
+    return np.concatenate([np.broadcast_to(pending, (len(sets), *pending.shape)), sets], axis=1)
+
+
+def log_difference(a: Array, b: Array | float) -> Array:
+    """log(exp(a) - exp(b)) for a >= b; minus infinity where they are equal up to rounding."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = -np.expm1(np.minimum(np.where(np.isneginf(b), -np.inf, b - a), 0.0))
+        return np.where(share > _LEAST_SHARE, a + np.log(share), -np.inf)
+
+
+def log_fatplus(x: Array) -> Array:
+    """log of a smooth max(x, 0) whose tail falls like 1 / x^2, so that it slopes far below (Ament et al. 2023)."""
+    return np.log(np.logaddexp(0.0, x) + 0.1 / (1.0 + np.square(x)))
+
+
+def log_fatstep(x: Array) -> Array:
+    """log of a smooth 1[x > 0] whose tail falls like 1 / x^2."""
+    return np.log(np.exp(-np.logaddexp(0.0, -x)) + 0.1 / (1.0 + np.square(x)))
 
 
 def log_softplus(x: Array) -> Array:

@@ -8,7 +8,15 @@ from typing import Protocol
 
 import numpy as np
 
-from calibo.acquisition.base import Acquisition, base_samples, log_softplus, logsumexp, normalized
+from calibo.acquisition.base import (
+    Acquisition,
+    base_samples,
+    beside,
+    log_difference,
+    log_softplus,
+    logsumexp,
+    normalized,
+)
 from calibo.acquisition.boxes import nondominated_boxes
 from calibo.data import Array, Dataset
 from calibo.errors import DataError, RecipeError
@@ -22,8 +30,6 @@ _DRAWS, _COSTLY_DRAWS = 128, 32
 _SCOUTS = 128
 #: Side lengths of boxes computed at a time, which bounds the memory.
 _BLOCK = 2_000_000
-#: Improvements closer together than this share of the larger one are equal.
-_LEAST_SHARE = 1e-15
 
 
 class TradeoffRule(Protocol):
@@ -83,7 +89,8 @@ class HypervolumeImprovement:
         sampled = SampledHypervolume(
             tuple(models),
             fixed=np.vstack([rivals, data.X_pending]),
-            front=expected[:0] if self.noisy else pareto_front(expected),
+            # What is not drawn counts by its expectation, or measuring it again would seem to pay.
+            front=pareto_front(expected[~is_row_of(data.X, rivals)]),
             reference=reference,
             width=self.smoothing * _spread(data.Y),
             seeds=seeds,
@@ -119,15 +126,8 @@ def log_expected_gain(laws: Sequence[Predictive], lower: Array, upper: Array) ->
         gains = np.full((len(ends), law.mean.shape[-1]), -np.inf)
         gains[: len(finite)] = law.over_samples().log_expected_improvement(finite[:, None])
         of_lower, of_upper = gains[where[: len(lower)]], gains[where[len(lower) :]]
-        total = total + _log_difference(of_lower, of_upper)
+        total = total + log_difference(of_lower, of_upper)
     return logsumexp(np.moveaxis(np.asarray(total), 0, -1))
-
-
-def _log_difference(a: Array, b: Array) -> Array:
-    """log(exp(a) - exp(b)) for a >= b; minus infinity where they are equal up to rounding."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = -np.expm1(np.minimum(np.where(np.isneginf(b), -np.inf, b - a), 0.0))
-        return np.where(share > _LEAST_SHARE, a + np.log(share), -np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +171,7 @@ class SampledHypervolume:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _gains(self, X: Array, before: Array, lower: Array, upper: Array) -> Array:
-        sets = np.concatenate([np.broadcast_to(before, (len(X), *before.shape)), X[:, None, :]], axis=1)
-        values, log_weights = self._drawn(sets)
+        values, log_weights = self._drawn(beside(X[:, None, :], before))
         gain = log_gain(values[..., -1, :], lower, upper, self.width)
         return logsumexp(gain + normalized(log_weights[..., -1, :]).sum(axis=-1)) - np.log(self.draws)
 
@@ -214,6 +213,11 @@ def _rivals(models: Sequence[Model], X: Array, most: int, seeds: Sequence[int]) 
     wins = np.sum([pareto_mask(one) for one in values], axis=0)
     order = np.argsort(-wins, kind="stable")[:most]
     return X[order[wins[order] > 0]]
+
+
+def is_row_of(X: Array, rows: Array) -> np.ndarray:
+    """Which of n points, n x d, are among some of them, k x d."""
+    return (X[:, None, :] == rows).all(axis=2).any(axis=1)
 
 
 def _spread(Y: Array) -> Array:

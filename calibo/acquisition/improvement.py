@@ -8,13 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibo.acquisition.base import Acquisition, SampledUtility, incumbent, log_softplus
+from calibo.acquisition.base import Acquisition, SampledUtility, incumbent, log_fatplus, log_fatstep
 from calibo.data import Array, Dataset
 from calibo.predictive import Predictive
 from calibo.surrogates.base import Model
 
-#: Width of the smoothing of sampled improvements, in units of the outcomes' spread.
-_SMOOTHING = 1e-2
+#: Width of the smoothing of sampled improvements, in units of the outcomes' spread: what a copy of a pending point seems
+#: to be worth, so it must be small beside any improvement still to be had.
+_SMOOTHING = 1e-6
+#: How far above no gain at all an improvement begins, in widths of the smoothing.
+_SHIFT = 1000.0
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,15 @@ class ExpectedImprovement:
         best = incumbent(model, data)
         width = smoothing(data)
 
-        def log_gain(gain: Array) -> Array:
-            return np.log(width) + log_softplus(gain / width)
+        def utility(f: Array, weights: Array, awaited: Array, others: Array) -> Array:
+            # Weighted gains beyond the best weighted gain of a pending point: a copy of one gains nothing.
+            known = np.max(others * (awaited - best), axis=-1, initial=0.0)
+            return np.log(width) + log_fatplus((weights * (f - best) - known[..., None]) / width)
 
         def closed_form(law: Predictive) -> Array:
             return law.log_expected_improvement(best)
 
-        return _over(best, closed_form, log_gain, model, data, self.draws, rng)
+        return _over(utility, closed_form, model, data, self.draws, rng)
 
 
 @dataclass(frozen=True)
@@ -60,30 +65,26 @@ class ProbabilityOfImprovement:
         best = incumbent(model, data) + self.margin * _spread(data)
         width = smoothing(data)
 
-        def log_chance(gain: Array) -> Array:
-            return -np.logaddexp(0.0, -gain / width)
+        def utility(f: Array, weights: Array, awaited: Array, others: Array) -> Array:
+            gain = f - np.max(awaited, axis=-1, initial=best)[..., None]
+            # Shifted, so that a copy of a pending point, which gains nothing, has no chance.
+            return np.log(weights) + log_fatstep(gain / width - _SHIFT)
 
         def closed_form(law: Predictive) -> Array:
             return law.log_probability_of_improvement(best)
 
-        return _over(best, closed_form, log_chance, model, data, self.draws, rng)
+        return _over(utility, closed_form, model, data, self.draws, rng)
 
 
 def _over(
-    best: float,
+    utility: Callable[[Array, Array, Array, Array], Array],
     closed_form: Callable[[Predictive], Array],
-    of_gain: Callable[[Array], Array],
     model: Model,
     data: Dataset,
     draws: int,
     rng: np.random.Generator,
 ) -> Acquisition:
-    """Improvement over ``best``: in closed form, or by draws over ``best`` and what pending points may turn out to be."""
-
-    def utility(f: Array, awaited: Array, weights: Array) -> Array:
-        known = best + np.max(weights * (awaited - best), axis=-1, initial=0.0)
-        return of_gain(f - known[..., None])
-
+    """An improvement in closed form, or by draws beyond what pending points may turn out to be."""
     sampled = SampledUtility(model, data.X_pending, utility, int(rng.integers(2**63)), draws)
 
     def acquisition(X: Array) -> Array:

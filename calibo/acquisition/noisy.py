@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibo.acquisition.base import Acquisition, SampledUtility, base_samples, log_softplus
+from calibo.acquisition.base import Acquisition, SampledUtility, base_samples, log_fatplus
 from calibo.acquisition.improvement import smoothing
 from calibo.data import Array, Dataset
 from calibo.surrogates.base import Model
@@ -39,11 +39,10 @@ class NoisyExpectedImprovement:
         rivals = contenders(model, data.X, self.contenders, seed)
         count, width = len(rivals), smoothing(data)
 
-        def utility(f: Array, others: Array, weights: Array) -> Array:
-            best = others[..., :count].max(axis=-1)
-            awaited = weights[..., count:] * (others[..., count:] - best[..., None])
-            known = best + np.max(awaited, axis=-1, initial=0.0)
-            return np.log(width) + log_softplus((f - known[..., None]) / width)
+        def utility(f: Array, weights: Array, others: Array, their: Array) -> Array:
+            best = others[..., :count].max(axis=-1, keepdims=True)
+            known = np.max(their[..., count:] * (others[..., count:] - best), axis=-1, initial=0.0)
+            return np.log(width) + log_fatplus((weights * (f - best) - known[..., None]) / width)
 
         return SampledUtility(model, np.vstack([rivals, data.X_pending]), utility, seed, self.draws)
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibo.acquisition.base import Acquisition, base_samples
+from calibo.acquisition.base import Acquisition, base_samples, beside
 from calibo.acquisition.quantile import best_of_set
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
@@ -48,8 +48,7 @@ class ConformalUCB:
             if X.ndim == 2 and not len(pending):
                 return self._values(optimistic(model.predict(X, latent=True)))
             sets = X[:, None, :] if X.ndim == 2 else X
-            awaited = np.broadcast_to(pending, (sets.shape[0], *pending.shape))
-            law = optimistic(model.predict(np.concatenate([sets, awaited], axis=1), latent=True))
+            law = optimistic(model.predict(beside(sets, pending), latent=True))
             base = base_samples(seed, self.draws, law.base.mean.shape[-1])
             return best_of_set(law, law.base.mean, self._values(law), base)
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibo.acquisition.base import Acquisition, base_samples, normalized
+from calibo.acquisition.base import Acquisition, base_samples, beside, normalized
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
 from calibo.predictive import Predictive
@@ -48,8 +48,7 @@ class UpperQuantile:
 
     def _of_sets(self, model: Model, X: Array, pending: Array, seed: int) -> Array:
         sets = X[:, None, :] if X.ndim == 2 else X
-        awaited = np.broadcast_to(pending, (sets.shape[0], *pending.shape))
-        law = model.predict(np.concatenate([sets, awaited], axis=1), latent=True)
+        law = model.predict(beside(sets, pending), latent=True)
         return best_of_set(law, law.mean, law.icdf(self.level), base_samples(seed, self.draws, law.mean.shape[-1]))
 
 

@@ -291,7 +291,7 @@ class Expansion:
 
 
 def features_of(evidence: Evidence) -> Features:
-    """How distances see the points of the evidence: unordered choices lie at distance 1 from each other."""
+    """How distances see the points of the evidence: as the kernel of a Gaussian process does."""
     return Features(evidence.categories or (0,) * evidence.X.shape[1])
 
 

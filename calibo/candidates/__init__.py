@@ -1,8 +1,22 @@
 """Candidate searches: acquisition function -> points."""
 
 from calibo.candidates.base import CandidateSearch, Explored, Explorer, Learning
+from calibo.candidates.exploring import EpsilonGreedy, Indifferent
 from calibo.candidates.finite import Pool, RandomDraw
 from calibo.candidates.langevin import Langevin
 from calibo.candidates.multistart import MultiStart
+from calibo.candidates.mutation import Mutation
 
-__all__ = ["CandidateSearch", "Explored", "Explorer", "Langevin", "Learning", "MultiStart", "Pool", "RandomDraw"]
+__all__ = [
+    "CandidateSearch",
+    "EpsilonGreedy",
+    "Explored",
+    "Explorer",
+    "Indifferent",
+    "Langevin",
+    "Learning",
+    "MultiStart",
+    "Mutation",
+    "Pool",
+    "RandomDraw",
+]

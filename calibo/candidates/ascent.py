@@ -142,7 +142,8 @@ class Climb:
         self._learn(better, step, self.gradient - tried[1])
         arrived = better & (gain <= self.enough) & (self.share == 1.0)
         # The maximum of the parabola through what is known of the step that failed.
-        short = np.clip(promised / np.maximum(2.0 * (promised - gain), np.finfo(np.float64).tiny), *_SHORTEN)
+        lost = promised - gain
+        short = np.clip(promised / np.where(lost > 0.5 * promised, 2.0 * lost, 1.0), *_SHORTEN)
         self.share = np.where(better, 1.0, self.share * short)
         self.x = np.where(better[:, None], trial, self.x)
         self.values = np.where(better, tried[0], self.values)
@@ -151,6 +152,7 @@ class Climb:
         self.alive &= ~(arrived | stuck)
         self._turn(better)
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def _learn(self, rows: np.ndarray, step: Array, bend: Array) -> None:
         """The BFGS update of the inverse Hessians where the step went over a bend of the right sign."""
         along, square = (step * bend).sum(axis=1), (bend * bend).sum(axis=1)
@@ -158,28 +160,32 @@ class Climb:
         along, square = np.where(rows, along, 1.0), np.where(rows, square, 1.0)
         first = rows & (self.learned == 0)
         if first.any():
-            self.inverse *= np.where(first, along / square, 1.0)[:, None, None]
+            self.inverse *= np.where(first, along / np.where(square > 0.0, square, 1.0), 1.0)[:, None, None]
         turned = (self.inverse @ bend[:, :, None])[:, :, 0]
         outer = step[:, :, None] * turned[:, None, :]
         factor = (1.0 + (bend * turned).sum(axis=1) / along) / along
         change = factor[:, None, None] * (step[:, :, None] * step[:, None, :])
         change -= (outer + outer.swapaxes(1, 2)) / along[:, None, None]
+        # A bend too slight for its inverse teaches nothing.
+        rows = rows & np.isfinite(change).all(axis=(1, 2))
         self.inverse += np.where(rows[:, None, None], change, 0.0)
         self.learned = self.learned + rows
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _turn(self, rows: np.ndarray) -> None:
         """New directions for some rows: Newton's within the free columns, the gradient's while nothing is learned."""
         blocked = ((self.x <= 0.0) & (self.gradient < 0.0)) | ((self.x >= 1.0) & (self.gradient > 0.0))
         uphill = np.where(blocked, 0.0, self.gradient)
         newton = np.where(blocked, 0.0, (self.inverse @ uphill[:, :, None])[:, :, 0])
         slope = (newton * uphill).sum(axis=1)
-        plain = (self.learned == 0) | ~(slope > 0.0)
+        plain = (self.learned == 0) | ~(slope > 0.0) | ~np.isfinite(slope)
         length = np.abs(newton).max(axis=1)
         if plain.any():
             newton = np.where(plain[:, None], uphill, newton)
             length = np.where(plain, np.abs(uphill).max(axis=1), length)
-        shorter = np.where(plain, _FIRST, np.minimum(length, _LONGEST)) / np.where(length > 0.0, length, 1.0)
+        usable = length > _NOWHERE * np.finfo(np.float64).tiny ** 0.5
+        shorter = np.where(plain, _FIRST, np.minimum(length, _LONGEST)) / np.where(usable, length, 1.0)
         self.direction = np.where(rows[:, None], newton * shorter[:, None], self.direction)
-        self.alive &= length > 0.0
+        self.alive &= usable
         hopeless = (self.learned >= _LEARNED) & ~plain & (self.values + _HOPE * slope < self.values.max())
         self.alive &= ~hopeless

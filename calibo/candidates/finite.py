@@ -22,10 +22,13 @@ class Pool:
         chunk: Rows scored in one call, which bounds the memory.
         drawn: Score only so many rows, drawn at random, in one call: for acquisitions whose values may be compared
             within one call only. ``None`` scores all.
+        shuffled: Whether rows are scored in a random order, so that the first of equal ones is any: for acquisitions
+            with many ties, such as those of trees.
     """
 
     chunk: int = 8192
     drawn: int | None = None
+    shuffled: bool = False
 
     def maximize(
         self, acquisition: Acquisition, space: Space, q: int, *, anchors: Array, taken: Array, rng: np.random.Generator
@@ -33,6 +36,8 @@ class Pool:
         if not isinstance(space, PoolSpace):
             raise RecipeError(f"Pool searches a table of rows, got a {type(space).__name__}: use MultiStart()")
         free = space.X[~is_taken(space.X, taken)]
+        if self.shuffled:
+            free = rng.permutation(free)
         chosen: list[Array] = []
         for _ in range(q):
             if not len(free):

@@ -131,6 +131,13 @@ def run(
         str | None,
         typer.Option(help='For several objectives, such as "minimize,maximize": one for each.', show_default=False),
     ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help='Of several objectives, the values that are just not worth having, such as "1.5,0".',
+            show_default=False,
+        ),
+    ] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds after which no trial is started.")] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a report to this HTML file.")] = None,
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")] = True,
@@ -157,6 +164,7 @@ def run(
         study=study or _study_name(objective, command),
         seed=seed,
         directions=_directions(directions, maximize),
+        reference=None if reference is None else _numbers(reference),
         timeout=timeout,
         report=report,
         progress=progress,
@@ -195,6 +203,7 @@ def _run(options: RunOptions, trials: int) -> None:
             callbacks=[watched.after],
             progress=options.progress,
             directions=options.directions,
+            reference=options.reference,
         )
     except Interrupted as stop:
         _stopped(stop, options, max(1, trials - watched.finished))
@@ -335,7 +344,17 @@ def _directions(given: str | None, maximize: bool) -> tuple[str, ...]:
 
     if given is None:
         return ("maximize" if maximize else "minimize",)
+    if maximize:
+        raise ObjectiveError("give either --directions or --maximize, not both")
     return tuple(Direction.of(name.strip()).name.lower() for name in given.split(","))
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    """Numbers separated by commas."""
+    try:
+        return tuple(float(word) for word in text.split(","))
+    except ValueError:
+        raise ObjectiveError(f'--reference takes numbers separated by commas, such as "1.5,0", got {text!r}') from None
 
 
 def _study_name(objective: str | None, command: str | None) -> str:

@@ -290,7 +290,9 @@ def _outcome(line: str, objectives: int) -> Outcome:
     numbers = [_number(value, line) for value in (values if isinstance(values, list) else [values])]
     if len(numbers) != objectives:
         raise ValueError(f"the last line of its output is {line[:200]!r}, not {_numbers(objectives)}")
-    limits = {str(name): _number(value, line) for name, value in dict(said.get("constraints") or {}).items()}
+    from calibo.optimize.records import finite_constraints
+
+    limits = finite_constraints(said.get("constraints"))
     return Outcome(numbers[0] if objectives == 1 else tuple(numbers), limits)
 
 

@@ -19,6 +19,7 @@ class RunOptions:
     study: str
     seed: int | None
     directions: tuple[str, ...]
+    reference: tuple[float, ...] | None
     timeout: float | None
     report: Path | None
     progress: bool
@@ -32,6 +33,7 @@ class RunOptions:
         words += [] if self.seed is None else ["--seed", str(self.seed)]
         if len(self.directions) > 1:
             words += ["--directions", ",".join(self.directions)]
+            words += [] if self.reference is None else ["--reference", ",".join(map(repr, self.reference))]
         elif self.directions == ("maximize",):
             words += ["--maximize"]
         words += [] if self.timeout is None else ["--timeout", f"{self.timeout:g}"]

@@ -80,10 +80,24 @@ def rank(
     found, question = surveyed(opened, question, watched)
     if not found.candidates:
         raise DataError(_nothing_left(found))
-    profiles = {name: found.profiles[name] for name in columns}
+    profiles = {name: found.profiles[name] for name in _of_candidates(columns, found, named=features is not None)}
     points = encoding(profiles, _looked_at(found), named=features is not None, smiles=smiles)
     job = TableRound(opened, question, found, points, strategy, directions, count, seed, watched)
     return job.answered(remembered if remembered.key_columns else replace(remembered, key_columns=points.names))
+
+
+def _of_candidates(columns: Sequence[str], found: Survey, *, named: bool) -> list[str]:
+    """The columns without those that no candidate has a value in: results of another kind, most likely."""
+    sample = found.sample.frame
+    lacking = [name for name in columns if not named and len(sample) and sample[name].isna().all()]
+    if lacking:
+        warnings.warn(
+            f"no candidate looked at has a value in {', '.join(map(repr, lacking))}, so it is left out: if these are results "
+            "too, give them as targets; name the features to use it all the same",
+            FallbackWarning,
+            stacklevel=3,
+        )
+    return [name for name in columns if name not in lacking]
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,18 @@ from calibo.surrogates.standardization import Standardization
 _SMALLEST_VARIANCE = 1e-14
 
 
+#: Distance between two choices of a categorical column.
+_APART = 0.25
+
+
 @dataclass(frozen=True, eq=False)
 class Features:
     """Encoded points as the kernel sees them: numeric columns, and indicators for categorical ones.
 
-    Two different choices of a categorical column lie at distance 1, whatever the choices: indicators over sqrt(2).
+    Two different choices of a categorical column lie a quarter of a numeric column's range apart, whatever the choices:
+    what is learned of one choice then says something of the others, until a length scale tells them apart. Of the
+    distances tried on tables of reactions and architectures (.25, .5, that of a uniform column, 1) it found the best rows
+    soonest for conformal methods, and was level for the others.
     """
 
     categories: tuple[int, ...]
@@ -40,7 +47,7 @@ class Features:
         """Features of points, q x d -> q x D."""
         if not any(self.categories):
             return X
-        weight = np.where(np.asarray(self.categories)[self.column] > 0, np.sqrt(0.5), 1.0)
+        weight = np.where(np.asarray(self.categories)[self.column] > 0, _APART * np.sqrt(0.5), 1.0)
         return one_hot(X, self.categories) * weight
 
 

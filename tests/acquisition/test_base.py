@@ -52,12 +52,12 @@ def test_sampled_utility_is_the_log_of_the_mean_utility() -> None:
     model = GaussianProcess().fit(told, rng=RNG(0))
     pending = RNG(1).random((2, 2))
     sampled = SampledUtility(
-        model, pending, lambda f, awaited, w: f - (w * awaited).sum(-1)[..., None], seed=5, draws=32
+        model, pending, lambda f, w, awaited, others: f - (others * awaited).sum(-1)[..., None], seed=5, draws=32
     )
     sets = RNG(2).random((3, 4, 2))
-    law = model.predict(np.concatenate([sets, np.broadcast_to(pending, (3, 2, 2))], axis=1), latent=True)
+    law = model.predict(np.concatenate([np.broadcast_to(pending, (3, 2, 2)), sets], axis=1), latent=True)
     f, _ = law.samples(base_samples(5, 32, 6))
-    expected = np.log(np.mean(np.exp(f[..., :4].max(-1) - f[..., 4:].sum(-1)), axis=-1))
+    expected = np.log(np.mean(np.exp(f[..., 2:].max(-1) - f[..., :2].sum(-1)), axis=-1))
     np.testing.assert_allclose(sampled(sets), expected)
     np.testing.assert_allclose(sampled(sets[:, 0]), sampled(sets[:, :1]))
 
@@ -84,7 +84,7 @@ class TestWeights:
         model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
         best = incumbent(model, told) - 0.5
         sampled = SampledUtility(
-            model, np.empty((0, 2)), lambda f, *_: np.log(np.maximum(f - best, 1e-300)), seed=1, draws=16_384
+            model, np.empty((0, 2)), lambda f, w, *_: np.log(w * np.maximum(f - best, 1e-300)), seed=1, draws=16_384
         )
         law = model.predict(X, latent=True)
         exact = law.expected_improvement(best)
@@ -95,7 +95,7 @@ class TestWeights:
     def test_inside_the_maximum(self) -> None:
         told, sets = data(), RNG(3).random((6, 2, 2))
         model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
-        sampled = SampledUtility(model, np.empty((0, 2)), lambda f, *_: np.log(np.abs(f)), seed=1, draws=64)
+        sampled = SampledUtility(model, np.empty((0, 2)), lambda f, w, *_: np.log(w * np.abs(f)), seed=1, draws=64)
         f, log_weights = model.predict(sets, latent=True).samples(base_samples(1, 64, 2))
         weights = np.exp(log_weights)
         weights /= weights.mean(axis=1, keepdims=True)
@@ -107,7 +107,7 @@ class TestWeights:
         model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
         seen = []
 
-        def utility(f, awaited, weights):
+        def utility(f, own, awaited, weights):
             seen.append((f.shape, awaited.shape, np.broadcast_to(weights, awaited.shape)))
             return np.zeros(f.shape)
 

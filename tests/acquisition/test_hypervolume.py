@@ -230,3 +230,35 @@ def test_agrees_with_botorch_on_the_same_draws(objectives: int) -> None:
     gains = np.exp(log_gain(np.swapaxes(candidates, 0, 1), lower, upper, width))
     np.testing.assert_allclose(gains.mean(axis=1), expected, atol=1e-6)
     assert expected.max() > 0.01
+
+
+def test_strong_weights_of_all_objectives_count() -> None:
+    """A law far from the model's own in both objectives: without either's weights the value is off by far more."""
+    data = two_goals()
+
+    @dataclass(frozen=True)
+    class Flattened:
+        base: Model
+
+        def predict(self, X: Array, *, latent: bool) -> Predictive:
+            law = self.base.predict(X, latent=latent)
+            wide = replace(law, sd=law.sd + 0.5, noise_sd=0.05) if latent else law
+            return FlatSet.central(wide, np.full(wide.mean.shape, 0.9), 0.2)
+
+    models = tuple(Flattened(model) for model in fitted(data))
+    X = RNG(3).random((30, 2))
+    exact = HypervolumeImprovement().build(models, data, rng=RNG(1))(X)
+    sampled = HypervolumeImprovement(draws=8192, smoothing=1e-6).build(models, data, rng=RNG(1))(X[:, None, :])
+    high = exact > exact.max() - 2.0
+    np.testing.assert_allclose(sampled[high], exact[high], atol=0.1)
+    plain = HypervolumeImprovement().build(tuple(Widened(m.base) for m in models), data, rng=RNG(1))(X)
+    assert np.abs(plain[high] - exact[high]).min() > 0.3
+
+
+@dataclass(frozen=True)
+class Widened:
+    base: Model
+
+    def predict(self, X: Array, *, latent: bool) -> Predictive:
+        law = self.base.predict(X, latent=latent)
+        return replace(law, sd=law.sd + 0.5)  # type: ignore[type-var]

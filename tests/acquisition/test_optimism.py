@@ -127,7 +127,7 @@ class TestSets:
         told, sets = data(), RNG(2).random((20, 2, 2))
         sets[:, 1] = sets[0, 1]
         model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
-        both = ConformalUCB().build(model, told, rng=RNG(0))(sets)
+        both = ConformalUCB().build(model, told, rng=RNG(0))(sets[:, ::-1])
         busy = ConformalUCB().build(model, replace(told, X_pending=sets[0, 1:]), rng=RNG(0))
         np.testing.assert_allclose(busy(sets[:, 0]), both)
         np.testing.assert_allclose(busy(sets[:, :1]), both)

@@ -250,6 +250,7 @@ def test_the_line_to_resume_with() -> None:
         study="a study",
         seed=3,
         directions=("maximize",),
+        reference=None,
         timeout=60.0,
         report=Path("r.html"),
         progress=True,
@@ -258,7 +259,8 @@ def test_the_line_to_resume_with() -> None:
     assert words[:4] == ["calibo", "run", "--command", "python 'my train.py' {x}"]
     assert "--trials 7 --method ocbo --storage calibo.db --study 'a study' --seed 3 --maximize" in options.line(7)
     assert words[-4:] == ["--timeout", "60", "--report", "r.html"]
-    assert "--directions minimize,maximize" in replace(options, directions=("minimize", "maximize")).line(7)
+    both = replace(options, directions=("minimize", "maximize"), reference=(1.5, 0.0))
+    assert "--directions minimize,maximize --reference 1.5,0.0" in both.line(7)
 
 
 def _process(words: list[str], folder: Path) -> subprocess.Popen[str]:

@@ -91,7 +91,9 @@ def test_constraints_are_met_and_learned(method: str) -> None:
     assert optimizer.calibration("sum").rows[0].of == 21
     believed = optimizer.predict([{"a": 0.2, "b": 0.2}, {"a": 0.95, "b": 0.95}])
     assert believed["feasible"][0] > 0.8 and believed["feasible"][1] < 0.2
-    assert {"mean", "gap_mean", "sum_mean", "sum_measured_low_80"} <= set(believed.columns)
+    assert {"mean", "constraint_gap_mean", "constraint_sum_mean", "constraint_sum_measured_low_80"} <= set(
+        believed.columns
+    )
 
 
 def test_several_objectives_with_constraints() -> None:
@@ -181,7 +183,7 @@ def test_bad_recipes_are_refused() -> None:
     with pytest.raises(RecipeError, match="a direction is"):
         Optimizer(SPACE, directions=["up", "down"])
     for reference, directions in (((1.0,), ["min", "min"]), ((1.0,), ["min"])):
-        with pytest.raises(RecipeError, match="a reference point has one value for each"):
+        with pytest.raises(RecipeError, match="a reference point has one finite value for each"):
             Optimizer(SPACE, directions=directions, reference=reference)
     both = Optimizer(SPACE, directions=["min", "min"])
     both.tell({"a": 0.1, "b": 0.2}, (1.0, 2.0))
@@ -197,11 +199,12 @@ def test_bad_recipes_are_refused() -> None:
 
 @pytest.mark.parametrize("method", ["turbo", "risk_averse"])
 def test_methods_of_one_objective_say_so(method: str) -> None:
-    optimizer = Optimizer(SPACE, method, directions=["min", "min"], seed=0, n_initial=2)
-    for _ in range(2):
-        optimizer.tell(optimizer.ask(), (1.0, 2.0))
-    with pytest.raises(RecipeError, match="one objective without constraints, got 2 objectives"):
-        optimizer.ask()
+    with pytest.raises(RecipeError, match=f"{method} optimises one objective without constraints, got 2 objectives"):
+        Optimizer(SPACE, method, directions=["min", "min"], seed=0)
+    optimizer = Optimizer(SPACE, method, seed=0)
+    with pytest.raises(RecipeError, match="got 1 constraints"):
+        optimizer.tell({"a": 0.5, "b": 0.5}, 1.0, constraints=[0.1])
+    assert len(optimizer.data()) == 0
 
 
 def test_points_told_without_their_constraints_are_left_out_and_announced() -> None:
@@ -243,3 +246,72 @@ def test_more_objectives_through_boxes_of_botorch() -> None:
     assert len(optimizer.pareto_front[0][1]) == 3
     assert pdist([s.x for s in optimizer.ask(2)]).min() > 1e-6
     assert replace(strategy, name="x").tradeoff == strategy.tradeoff
+
+
+def test_a_batch_under_constraints_is_spread() -> None:
+    """Neither where the constraints are met nor before any point meets them do further points become copies."""
+    for shift in (0.2, -0.2):
+        for name in ("gp_ei", "ocbo", "locbo"):
+            optimizer = Optimizer(SPACE, METHODS[name], seed=2)
+            for _ in range(7):
+                s = optimizer.ask()
+                a, b = s.params["a"], s.params["b"]
+                limit = abs(a - 0.6) + abs(b - 0.5) - shift
+                optimizer.tell(s, a + b, constraints=[limit])
+            assert pdist([s.x for s in optimizer.ask(6)]).min() > 0.01
+            waiting = [optimizer.ask() for _ in range(6)]
+            assert pdist([s.x for s in waiting]).min() > 1e-3
+
+
+def test_infeasible_points_are_neither_front_nor_incumbent() -> None:
+    X = RNG(0).random((10, 2))
+    good = np.column_stack([X[:, 0], X[:, 1], np.ones(10)])
+    beyond = np.vstack([good, [[50.0, 50.0, -1.0]]])
+    at = np.vstack([X, [[0.5, 0.5]]])
+    points = RNG(1).random((30, 2))
+    for columns in ([0, 1, 2], [0, 2]):
+        data = Dataset(X=at, Y=beyond[:, columns], constraints=1)
+        plan = gp_ei().plan(data, rng=RNG(0))
+        reached = replace(data.without_constraints().rows(np.arange(10)))
+        rule = gp_ei().tradeoff if len(columns) == 3 else gp_ei().rule
+        model = plan.models[: data.objectives] if len(columns) == 3 else plan.models[0]
+        wanted = rule.build(model, reached, rng=RNG(0))(points)  # type: ignore[arg-type]
+        feasible = np.log(np.maximum(1.0 - plan.models[-1].predict(points, latent=False).cdf(0.0), 1e-300))
+        np.testing.assert_allclose(plan.acquisition(points), wanted + feasible, rtol=1e-6, atol=1e-6)
+
+
+def test_pending_points_count_when_some_points_are_infeasible() -> None:
+    X = RNG(0).random((9, 2))
+    data = Dataset(X=X, Y=np.column_stack([X[:, 0], X[:, 1] - 0.5]), constraints=1)
+    assert 0 < data.feasible.sum() < 9
+    points = RNG(1).random((50, 2))
+    free = gp_ei().plan(data, rng=RNG(0)).acquisition(points)
+    best = points[[int(np.argmax(free))]]
+    busy = gp_ei().plan(replace(data, X_pending=best), rng=RNG(0)).acquisition(best)
+    assert busy[0] < free.max() - 2.0
+
+
+def test_a_point_without_its_constraints_is_not_the_best() -> None:
+    optimizer = Optimizer(SPACE, METHODS["gp_ei"], seed=0)
+    optimizer.tell({"a": 0.0, "b": 0.0}, -100.0)
+    optimizer.tell({"a": 0.3, "b": 0.2}, 2.0, constraints={"c": -1.0})
+    assert optimizer.best[1] == 2.0
+
+
+def test_feasibility_is_judged_by_what_was_forecast() -> None:
+    optimizer = Optimizer(SPACE, METHODS["ocbo"], seed=0, n_initial=3)
+    for i in range(12):
+        s = optimizer.ask()
+        late = {"z": 1.0} if i == 11 else {}
+        optimizer.tell(s, s.params["a"], constraints={"c": -1.0} | late)
+    table = optimizer.feasibility()
+    assert sum(row.met for row in table.rows) == sum(row.of for row in table.rows) == 9
+
+
+def test_objectives_and_numbered_constraints_keep_their_columns() -> None:
+    optimizer = Optimizer(SPACE, METHODS["gp_ei"], directions=["min", "min"], seed=0)
+    for _ in range(4):
+        s = optimizer.ask()
+        optimizer.tell(s, (100.0 + s.params["a"], s.params["b"]), constraints=[s.params["b"] - 0.6])
+    believed = optimizer.predict([{"a": 0.5, "b": 0.5}])
+    assert believed["0_mean"][0] > 90 and abs(believed["constraint_0_mean"][0]) < 2

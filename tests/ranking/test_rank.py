@@ -272,3 +272,14 @@ def test_an_earlier_answer_in_the_table_describes_nothing(candidates: Candidates
 def test_progress_goes_to_the_standard_error(candidates: Candidates, capsys: pytest.CaptureFixture[str]) -> None:
     quick(candidates(), progress=True)
     assert capsys.readouterr().out == ""
+
+
+def test_a_column_that_no_candidate_has_is_not_a_feature() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.random(60), "z": np.nan, "y": np.nan})
+    table.loc[:9, "y"] = table.loc[:9, "x"] ** 2
+    table.loc[:9, "z"] = -table.loc[:9, "x"]
+    with pytest.warns(FallbackWarning, match="no candidate looked at has a value in 'z'"):
+        found = calibo.rank(table, target="y", n=3, method="gp_ei", progress=False)
+    same = calibo.rank(table, ["x"], "y", n=3, method="gp_ei", progress=False)
+    assert list(found.index) == list(same.index)

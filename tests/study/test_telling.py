@@ -57,7 +57,7 @@ def test_constraints_returned_by_the_objective(tmp_path: Path) -> None:
     result = minimize(limited, SPACE, n_trials=14, method=OCBO, seed=1, storage=tmp_path / "s.db", progress=False)
     assert result.constraints == ("high", "low")
     assert result.best_params["a"] >= 0.3 and result.best_params["b"] <= 0.6
-    assert {"value", "constraint_high", "forecast_mean", "forecast_high_mean"} <= set(result.history.columns)
+    assert {"value", "constraint_high", "forecast_mean", "forecast_constraint_high_mean"} <= set(result.history.columns)
     assert sum(row.of for row in result.feasibility().rows) == 11
     assert result.calibration("low").rows[0].of == 11
     with pytest.raises(RecipeError, match="no constraint 'other'"):

@@ -89,7 +89,7 @@ def dense(model: Posterior, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     def k(A: np.ndarray, B: np.ndarray) -> np.ndarray:
         s = ((A[:, None, :2] - B[None, :, :2]) ** 2 / model.theta.lengthscales[:2] ** 2).sum(axis=-1)
-        s = s + (A[:, None, 2] != B[None, :, 2]) / model.theta.lengthscales[2] ** 2
+        s = s + 0.25**2 * (A[:, None, 2] != B[None, :, 2]) / model.theta.lengthscales[2] ** 2
         return model.theta.outputscale * model.kernel.correlation(s)
 
     A = k(model.X, model.X) + np.diag(model.noise)
@@ -164,7 +164,7 @@ def test_categorical_choices_are_all_equally_far_apart() -> None:
     X = np.array([[0.2, 1 / 6], [0.2, 3 / 6], [0.2, 5 / 6], [0.2, 0.55]])
     F = features(X)
     distances = np.square(F[:, None] - F[None]).sum(axis=-1)
-    np.testing.assert_allclose(distances[:3, :3], 1 - np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(distances[:3, :3], 0.25**2 * (1 - np.eye(3)), atol=1e-12)
     assert distances[1, 3] == 0.0
     np.testing.assert_array_equal(features.column, [0, 1, 1, 1])
     assert Features((0, 0))(X) is X

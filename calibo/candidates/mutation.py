@@ -1,0 +1,92 @@
+"""Search by scoring thousands of random and mutated points in one call: for acquisitions without a slope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibo.candidates.base import Acquisition, with_chosen
+from calibo.candidates.multistart import best_available
+from calibo.data import Array
+from calibo.errors import RecipeError
+from calibo.space import ProductSpace, Space
+
+#: Points that agree to so many decimals are one.
+_DECIMALS = 9
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """Scores random points and mutations of the anchors, all in one call, and takes the best that is not taken.
+
+    Attributes:
+        scored: Random points.
+        around: Mutations of the anchors.
+    """
+
+    scored: int = 3000
+    around: int = 2000
+
+    def __post_init__(self) -> None:
+        if self.scored < 1 or self.around < 0:
+            raise RecipeError(
+                f"a search needs at least one random point and no negative number of mutations, got {self.scored} and "
+                f"{self.around}"
+            )
+
+    def maximize(
+        self, acquisition: Acquisition, space: Space, q: int, *, anchors: Array, taken: Array, rng: np.random.Generator
+    ) -> Array:
+        if not isinstance(space, ProductSpace):
+            raise RecipeError(f"Mutation searches a product of parameters, got a {type(space).__name__}: use Pool()")
+        chosen: list[Array] = []
+        for _ in range(q):
+            unavailable = np.vstack([taken.reshape(-1, len(space.columns)), *chosen])
+            points = np.vstack([space.sample(self.scored, rng), mutated(anchors, space, self.around, rng)])
+            # In any order, so that of equal values, which trees have many of, neither kind comes first.
+            points = rng.permutation(points)
+            fresh = points[~_known(points, unavailable)]
+            points = fresh if len(fresh) else points
+            values = with_chosen(acquisition, chosen)(points)
+            values = np.where(np.isfinite(values), values, -np.inf)
+            chosen.append(best_available(points, values, unavailable, space, rng))
+        return np.stack(chosen)
+
+
+def mutated(anchors: Array, space: ProductSpace, count: int, rng: np.random.Generator) -> Array:
+    """Mutations of the anchors, count x d.
+
+    1. An anchor, the earlier the more often.
+    2. A number of columns to change, from one to all, small numbers being more frequent.
+    3. Of these every fourth, and all categorical ones, are drawn anew; the others take a normal step whose width is
+       log-uniform between 0.001 and 0.3, and which leads to another value if the column has finitely many.
+    """
+    d = len(space.columns)
+    if not len(anchors) or not count:
+        return np.empty((0, d))
+    chances = 1.0 / (1.0 + np.arange(len(anchors)))
+    points = anchors[rng.choice(len(anchors), size=count, p=chances / chances.sum())]
+    share = d ** -rng.random((count, 1))
+    changed = rng.random((count, d)) < share
+    changed[np.arange(count), rng.integers(d, size=count)] = True
+    step = rng.standard_normal((count, d)) * 10.0 ** rng.uniform(-3.0, np.log10(0.3), size=(count, 1))
+    cell = np.array([0.0 if column.cells is None else 1.0 / column.cells for column in space.columns])
+    step = np.where(np.abs(step) < cell, np.copysign(cell, step), step)
+    nominal = np.array([column.categories > 0 for column in space.columns])
+    anew = nominal | (rng.random((count, d)) < 0.25)
+    moved = np.where(anew, rng.random((count, d)), _reflected(points + step))
+    return space.snap(np.where(changed, moved, points))
+
+
+def _reflected(U: Array) -> Array:
+    """Points outside the unit cube folded back into it."""
+    folded = np.abs(U) % 2.0
+    return np.where(folded > 1.0, 2.0 - folded, folded)
+
+
+def _known(points: Array, taken: Array) -> np.ndarray:
+    """Which points, m x d, are among ``taken``, t x d, in a time that hardly grows with t; rounding may hide some."""
+    both = np.ascontiguousarray(np.round(np.vstack([taken, points]), _DECIMALS) + 0.0)
+    rows = both.view([("", both.dtype)] * both.shape[1]).ravel()
+    return np.isin(rows[len(taken) :], rows[: len(taken)])
