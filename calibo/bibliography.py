@@ -343,4 +343,41 @@ BIBLIOGRAPHY: dict[str, tuple[str, dict[str, str]]] = {
             "year": "2021",
         },
     ),
+    "knowles2006": (
+        "article",
+        {
+            "author": "Knowles, Joshua",
+            "title": "{ParEGO}: A Hybrid Algorithm with On-line Landscape Approximation for Expensive Multiobjective "
+            "Optimization Problems",
+            "journal": "{IEEE} Transactions on Evolutionary Computation",
+            "volume": "10",
+            "pages": "50--66",
+            "year": "2006",
+        },
+    ),
+    "song2022": (
+        "inproceedings",
+        {
+            "author": "Song, Jiaming and Yu, Lantao and Neiswanger, Willie and Ermon, Stefano",
+            "title": "A General Recipe for Likelihood-free {Bayesian} Optimization",
+            "booktitle": "Proceedings of the 39th International Conference on Machine Learning",
+            "series": _PMLR,
+            "volume": "162",
+            "pages": "20384--20404",
+            "year": "2022",
+        },
+    ),
+    "tiao2021": (
+        "inproceedings",
+        {
+            "author": "Tiao, Louis C. and Klein, Aaron and Seeger, Matthias W. and Bonilla, Edwin V. and Archambeau, "
+            "Cedric and Ramos, Fabio",
+            "title": "{BORE}: {Bayesian} Optimization by Density-Ratio Estimation",
+            "booktitle": "Proceedings of the 38th International Conference on Machine Learning",
+            "series": _PMLR,
+            "volume": "139",
+            "pages": "10289--10300",
+            "year": "2021",
+        },
+    ),
 }

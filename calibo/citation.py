@@ -32,34 +32,54 @@ from calibo.calibration import (
 )
 from calibo.candidates import Langevin
 from calibo.errors import RecipeError
+from calibo.likelihood_free import (
+    BoreLabels,
+    GradientBoosting,
+    KernelLogistic,
+    Logistic,
+    RandomForest,
+    Tchebycheff,
+    WeightedLabels,
+    XGBoost,
+)
+from calibo.optimize.composite import CompositeLikelihoodFree
 from calibo.optimize.turbo import TuRBO
 from calibo.surrogates import GaussianProcess, HeteroscedasticGP
 
 #: What each part goes back to; a part that is not listed (a search, a kernel, a user's own class) is skipped.
 _PARTS: dict[type, tuple[str, ...]] = {
+    BoreLabels: ("tiao2021",),
+    CompositeLikelihoodFree: ("song2022",),
     ConformalBayes: ("stanton2023",),
     ConformalUCB: ("stanton2023", "wilson2018"),
     DensityRatio: ("rahimi2007",),
     ExpectedImprovement: ("jones1998", "ament2023"),
     GaussianProcess: ("rasmussen2006", "hvarfner2024"),
+    GradientBoosting: ("pedregosa2011",),
     HeteroscedasticGP: ("kersting2007",),
     HypervolumeImprovement: ("yang2019", "daulton2021"),
     Isotonic: ("kuleshov2018",),
+    KernelLogistic: ("rasmussen2006",),
     Langevin: ("welling2011",),
     LocalizedOnline: ("kim2025", "gibbs2024", "zaffran2022"),
     LocalizedQuantile: ("kim2025", "deshpande2024"),
+    Logistic: ("pedregosa2011",),
     NeuralRatio: ("stanton2023",),
     NoisyExpectedImprovement: ("letham2019",),
     OnlineQuantile: ("deshpande2024",),
     PenalizedEI: ("griffiths2022",),
     Prequential: ("dawid1984",),
     ProbabilityOfImprovement: ("kushner1964",),
+    RandomForest: ("pedregosa2011",),
     Regressor: ("kuleshov2018",),
     RiskAverseUCB: ("makarova2021",),
+    Tchebycheff: ("knowles2006",),
     Temperature: ("guo2017",),
     ThompsonSampling: ("thompson1933",),
     TuRBO: ("eriksson2019",),
     UpperQuantile: ("srinivas2010", "wilson2018"),
+    WeightedLabels: ("song2022",),
+    XGBoost: ("chen2016",),
 }
 
 #: What any part from these packages goes back to; they are optional, or slow to import, so their types are not asked.

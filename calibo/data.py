@@ -174,11 +174,15 @@ class Dataset:
         Y_var: Known noise variances, n x (m + c) with NaN where unknown, or ``None`` if no variance is known.
         forecasts: For each of the n points its forecasts (one per outcome), or ``None`` if it was never asked for.
         X_pending: Points asked for whose outcome is awaited, k x d.
-        X_failed: Points whose evaluation failed, j x d. Their outcomes are never made up.
+        X_failed: Points whose evaluation failed, or was pruned, j x d. Their outcomes are never made up.
+        Y_failed: What was measured of the objectives of those last, j x m; NaN where nothing was. Only evaluations that
+            were pruned have such values, which may be far from final; a method may do without them.
         categories: Number of choices of each categorical column, 0 for a numeric one, d. ``()`` means all numeric.
         hyperparameters: Per outcome, the hyper-parameters stored with the latest suggestion: where a fit may start.
         constraints: Number of constraints, c.
         reference: Values of the objectives that are just not worth having, m, for trading them off; ``()`` if not given.
+        H: Of a composite objective the measured vectors, n x length, of which Y is a known function; rows of NaN where only
+            Y is known. ``None`` if no vector is known. In the user's own units and sign, as the function takes them.
     """
 
     X: Array
@@ -191,6 +195,8 @@ class Dataset:
     hyperparameters: tuple[tuple[float, ...], ...] = ()
     constraints: int = 0
     reference: tuple[float, ...] = ()
+    Y_failed: Array = field(default_factory=lambda: np.empty((0, 0)))
+    H: Array | None = None
 
     def __post_init__(self) -> None:
         n, d = _two_dimensional("X", self.X)
@@ -208,6 +214,14 @@ class Dataset:
         set_(self, "categories", self.categories or (0,) * d)
         set_(self, "X_pending", self.X_pending.reshape(-1, d))
         set_(self, "X_failed", self.X_failed.reshape(-1, d))
+        if not len(self.Y_failed):
+            set_(self, "Y_failed", np.full((len(self.X_failed), self.objectives), np.nan))
+        if len(self.Y_failed) != len(self.X_failed):
+            raise DataError(f"{len(self.Y_failed)} rows in Y_failed for {len(self.X_failed)} failed points")
+        if self.H is not None and (self.H.ndim != 2 or len(self.H) != n or np.isinf(self.H).any()):
+            raise DataError(
+                f"H must have one row of finite numbers (or NaN) for each of {n} points, got {self.H.shape}"
+            )
         if len(self.forecasts) != n:
             raise DataError(f"{len(self.forecasts)} forecasts for {n} points: give one (or None) for every point")
         if len(self.categories) != d:
@@ -243,6 +257,7 @@ class Dataset:
             forecasts=tuple(None if f is None or all(one is None for one in f) else f for f in cut),
             hyperparameters=self.hyperparameters[kept],
             constraints=0,
+            Y_failed=self.Y_failed[:, kept],
         )
 
     def rows(self, index: npt.NDArray[np.intp] | slice) -> Dataset:
@@ -253,9 +268,11 @@ class Dataset:
             X=self.X[kept],
             Y=self.Y[kept],
             Y_var=None if self.Y_var is None else self.Y_var[kept],
+            H=None if self.H is None else self.H[kept],
             forecasts=tuple(self.forecasts[i] for i in kept),
             X_pending=self.X_pending[:0],
             X_failed=self.X_failed[:0],
+            Y_failed=self.Y_failed[:0],
         )
 
 

@@ -27,6 +27,10 @@ from calibo.calibration import (
 )
 from calibo.candidates import CandidateSearch, Langevin
 from calibo.errors import RecipeError
+from calibo.likelihood_free import BoreLabels, BySize, Classifier, Improvement, Utility, WeightedLabels
+from calibo.likelihood_free.composite import CompositeNetwork, Outer
+from calibo.optimize.composite import CompositeLikelihoodFree
+from calibo.optimize.likelihood_free import LikelihoodFree
 from calibo.optimize.replicated import Replicated
 from calibo.optimize.strategy import ModelBased, Strategy
 from calibo.optimize.turbo import TuRBO
@@ -126,6 +130,39 @@ def penalized_ei(*, aversion: float = 1.0, replicates: int = 3, **options: Any) 
     return Replicated(ModelBased(surrogate, rule, name="penalized_ei", **options), replicates)
 
 
+def lfbo(
+    *,
+    classifier: Classifier | None = None,
+    utility: Utility = Improvement(),  # noqa: B008 (frozen)
+    gamma: float = 1.0 / 3.0,
+    forecaster: Surrogate | None = None,
+    **options: Any,
+) -> LikelihoodFree:
+    """Likelihood-free: a classifier, weighted by the utility of outcomes, is the acquisition; no model, no forecasts."""
+    made = classifier or BySize()
+    return LikelihoodFree(WeightedLabels(utility, gamma), made, forecaster=forecaster, name="lfbo", **options)
+
+
+def bore(
+    *,
+    classifier: Classifier | None = None,
+    gamma: float = 1.0 / 3.0,
+    forecaster: Surrogate | None = None,
+    **options: Any,
+) -> LikelihoodFree:
+    """Likelihood-free: the probability of being among the best gamma of all points, unweighted."""
+    made = classifier or BySize()
+    return LikelihoodFree(BoreLabels(gamma), made, forecaster=forecaster, name="bore", **options)
+
+
+def composite_lfbo(*, outer: Outer | None = None, gamma: float = 0.1, **options: Any) -> CompositeLikelihoodFree:
+    """Likelihood-free for objectives g(h(x)) whose vectors h are measured: a network of h with g as its last layer.
+
+    ``outer`` is g, larger is better; without it g is given as ``composite=``, in the sign of the direction.
+    """
+    return CompositeLikelihoodFree(outer, CompositeNetwork(gamma=gamma), name="composite_lfbo", **options)
+
+
 @dataclass(frozen=True)
 class Method:
     """A method that can be had by its name.
@@ -151,6 +188,9 @@ METHODS: dict[str, Method] = {
     "turbo": Method(turbo, "GP in a trust region, uncalibrated", "Eriksson et al., NeurIPS 2019"),
     "risk_averse": Method(risk_averse, "GP of mean and noise, averse to noise", "Makarova et al., NeurIPS 2021"),
     "penalized_ei": Method(penalized_ei, "GP of mean and noise, EI less the noise", "Griffiths et al. 2019"),
+    "lfbo": Method(lfbo, "a weighted classifier instead of a model, without forecasts", "Song et al., ICML 2022"),
+    "composite_lfbo": Method(composite_lfbo, "a network of measured vectors, for composite=", "Song et al., ICML 2022"),
+    "bore": Method(bore, "a classifier of the best points, without forecasts", "Tiao et al., ICML 2021"),
     "gp_ei": Method(gp_ei, "GP with log expected improvement, uncalibrated", "Jones et al. 1998; Ament et al. 2023"),
 }
 

@@ -56,7 +56,7 @@ LAZY = {
     ("acquisition", "botorch"): {"acquisition/boxes.py"},
 }
 #: What the extra `neural` is for; torch is imported there when it is used.
-NEURAL = {"calibration/neural_ratio.py"}
+NEURAL = {"calibration/neural_ratio.py", "likelihood_free/composite.py"}
 HEAVY = ("torch", "sklearn", "pandas", "matplotlib", "plotly", "optuna", "pyarrow", "openpyxl", "rdkit", "ray")
 
 

@@ -14,7 +14,8 @@ from calibo.acquisition import ExpectedImprovement, ProbabilityOfImprovement, Th
 from calibo.bibliography import BIBLIOGRAPHY
 from calibo.calibration import Calibrated, Isotonic, LeaveOneOut, OnlineQuantile, Temperature
 from calibo.errors import RecipeError
-from calibo.methods import METHODS, gp_ei, ocbo
+from calibo.likelihood_free import XGBoost
+from calibo.methods import METHODS, bore, gp_ei, lfbo, ocbo
 from calibo.optimize import ModelBased, Optimizer
 from calibo.space import Float
 from calibo.surrogates import GaussianProcess
@@ -57,6 +58,13 @@ def test_only_what_was_composed() -> None:
 )
 def test_parts_alone(part: object, key: str) -> None:
     assert key in keys(cite(part))
+
+
+def test_likelihood_free_methods() -> None:
+    assert keys(cite("lfbo")) == ["song2022", "rasmussen2006", "pedregosa2011"]
+    assert keys(cite(bore(classifier=XGBoost()))) == ["tiao2021", "chen2016"]
+    both = Optimizer({"x": Float(0, 1)}, lfbo(classifier=XGBoost()), directions=["min", "min"])
+    assert keys(cite(both)) == ["song2022", "chen2016", "knowles2006"]
 
 
 def test_unknown_parts_are_skipped() -> None:

@@ -158,3 +158,14 @@ def test_suggestion_is_frozen() -> None:
     assert suggestion.forecasts is None and suggestion.hyperparameters == ()
     with pytest.raises(dataclasses.FrozenInstanceError):
         suggestion.number = 3  # type: ignore[misc]
+
+
+def test_what_was_measured_last_of_failed_points() -> None:
+    X, failed = np.array([[0.1], [0.2]]), np.array([[0.3], [0.4]])
+    plain = Dataset(X=X, Y=np.ones((2, 2)), X_failed=failed, constraints=1)
+    assert plain.Y_failed.shape == (2, 1) and np.isnan(plain.Y_failed).all()
+    pruned = Dataset(X=X, Y=np.ones((2, 1)), X_failed=failed, Y_failed=np.array([[5.0], [np.nan]]))
+    assert pruned.outcome(0).Y_failed[0, 0] == 5.0
+    assert pruned.rows(slice(0, 1)).Y_failed.shape == (0, 1)
+    with pytest.raises(DataError, match="1 rows in Y_failed for 2 failed points"):
+        Dataset(X=X, Y=np.ones((2, 1)), X_failed=failed, Y_failed=np.ones((1, 1)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -69,18 +69,22 @@ class CalibrationTable:
     Attributes:
         rows: One row per coverage, smallest first.
         confidence: Probability with which right intervals keep each row inside its band.
+        forecasting: Whether the method makes forecasts at all; if it does not, waiting for results is of no use.
     """
 
     rows: tuple[CalibrationRow, ...]
     confidence: float = 0.95
+    forecasting: bool = True
 
     def sentences(self) -> list[str]:
-        """Every row in words."""
-        return [row.sentence() for row in self.rows]
+        """Every row in words; nothing where there are no forecasts and none are to come."""
+        return [row.sentence() for row in self.rows] if self.forecasting or self.rows[0].of else []
 
     def headline(self) -> str:
         """One plain sentence saying whether the intervals can be believed."""
         of = self.rows[0].of
+        if of == 0 and not self.forecasting:
+            return "There are no intervals to judge: this method makes no forecasts unless it is given a forecaster."
         if of == 0:
             return "The intervals cannot be judged yet: no forecast has met its result."
         narrow, wide = self._found(Verdict.TOO_NARROW), self._found(Verdict.TOO_WIDE)
@@ -119,10 +123,19 @@ class CalibrationTable:
         return [row for row in self.rows if row.verdict is verdict]
 
 
-def forecast_table(forecasts: Sequence[Forecast], outcomes: Sequence[float]) -> CalibrationTable:
-    """How forecasts came out; the raw model's count beside the calibrated one's only if anything calibrated it."""
+def forecast_table(
+    forecasts: Sequence[Forecast], outcomes: Sequence[float], *, forecasting: bool = True
+) -> CalibrationTable:
+    """How forecasts came out; the raw model's count beside the calibrated one's only if anything calibrated it.
+
+    Args:
+        forecasts: Of the outcomes, n; may be none.
+        outcomes: What came of them, n.
+        forecasting: Whether the method makes forecasts at all.
+    """
     raw = [f.raw for f in forecasts] if any(len(f.stages) > 1 for f in forecasts) else None
-    return calibration_table([f.calibrated for f in forecasts], np.asarray(outcomes, dtype=np.float64), raw=raw)
+    table = calibration_table([f.calibrated for f in forecasts], np.asarray(outcomes, dtype=np.float64), raw=raw)
+    return replace(table, forecasting=forecasting)
 
 
 def calibration_table(

@@ -1,7 +1,7 @@
 """The loop: strategies, the pure suggest(), and the Optimizer that asks and is told."""
 
 from calibo.optimize.optimizer import Optimizer
-from calibo.optimize.predictions import believed, fitted_models, predict_table
+from calibo.optimize.predictions import believed, fitted_models, makes_forecasts, predict_table
 from calibo.optimize.records import (
     Direction,
     Record,
@@ -12,6 +12,7 @@ from calibo.optimize.records import (
     finite_constraints,
     finite_value,
     finite_values,
+    meets,
     reference_values,
     turned,
 )
@@ -37,6 +38,8 @@ __all__ = [
     "finite_values",
     "fitted_models",
     "generator",
+    "meets",
+    "makes_forecasts",
     "predict_table",
     "propose",
     "reference_values",

@@ -10,7 +10,9 @@ import numpy as np
 
 from calibo.data import Dataset, Forecast, Suggestion
 from calibo.errors import DataError, RecipeError, ValueRejected
-from calibo.optimize.predictions import believed, fitted_models, predict_table
+from calibo.likelihood_free.composite import Outer
+from calibo.optimize.composite import Composite, composed, default_method
+from calibo.optimize.predictions import believed, fitted_models, makes_forecasts, predict_table
 from calibo.optimize.records import (
     Direction,
     Record,
@@ -21,10 +23,11 @@ from calibo.optimize.records import (
     finite_constraints,
     finite_value,
     finite_values,
+    meets,
     reference_values,
     turned,
 )
-from calibo.optimize.strategy import Strategy
+from calibo.optimize.strategy import Strategy, check_outcomes
 from calibo.optimize.suggest import checked_count, checked_seed, propose
 from calibo.pareto import pareto_mask
 from calibo.space import PoolSpace, ProductSpace, as_space
@@ -42,31 +45,39 @@ class Optimizer:
 
     Args:
         space: A mapping of names to parameters, a space, or a table of rows (a pool).
-        method: A method's name ("ocbo", "gp_ei", ...) or a strategy.
+        method: A method's name ("ocbo", "gp_ei", ...) or a strategy; by default "ocbo", or "composite_lfbo" with
+            ``composite``.
         direction: "minimize" or "maximize".
         directions: One for each of several objectives, which are then traded off against each other.
         reference: Of several objectives, the values that are just not worth having; inferred from the data if not given.
         seed: Makes every suggestion reproducible; drawn at random if not given.
         n_initial: Points of the initial design (points told count); by default two per parameter, from 5 to 10.
+        composite: The known function g of an objective g(h(x)) whose vectors h are told: of a torch tensor m x k, m
+            values, differentiable. The direction says whether large or small values of it are wanted.
     """
 
     def __init__(
         self,
         space: Any,
-        method: str | Strategy = "ocbo",
+        method: str | Strategy | None = None,
         *,
         direction: str = "minimize",
         directions: Sequence[str] | None = None,
         reference: Sequence[float] | None = None,
         seed: int | None = None,
         n_initial: int | None = None,
+        composite: Outer | None = None,
     ) -> None:
         from calibo.methods import strategy
 
         self.space: ProductSpace | PoolSpace = as_space(space)  # pyright: ignore[reportAttributeAccessIssue]
-        self.strategy: Strategy = strategy(method)
         self.directions: tuple[Direction, ...] = Direction.several(direction if directions is None else directions)
+        chosen = strategy(default_method(method, composite))
+        self.strategy: Strategy
+        self._composite: Composite | None
+        self.strategy, self._composite = composed(chosen, composite, self.directions)
         self._reference: tuple[float, ...] = reference_values(reference, self.directions)
+        check_outcomes(self.strategy, len(self.directions))
         self.seed: int = int(np.random.SeedSequence().entropy % 2**63) if seed is None else checked_seed(seed)  # pyright: ignore[reportOperatorIssue]
         self.n_initial: int | None = None if n_initial is None else checked_count(n_initial, "n_initial")
         self._asked: int = 0
@@ -121,15 +132,17 @@ class Optimizer:
         Args:
             what: The suggestion, or parameters by name.
             value: The outcome, or one for each objective; anything but finite numbers is rejected and changes nothing.
+                Of a composite objective the vector that was measured, of which the function given makes the outcome.
             sem: Standard error of the value, if known; one for each of several objectives.
             constraints: What must hold, by name or in order: each is met where its value is not positive.
         """
-        outcomes = finite_values(value, len(self.directions))
+        vector, outcomes = self._measured(value, sem)
         variances = None if sem is None else _variances(sem, len(self.directions))
         limits = finite_constraints(constraints)
+        check_outcomes(self.strategy, len(self.directions), len(limits))
         record = self._record(what)
-        done = replace(record, state=State.TOLD, values=outcomes, variances=variances, constraints=limits)
-        self._done.append(done)
+        told = replace(record, state=State.TOLD, values=outcomes, variances=variances, constraints=limits)
+        self._done.append(replace(told, vector=vector))
         self._forget(what)
 
     def tell_failed(self, what: Suggestion | Mapping[str, Any]) -> None:
@@ -188,15 +201,17 @@ class Optimizer:
 
         checked_outcome(outcome, len(self.directions), self.constraints)
         pairs = [pair for record in self._done if (pair := self._judged(record, outcome)) is not None]
-        return forecast_table([forecast for forecast, _ in pairs], [value for _, value in pairs])
+        forecasts, values = [forecast for forecast, _ in pairs], [value for _, value in pairs]
+        return forecast_table(forecasts, values, forecasting=makes_forecasts(self.strategy))
 
     def feasibility(self) -> FeasibilityTable:
         """How often points that were called feasible with some probability turned out to be."""
         from calibo.diagnostics import feasibility_table
 
+        # Each is judged by the constraints that were known of when it was forecast.
         told = [r for r in self._done if r.state is State.TOLD and r.forecasts and r.forecast_constraints]
         stated = [r.forecasts[len(self.directions) :] for r in told if r.forecasts]
-        return feasibility_table(stated, [all(v <= 0.0 for v in r.constraints.values()) for r in told])
+        return feasibility_table(stated, [meets(r.constraints, r.forecast_constraints) for r in told])
 
     def data(self) -> Dataset:
         """All that is known, as the strategies see it (larger is better, points on the unit cube)."""
@@ -208,12 +223,24 @@ class Optimizer:
             reference=self._reference,
         )
 
+    def _measured(
+        self, value: float | Sequence[float], sem: float | Sequence[float] | None
+    ) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The vector of a composite objective, else nothing, and the outcomes."""
+        if self._composite is None:
+            return (), finite_values(value, len(self.directions))
+        if sem is not None:
+            raise RecipeError("the outcome of a composite objective is worked out from its vector: it has no sem")
+        length = next((len(record.vector) for record in self._done if record.vector), None)
+        vector, outcome = self._composite.measured(value, length)
+        return vector, (outcome,)
+
     def _reached(self) -> list[Record]:
         """The points told that meet all constraints."""
         told = [record for record in self._done if record.state is State.TOLD]
         if not told:
             raise DataError("nothing has been told yet: tell at least one outcome first")
-        met = [record for record in told if all(value <= 0.0 for value in record.constraints.values())]
+        met = [record for record in told if meets(record.constraints, self.constraints)]
         if not met:
             raise DataError(f"none of the {len(told)} points told meets all constraints yet, so there is no best one")
         return met

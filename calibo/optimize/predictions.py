@@ -29,8 +29,16 @@ def fitted_models(data: Dataset, strategy: Strategy, rng: np.random.Generator) -
         raise DataError("there is no outcome yet, so nothing can be predicted: at least one measurement is needed")
     models = strategy.plan(data, rng=rng).models
     if not models:
-        raise RecipeError("this method chooses points without a predictive distribution and cannot predict")
+        raise RecipeError(
+            "this method chooses points without a predictive distribution and cannot predict; give it a surrogate to "
+            "forecast beside it, such as methods.lfbo(forecaster=GaussianProcess())"
+        )
     return models
+
+
+def makes_forecasts(strategy: Strategy | None) -> bool:
+    """Whether a strategy's suggestions come with forecasts: if it does not say that they do not (``forecasts``)."""
+    return bool(getattr(strategy, "forecasts", True))
 
 
 def believed(model: Model, X: Array, direction: Direction, *, latent: bool) -> Predictive:
@@ -56,7 +64,7 @@ def predict_table(
     may coincide while there are few results: an online recalibrator then gives several levels the same quantile.
 
     Of several objectives the columns begin with their places, ``0_mean`` and so on, and those of a constraint with its
-    name, ``memory_mean``; ``feasible`` is then the probability that a measurement meets all constraints.
+    name, ``constraint_memory_mean``; ``feasible`` is then the probability that a measurement meets all constraints.
     """
     import pandas as pd
 
@@ -65,7 +73,8 @@ def predict_table(
     names = [*map(str, range(len(directions)))] if len(directions) > 1 else [""]
     wanted = [*directions, *[Direction.MINIMIZE] * len(constraints)]
     table: dict[str, Array] = {}
-    for name, model, direction in zip([*names, *constraints], models, wanted, strict=True):
+    named = [*names, *(f"constraint_{name}" for name in constraints)]
+    for name, model, direction in zip(named, models, wanted, strict=True):
         table |= {f"{name}_{key}" if name else key: v for key, v in _columns(model, X, direction).items()}
     if constraints:
         table["feasible"] = Feasibility(models[len(directions) :])(X)

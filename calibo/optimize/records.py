@@ -54,8 +54,9 @@ class Record:
     Attributes:
         x: The encoded point, d.
         state: What has become of it.
-        values: Objectives, m; only if told.
+        values: Objectives, m, if told; of a point that failed because it was pruned, what was measured last; else empty.
         variances: Noise variances of the objectives, m, NaN where unknown.
+        vector: Of a composite objective the vector that was measured, of which the value is a function; else empty.
         constraints: Constraints by name, each met where its value is not positive; only if told.
         forecasts: What was believed when the point was asked for, or ``None``: of the m objectives, then of the
             constraints that were known of then.
@@ -71,6 +72,7 @@ class Record:
     forecasts: Forecasts | None = None
     forecast_constraints: tuple[str, ...] = ()
     hyperparameters: tuple[tuple[float, ...], ...] = ()
+    vector: tuple[float, ...] = ()
 
 
 def finite_value(value: object, what: str = "the objective's value") -> float:
@@ -114,6 +116,11 @@ def finite_constraints(constraints: object) -> dict[str, float]:
     return {str(name): finite_value(value, f"constraint {str(name)!r}") for name, value in named.items()}
 
 
+def meets(constraints: Mapping[str, float], names: Sequence[str]) -> bool:
+    """Whether all of the named constraints are known and met: their values are not positive."""
+    return all(name in constraints and constraints[name] <= 0.0 for name in names)
+
+
 def constraint_names(records: Iterable[Record]) -> tuple[str, ...]:
     """The names of all constraints that were ever told, sorted: the order of their columns."""
     return tuple(sorted({name for record in records for name in record.constraints}))
@@ -133,12 +140,16 @@ def reference_values(reference: Sequence[float] | None, directions: Sequence[Dir
     """A reference point in the user's sign, one value per objective, in the house's; empty if there is none."""
     if reference is None:
         return ()
-    if len(directions) < 2 or isinstance(reference, str) or np.shape(reference) != (len(directions),):
+    try:
+        values = np.asarray(reference, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if len(directions) < 2 or values.shape != (len(directions),) or not np.isfinite(values).all():
         raise RecipeError(
-            f"a reference point has one value for each of several objectives, got {reference!r} for {len(directions)}"
+            f"a reference point has one finite value for each of several objectives, got {reference!r} for "
+            f"{len(directions)}: leave it out to have it inferred"
         )
-    pairs = zip(reference, directions, strict=True)
-    return tuple(direction.value * finite_value(value, "the reference point") for value, direction in pairs)
+    return tuple(direction.value * float(value) for value, direction in zip(values, directions, strict=True))
 
 
 def dataset(
@@ -170,6 +181,11 @@ def dataset(
     def points(state: State) -> Array:
         return np.array([r.x for r in records if r.state is state], dtype=np.float64).reshape(-1, d)
 
+    failed = [r for r in records if r.state is State.FAILED]
+    signs = [direction.value for direction in directions]
+    last = (
+        np.array([r.values or (np.nan,) * len(signs) for r in failed], dtype=np.float64).reshape(-1, len(signs)) * signs
+    )
     known = any(r.variances is not None for r in told)
     nothing, unknown = (float("nan"),) * len(directions), (float("nan"),) * len(names)
     variances = np.array([(*(r.variances or nothing), *unknown) for r in told], dtype=np.float64)
@@ -187,7 +203,20 @@ def dataset(
         hyperparameters=hyperparameters if len(hyperparameters) == outcomes else (),
         constraints=len(names),
         reference=reference,
+        Y_failed=last,
+        H=_vectors(told),
     )
+
+
+def _vectors(told: list[Record]) -> Array | None:
+    """The vectors of told points, n x length, with NaN where there is none; ``None`` if there are none at all."""
+    lengths = {len(r.vector) for r in told if r.vector}
+    if not lengths:
+        return None
+    if len(lengths) > 1:
+        raise DataError(f"vectors of different lengths were told ({', '.join(map(str, sorted(lengths)))}): keep to one")
+    nothing = (float("nan"),) * lengths.pop()
+    return np.array([r.vector or nothing for r in told], dtype=np.float64)
 
 
 def _with_all_constraints(told: list[Record], names: tuple[str, ...]) -> list[Record]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from calibo.candidates import CandidateSearch
 from calibo.candidates.base import Acquisition
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
-from calibo.optimize.strategy import Plan, Strategy, single_objective
+from calibo.optimize.strategy import Plan, Strategy, check_outcomes
 from calibo.space import Space
 from calibo.surrogates.heteroscedastic import same_points
 
@@ -33,6 +34,7 @@ class Replicated:
 
     strategy: Strategy
     times: int = 3
+    single_objective: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.times, bool) or not isinstance(self.times, int | np.integer) or self.times < 1:
@@ -44,7 +46,7 @@ class Replicated:
         return getattr(self.strategy, "name", "custom")
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
-        single_objective(data, self.name)
+        check_outcomes(self, data.objectives, data.constraints)
         plan = self.strategy.plan(data, rng=rng)
         return replace(plan, acquisition=WithDue(plan.acquisition, due_points(data, self.times)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -12,10 +12,14 @@ from calibo.acquisition import (
     Acquisition,
     AcquisitionRule,
     Feasibility,
+    FirstFeasible,
+    Gate,
     HypervolumeImprovement,
     TradeoffRule,
-    constrained,
     gated,
+    last_points,
+    log_of,
+    multiplied,
 )
 from calibo.calibration import makers, stages
 from calibo.candidates import CandidateSearch, Explored, MultiStart, Pool, RandomDraw
@@ -161,7 +165,7 @@ class ModelBased:
             acquisition=self._acquisition(models, data, rng),
             forecaster=ModelForecaster(models, makers(self.surrogate)),
             models=models,
-            anchors=_anchors(data),
+            anchors=anchor_points(data),
             taken=data.X_pending if self.replicate else np.vstack([tried, data.X_pending]),
             hyperparameters=tuple(m.hyperparameters if isinstance(m, HasHyperparameters) else () for m in models),
         )
@@ -186,35 +190,43 @@ class ModelBased:
         2023, B.7); a failure is worth the worst outcome, and so is a point that does not meet the constraints.
         """
         goals = data.without_constraints()
-        acquisition, logarithmic = self._wanted(models[: data.objectives], goals, data.feasible, rng)
-        worst = float(goals.Y.min())
+        met = Feasibility(models[data.objectives :])
+        if not data.feasible.any():
+            wanted = FirstFeasible(met, data.X_pending, int(rng.integers(2**63)))
+            return multiplied(wanted, [] if success is None else [log_of(success)])
+        gates, mean, worst = list[Gate](), float(goals.Y.mean()), float(goals.Y.min())
         if isinstance(models[0], KnowsItsDistribution):
-            mean = float(goals.Y.mean())
-            acquisition = gated(
-                acquisition, models[0].in_distribution, logarithmic=logarithmic, floor=mean, losses_grow=False
-            )
-            # What leaves a gate is a gain over its floor, so the next one counts from there.
-            worst -= mean
+            gates.append(Gate(log_of(models[0].in_distribution), mean, losses_grow=False))
         if success is not None:
-            acquisition = gated(acquisition, success, logarithmic=logarithmic, floor=worst)
-            worst = 0.0
+            gates.append(Gate(log_of(success), worst))
         if data.constraints:
-            met = Feasibility(models[data.objectives :])
-            acquisition = constrained(acquisition, met, logarithmic=logarithmic, floor=worst)
-        return acquisition
+            gates.append(Gate(met.log, worst))
+        return self._behind(gates, models[: data.objectives], goals, data.feasible, rng)
 
-    def _wanted(
-        self, models: tuple[Model, ...], goals: Dataset, feasible: np.ndarray, rng: np.random.Generator
-    ) -> tuple[Acquisition, bool]:
-        """What is wanted of the objectives by themselves, and whether that is the logarithm of a utility."""
-        if not feasible.any():
-            return _indifferent, True
+    def _behind(
+        self,
+        gates: Sequence[Gate],
+        models: tuple[Model, ...],
+        goals: Dataset,
+        feasible: np.ndarray,
+        rng: np.random.Generator,
+    ) -> Acquisition:
+        """What is wanted of the objectives, over the points that meet the constraints, behind gates."""
         reached = goals
         if not feasible.all():
-            reached = replace(goals.rows(np.flatnonzero(feasible)), X_pending=goals.X_pending, X_failed=goals.X_failed)
+            reached = replace(
+                goals.rows(np.flatnonzero(feasible)),
+                X_pending=goals.X_pending,
+                X_failed=goals.X_failed,
+                Y_failed=goals.Y_failed,
+            )
         if goals.objectives > 1:
-            return self.tradeoff.build(models, reached, rng=rng), True
-        return self.rule.build(models[0], reached, rng=rng), self.rule.logarithmic
+            acquisition = self.tradeoff.build(models, reached, rng=rng)
+            return multiplied(acquisition, [gate.log_probability for gate in gates])
+        acquisition = self.rule.build(models[0], reached, rng=rng)
+        if not self.rule.smooth:
+            return _of_last(acquisition, gates)
+        return gated(acquisition, gates, logarithmic=self.rule.logarithmic, pending=goals.X_pending)
 
     def searcher(self, space: Space) -> CandidateSearch:
         if self.search is not None:
@@ -224,21 +236,23 @@ class ModelBased:
         return MultiStart() if self.rule.smooth else RandomDraw()
 
 
-def single_objective(data: Dataset, name: str) -> None:
-    """Refuses data with several objectives, or constraints, for a method that knows only one objective."""
-    if data.objectives != 1 or data.constraints:
-        given = f"{data.objectives} objectives" if data.objectives > 1 else f"{data.constraints} constraints"
+def check_outcomes(strategy: Strategy, objectives: int, constraints: int = 0) -> None:
+    """Refuses several objectives, or constraints, for a strategy that knows only one objective, and says so."""
+    if getattr(strategy, "single_objective", False) and (objectives != 1 or constraints):
+        given = f"{objectives} objectives" if objectives > 1 else f"{constraints} constraints"
         raise RecipeError(
-            f"{name} optimises one objective without constraints, got {given}; ocbo, locbo, cbo and gp_ei take both"
+            f"{getattr(strategy, 'name', 'this method')} optimises one objective without constraints, got {given}; "
+            "ocbo, locbo, cbo and gp_ei take both"
         )
 
 
-def _indifferent(X: Array) -> Array:
-    """The log utility of points, m x d, or sets, m x q x d, of which any is as good as another, m."""
-    return np.zeros(len(X))
+def _of_last(acquisition: Acquisition, gates: Sequence[Gate]) -> Acquisition:
+    """An acquisition of last points alone, such as a draw of f, behind gates."""
+    behind = gated(acquisition, gates, logarithmic=False, pending=np.empty((0, 0)))
+    return lambda X: behind(last_points(X))
 
 
-def _anchors(data: Dataset) -> Array:
+def anchor_points(data: Dataset) -> Array:
     """The most promising points tried, a x d: of the feasible ones the best, or those on the front; else the nearest."""
     goals, slacks = data.Y[:, : data.objectives], data.Y[:, data.objectives :]
     if not data.feasible.any():

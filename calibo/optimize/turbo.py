@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from calibo.candidates.trust_region import Box, TrustRegion, Within
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
 from calibo.optimize.design import initial_size
-from calibo.optimize.strategy import ModelBased, Plan, single_objective
+from calibo.optimize.strategy import ModelBased, Plan, check_outcomes
 from calibo.space import Space
 from calibo.surrogates import Model, Surrogate
 from calibo.surrogates.gp_posterior import Hyperparameters
@@ -157,6 +157,7 @@ class TuRBO:
     batch_size: int = 1
     n_initial: int | None = None
     success_tolerance: int = 10
+    single_objective: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         counts = {"batch_size": self.batch_size, "success_tolerance": self.success_tolerance}
@@ -168,7 +169,7 @@ class TuRBO:
 
     def region(self, data: Dataset) -> RegionState:
         """The state of the trust region after all outcomes."""
-        single_objective(data, self.name)
+        check_outcomes(self, data.objectives, data.constraints)
         d = data.X.shape[1]
         schedule = Schedule(ceil(max(4, d) / self.batch_size), self.success_tolerance)
         return region_state(data.Y[:, 0], schedule, n_initial=self._design(d), batch_size=self.batch_size)

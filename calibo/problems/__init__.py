@@ -1,5 +1,6 @@
 """Objectives to test on, with known optima, and how they are measured."""
 
+from calibo.problems.environmental import CompositeProblem, environmental
 from calibo.problems.heteroscedastic import ackley2_heteroscedastic, double_knot, double_knot_as_printed, locbo_1d, sinc
 from calibo.problems.multi_objective import MultiObjectiveProblem, branin_currin, penicillin
 from calibo.problems.noisy import NoisyProblem, with_noise
@@ -28,6 +29,8 @@ from calibo.problems.synthetic import (
 )
 
 __all__ = [
+    "CompositeProblem",
+    "environmental",
     "MultiObjectiveProblem",
     "branin_currin",
     "penicillin",

@@ -142,7 +142,9 @@ def _zoom(figure: go.Figure, story: Story, indices: Sequence[int], ends: Array) 
 
 def _summary(story: Story, coverage: float, *, missed: int, shown: int) -> str:
     total = len(story.judged)
-    if not total:
+    if not total and not story.forecasting:
+        said = "This method makes no forecasts, so there is nothing to judge."
+    elif not total:
         said = "Not yet: no forecast has met its result, so there is nothing to judge."
     else:
         expected = round((1.0 - coverage) * total)

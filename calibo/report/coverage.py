@@ -10,7 +10,19 @@ import plotly.graph_objects as go
 from calibo.diagnostics import RunningCoverage, points_needed, running_coverage
 from calibo.errors import RecipeError
 from calibo.report.story import Story
-from calibo.report.style import CALIBRATED, OUTCOME, RAW, blank, empty, menu, not_yet, subtitle, tint, whole_numbers
+from calibo.report.style import (
+    CALIBRATED,
+    OUTCOME,
+    RAW,
+    blank,
+    empty,
+    menu,
+    not_yet,
+    subtitle,
+    tint,
+    whole_numbers,
+    without_forecasts,
+)
 from calibo.report.thinning import CURVE_POINTS, evenly
 from calibo.report.words import counted, percent
 
@@ -30,7 +42,7 @@ def coverage_over_time(
     figure = blank("Coverage over time", x="results so far", y="share inside the interval")
     figure.update_layout(yaxis=dict(range=[0, 1.02], tickformat=".0%"))
     if not story.judged:
-        return empty(figure, "no forecast has met its result")
+        return empty(figure, "no forecast has met its result") if story.forecasting else without_forecasts(figure)
     whole_numbers(figure, len(story.judged))
     first = coverages.index(0.8) if 0.8 in coverages else 0
     views = [_traces(story, coverage, confidence) for coverage in coverages]

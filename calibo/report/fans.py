@@ -46,7 +46,9 @@ def fan(story: Story, *, parameter: str | None = None) -> go.Figure:
     slices = _chosen(story, parameter)
     if not slices:
         return empty(
-            figure, "there is no model along single parameters (no result, a table of rows, or an unknown space)"
+            figure,
+            "there is no model along single parameters (no result, a table of rows, an unknown space, or a method<br>"
+            "without a predictive distribution)",
         )
     off = distances(story)
     views = [_traces(story, piece, off, MOST_POINTS // len(slices)) for piece in slices]

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from calibo.diagnostics import ReliabilityCurve, pit, points_needed, reliability_curve
 from calibo.report.story import Story
-from calibo.report.style import CALIBRATED, OUTCOME, RAW, blank, empty, subtitle, tint
+from calibo.report.style import CALIBRATED, OUTCOME, RAW, blank, empty, subtitle, tint, without_forecasts
 from calibo.report.thinning import CURVE_POINTS, evenly
 from calibo.report.words import counted, percent
 
@@ -29,6 +29,8 @@ def reliability(story: Story, *, confidence: float = 0.95) -> go.Figure:
     with np.errstate(over="ignore", invalid="ignore"):
         after = reliability_curve(pit(story.laws, story.outcomes), confidence=confidence)
         before = reliability_curve(pit(story.raw_laws, story.outcomes), confidence=confidence)
+    if not story.judged and not story.forecasting:
+        return without_forecasts(figure)
     if after.levels.size < _FEWEST:
         needed = f"needs at least {counted(_FEWEST, 'result')} with a forecast"
         return empty(figure, f"{needed}, {after.levels.size} so far")

@@ -37,6 +37,7 @@ class Story:
         best_params: The best point; by default that of the best value, or ``None`` if no trial has a value.
         best_value: Its value; by default the best value, or ``None``.
         feasible: Whether each trial met all constraints, n; only such a one can be the best. ``None`` without constraints.
+        forecasting: Whether the method makes forecasts at all.
     """
 
     title: str
@@ -51,6 +52,7 @@ class Story:
     best_params: Mapping[str, Any] | None = None
     best_value: float | None = None
     feasible: tuple[bool, ...] | None = None
+    forecasting: bool = True
 
     def __post_init__(self) -> None:
         n = len(self.numbers)
@@ -123,7 +125,8 @@ class Story:
     def calibration(self) -> CalibrationTable:
         """How the forecasts came out; the raw model is counted beside if there was any calibration."""
         with np.errstate(over="ignore", invalid="ignore"):  # intervals of values near 1e308 reach beyond all floats
-            return forecast_table([self.forecast(i) for i in self.judged], [self.value(i) for i in self.judged])
+            forecasts, values = [self.forecast(i) for i in self.judged], [self.value(i) for i in self.judged]
+            return forecast_table(forecasts, values, forecasting=self.forecasting)
 
     def constrained(self, feasible: tuple[bool, ...]) -> Story:
         """The same story where only feasible trials can be the best one; a best point that was given is kept."""

@@ -66,10 +66,10 @@ def subtitle(figure: go.Figure, text: str) -> None:
     figure.update_layout(title=dict(subtitle=dict(text=text)))
 
 
-def not_yet(text: str) -> dict[str, object]:
+def not_yet(text: str, heading: str = "Not yet") -> dict[str, object]:
     """The annotation in the middle of a picture that there is too little to draw."""
     return dict(
-        text=f"<b>Not yet</b><br>{text}",
+        text=f"<b>{heading}</b><br>{text}",
         x=0.5,
         y=0.5,
         xref="paper",
@@ -83,13 +83,18 @@ def not_yet(text: str) -> dict[str, object]:
     )
 
 
-def empty(figure: go.Figure, text: str) -> go.Figure:
+def empty(figure: go.Figure, text: str, heading: str = "Not yet") -> go.Figure:
     """The figure with nothing but the reason why there is nothing to see."""
-    figure.add_annotation(not_yet(text))
+    figure.add_annotation(not_yet(text, heading))
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
     figure.update_layout(height=220)
     return figure
+
+
+def without_forecasts(figure: go.Figure) -> go.Figure:
+    """The figure of a method that makes no forecasts, for which it is of no use to wait."""
+    return empty(figure, "this method makes none unless it is given a forecaster", heading="No forecasts")
 
 
 def whole_numbers(figure: go.Figure, largest: int) -> None:

@@ -101,6 +101,8 @@ def _belief_words(stories: Sequence[Story]) -> str:
 
 
 def _answer(table: CalibrationTable) -> str:
+    if not table.forecasting and not table.rows[0].of:
+        return "there are none for {}, as this method makes no forecasts"
     found = {row.verdict for row in table.rows}
     if Verdict.TOO_NARROW in found:
         mixed = Verdict.TOO_WIDE in found

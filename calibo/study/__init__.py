@@ -1,5 +1,6 @@
 """Studies: calibrated suggestions in Optuna's storages, shared by many workers and resumed at any time."""
 
+from calibo.study.attributes import write_vector
 from calibo.study.minimize import Interrupted, maximize, minimize
 from calibo.study.result import Result, load_result
 from calibo.study.sampler import CalibratedSampler
@@ -15,4 +16,5 @@ __all__ = [
     "maximize",
     "minimize",
     "open_storage",
+    "write_vector",
 ]

@@ -32,6 +32,7 @@ PIECE_LENGTH = 2000
 HEAD_LENGTH = 120
 
 _STAMP = "calibo:suggestion"
+_VECTOR = "calibo:vector"
 _SEED = "calibo:seed"
 _DESCRIPTION = "calibo:study"
 
@@ -99,6 +100,19 @@ def _part(part: int) -> str:
     return f"{_STAMP}/{part}" if part else _STAMP
 
 
+def write_vector(trial: optuna.Trial, vector: Sequence[float]) -> None:
+    """Store the vector of a composite objective with the trial in which it was measured."""
+    storage, trial_id = trial.storage, trial._trial_id
+    plain = [float(number) for number in vector]
+    _write(_VECTOR, plain, trial.number, lambda key, value: storage.set_trial_system_attr(trial_id, key, value))
+
+
+def read_vector(trial: FrozenTrial) -> tuple[float, ...]:
+    """The vector that was measured in a trial; empty if none was."""
+    text = _read(_VECTOR, trial.system_attrs, trial.number)
+    return () if text is None else _vector(text)
+
+
 def write_description(study: optuna.Study, description: Mapping[str, Any]) -> None:
     """Write down what a study is about: JSON-like data."""
     storage, study_id = study._storage, study._study_id
@@ -147,6 +161,11 @@ def _stamp(text: str, number: int) -> Stamp:
     hyperparameters = tuple(tuple(float(h) for h in one) for one in body["hyperparameters"])
     constraints = tuple(body.get("constraints", ()))
     return Stamp(number, body["params"], forecasts, hyperparameters, body["method"], constraints)
+
+
+@functools.lru_cache(maxsize=4096)
+def _vector(text: str) -> tuple[float, ...]:
+    return tuple(float(number) for number in json.loads(text))
 
 
 def _forecast(plain: dict[str, Any]) -> Forecast:

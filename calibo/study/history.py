@@ -28,7 +28,8 @@ def history_table(entries: Sequence[Entry], objectives: int) -> pd.DataFrame:
     constraints = sorted({name for entry in entries for name in entry.constraints})
     places = range(objectives)
     values = ["value"] if objectives == 1 else [f"value_{i}" for i in places]
-    believed = ["", *(f"{name}_" for name in constraints)] if objectives == 1 else _prefixes(objectives, constraints)
+    limits = [f"constraint_{name}" for name in constraints]
+    believed = [*([""] if objectives == 1 else [f"{i}_" for i in places]), *(f"{name}_" for name in limits)]
     laws = [
         f"{stage}_{outcome}{what}"
         for outcome in believed
@@ -38,16 +39,12 @@ def history_table(entries: Sequence[Entry], objectives: int) -> pd.DataFrame:
     columns = [
         *("number", "state"),
         *values,
-        *(f"constraint_{name}" for name in constraints),
+        *limits,
         *(f"params_{name}" for name in params),
         *laws,
         *("started", "finished", "error"),
     ]
     return pd.DataFrame([_row(entry, objectives, constraints, params) for entry in entries], columns=columns)
-
-
-def _prefixes(objectives: int, constraints: Sequence[str]) -> list[str]:
-    return [f"{name}_" for name in (*map(str, range(objectives)), *constraints)]
 
 
 def _level(level: float) -> str:

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import optuna
@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from calibo.data import Outcome, Params
 from calibo.errors import ObjectiveError, RecipeError, TrialFailedWarning, ValueRejected
+from calibo.likelihood_free.composite import Outer
 from calibo.optimize import (
     Direction,
     Strategy,
@@ -25,8 +26,10 @@ from calibo.optimize import (
     finite_values,
     reference_values,
 )
+from calibo.optimize.composite import Composite, composed, default_method
 from calibo.space import as_space
 from calibo.study.attributes import ERROR, INTERRUPTED
+from calibo.study.composite import stored_length, stored_value
 from calibo.study.distributions import OptunaSpace, optuna_space, suggest
 from calibo.study.opening import open_study, quiet_optuna, storage_errors, stored_reference
 from calibo.study.result import Result, method_name, result_of
@@ -63,7 +66,7 @@ def minimize(
     objective: Objective,
     space: Any,
     n_trials: int = 50,
-    method: str | Strategy = "ocbo",
+    method: str | Strategy | None = None,
     storage: str | os.PathLike[str] | BaseStorage | None = None,
     study_name: str | None = None,
     seed: int | None = None,
@@ -72,6 +75,7 @@ def minimize(
     progress: bool = True,
     directions: Sequence[str] | None = None,
     reference: Sequence[float] | None = None,
+    composite: Outer | None = None,
 ) -> Result:
     """Look for the parameters with the smallest value, and say what was believed of each before it was tried.
 
@@ -82,11 +86,12 @@ def minimize(
 
     Args:
         objective: Takes a dict of parameters and returns a number; of several objectives a tuple of them; or an
-            ``Outcome``, which also has constraints.
+            ``Outcome``, which also has constraints. Of a composite objective it returns the vector h.
         space: What may be tried: a mapping of names to parameters, a space, or a table of rows (a DataFrame or a list
             of dicts), each of which is a candidate.
         n_trials: Number of *new* trials, also when a study is resumed.
-        method: A method's name ("ocbo", "gp_ei", ...) or a strategy.
+        method: A method's name ("ocbo", "gp_ei", ...) or a strategy; by default "ocbo", or "composite_lfbo" with
+            ``composite``.
         storage: Where the study is kept: see ``open_storage``; by default only in memory.
         study_name: Name of the study. If the storage has one of this name, it is resumed; without a name a new study is
             made, and ``Result.study_name`` tells its name.
@@ -97,13 +102,15 @@ def minimize(
         progress: Whether to show a progress bar on standard error.
         directions: For several objectives: "minimize" or "maximize" for each. ``Result.pareto_front`` has the answer.
         reference: Of several objectives, the values that are just not worth having; inferred from the data if not given.
+        composite: The known function g of an objective g(h(x)): of a torch tensor m x k, m values, differentiable. It is
+            the value that ``minimize`` makes small and ``maximize`` large; vectors are stored with their trials.
 
     Raises:
         StudyError: If the storage cannot be used, or has a study of that name with another direction or space.
         ObjectiveError: If no trial succeeds.
     """
     wanted = Direction.several(Direction.MINIMIZE if directions is None else directions)
-    run = _Run(objective, wanted, method, n_trials, timeout, tuple(callbacks), progress, reference)
+    run = _Run(objective, wanted, method, n_trials, timeout, tuple(callbacks), progress, composite, reference)
     return run(space, storage, study_name, seed)
 
 
@@ -111,16 +118,17 @@ def maximize(
     objective: Objective,
     space: Any,
     n_trials: int = 50,
-    method: str | Strategy = "ocbo",
+    method: str | Strategy | None = None,
     storage: str | os.PathLike[str] | BaseStorage | None = None,
     study_name: str | None = None,
     seed: int | None = None,
     timeout: float | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool = True,
+    composite: Outer | None = None,
 ) -> Result:
     """Look for the parameters with the largest value of one objective; all else as in ``minimize``."""
-    run = _Run(objective, (Direction.MAXIMIZE,), method, n_trials, timeout, tuple(callbacks), progress)
+    run = _Run(objective, (Direction.MAXIMIZE,), method, n_trials, timeout, tuple(callbacks), progress, composite)
     return run(space, storage, study_name, seed)
 
 
@@ -130,21 +138,27 @@ class _Failed(Exception):
 
 @dataclass
 class _Run:
-    """One call of minimize or maximize, with its only state: how many trials failed, and why the last one did."""
+    """One call of minimize or maximize, with its only state: how many trials failed, and why the last one did.
+
+    Of a composite objective also the known function as its user sees it, and the length of its vectors once it is known.
+    """
 
     objective: Objective
     directions: tuple[Direction, ...]
-    method: str | Strategy
+    method: str | Strategy | None
     n_trials: int
     timeout: float | None
     callbacks: tuple[Callback, ...]
     progress: bool
+    composite: Outer | None = None
     reference: Sequence[float] | None = None
+    known: Composite | None = field(default=None, init=False)
+    length: int | None = field(default=None, init=False)
     failures: int = field(default=0, init=False)
     last_error: Exception | None = field(default=None, init=False)
 
     def __call__(self, space: Any, storage: Any, study_name: str | None, seed: int | None) -> Result:
-        self._check()
+        strategy = self._checked()
         seen = optuna_space(as_space(space))
         seed = None if seed is None else checked_seed(seed)
         study, seed = open_study(
@@ -158,9 +172,13 @@ class _Run:
             reference=self.reference,
         )
         reference = stored_reference(study)
-        study.sampler = CalibratedSampler(self.method, seed=seed, space=seen.space, reference=reference)
+        self.length = None if self.known is None else stored_length(study, self.known)
+        study.sampler = CalibratedSampler(
+            self.method, seed=seed, space=seen.space, reference=reference, composite=self.composite
+        )
         interrupted = self._optimize(study, seen)
         result = result_of(study, space=seen, method=self.method, seed=seed, reference=reference)
+        result = replace(result, strategy=strategy)
         if interrupted:
             raise Interrupted(_stopped(result, storage), result)
         if self.last_error is not None and all(entry.values is None for entry in result.entries):
@@ -171,16 +189,19 @@ class _Run:
             ) from self.last_error
         return result
 
-    def _check(self) -> None:
+    def _checked(self) -> Strategy:
+        """The strategy, once all settings are known to be right: what is wrong is told before anything is written."""
         from calibo.methods import strategy
 
         if not callable(self.objective):
             raise ObjectiveError(f"the objective must be a function of a dict, got a {type(self.objective).__name__}")
-        strategy(self.method)  # an unknown one is told before anything is written
+        self.method = default_method(self.method, self.composite)
+        chosen, self.known = composed(strategy(self.method), self.composite, self.directions)
         reference_values(self.reference, self.directions)
         self.n_trials = checked_count(self.n_trials, "n_trials, the number of new trials,")
         if self.timeout is not None and not (isinstance(self.timeout, int | float) and self.timeout > 0):
             raise RecipeError(f"timeout is a number of seconds above 0, or None, got {self.timeout!r}")
+        return chosen
 
     def _optimize(self, study: optuna.Study, space: OptunaSpace) -> bool:
         """Run the trials; whether the user stopped them."""
@@ -217,7 +238,7 @@ class _Run:
 
     def _outcome(self, trial: optuna.Trial, params: Params) -> tuple[float, ...]:
         try:
-            return _measured(trial, self.objective(params), len(self.directions))
+            return self._measured(trial, self.objective(params))
         except optuna.TrialPruned:
             raise
         except SystemExit as stop:
@@ -227,6 +248,18 @@ class _Run:
             error = raised
         self._note(trial, error)
         raise _Failed from error
+
+    def _measured(self, trial: optuna.Trial, returned: Any) -> tuple[float, ...]:
+        """What the objective returned as values, one for each objective; all else of it is stored with the trial."""
+        outcome = returned if isinstance(returned, Outcome) else Outcome(returned)
+        if self.known is None:
+            values = _values(outcome, len(self.directions))
+        else:
+            values = (stored_value(trial, outcome.values, self.known, self.length),)
+            self.length = self.length or len(outcome.values)  # pyright: ignore[reportArgumentType]
+        for name, value in finite_constraints(outcome.constraints).items():
+            trial.set_constraint(name, value)
+        return values
 
     def _note(self, trial: optuna.Trial, error: Exception) -> None:
         self.failures += 1
@@ -240,17 +273,13 @@ class _Run:
             )
 
 
-def _measured(trial: optuna.Trial, returned: Any, count: int) -> tuple[float, ...]:
-    """What the objective returned as values, one for each objective; its constraints are stored with the trial."""
-    outcome = returned if isinstance(returned, Outcome) else Outcome(returned)
+def _values(outcome: Outcome, count: int) -> tuple[float, ...]:
+    """The values of an outcome, one for each objective."""
     try:
-        values = finite_values(outcome.values, count)
+        return finite_values(outcome.values, count)
     except ValueRejected:
         wanted = "a finite number" if count == 1 else f"{count} finite numbers"
         raise ValueRejected(f"the objective must return {wanted}, it returned {outcome.values!r}") from None
-    for name, value in finite_constraints(outcome.constraints).items():
-        trial.set_constraint(name, value)
-    return values
 
 
 def _reason(error: Exception) -> str:

@@ -59,8 +59,14 @@ def open_study(
                     stacklevel=4,
                 )
             write_description(study, _description(space, method, _kept(description, reference)))
-        elif reference is not None and _kept(description, None) != list(reference):
-            write_description(study, _description(space, method, list(reference)))
+        elif reference is not None and _kept(description, None) != _kept(None, reference):
+            warnings.warn(
+                f"study {study.study_name!r} goes on with the reference point {_kept(None, reference)} instead of "
+                f"{_kept(description, None) or 'an inferred one'}",
+                CaliboWarning,
+                stacklevel=4,
+            )
+            write_description(study, _description(space, method, _kept(None, reference)))
         return study, study_seed(study) if seed is None else seed
 
 
@@ -72,7 +78,7 @@ def stored_reference(study: optuna.Study) -> tuple[float, ...] | None:
 
 def _kept(description: Mapping[str, Any] | None, reference: Sequence[float] | None) -> list[float] | None:
     """The reference point given, or else the one that was written down."""
-    return list(reference) if reference is not None else (description or {}).get("reference")
+    return [float(value) for value in reference] if reference is not None else (description or {}).get("reference")
 
 
 def _description(space: OptunaSpace, method: str | None, reference: list[float] | None) -> dict[str, Any]:

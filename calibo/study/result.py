@@ -16,7 +16,7 @@ from optuna.trial import FrozenTrial
 
 from calibo.data import Array, Dataset, Params
 from calibo.errors import StudyError
-from calibo.optimize import Direction, Strategy, checked_outcome, predict_table
+from calibo.optimize import Direction, Strategy, checked_outcome, makes_forecasts, meets, predict_table
 from calibo.pareto import hypervolumes, inferred_reference, pareto_mask
 from calibo.space import PoolSpace, ProductSpace, as_space
 from calibo.study.attributes import read_description, read_seed, read_stamp
@@ -170,7 +170,7 @@ class Result:
         as ``raw_...`` before calibration, and ``started``, ``finished``, ``error``. Missing where there is none.
 
         Of several objectives the columns are ``value_0``, ``forecast_0_mean`` and so on; a constraint has
-        ``constraint_<name>`` and ``forecast_<name>_mean``.
+        ``constraint_<name>`` and ``forecast_constraint_<name>_mean``.
         """
         return history_table(self.entries, len(self.directions))
 
@@ -196,7 +196,8 @@ class Result:
 
         checked_outcome(outcome, len(self.directions), self.constraints)
         pairs = [pair for entry in completed_in_order(self.entries) if (pair := entry.judged(outcome)) is not None]
-        return forecast_table([forecast for forecast, _ in pairs], [value for _, value in pairs])
+        forecasts, values = [forecast for forecast, _ in pairs], [value for _, value in pairs]
+        return forecast_table(forecasts, values, forecasting=makes_forecasts(self.strategy))
 
     def feasibility(self) -> FeasibilityTable:
         """How often trials that were called feasible with some probability turned out to be."""
@@ -204,7 +205,7 @@ class Result:
 
         judged = [e for e in completed_in_order(self.entries) if e.forecasts is not None and e.forecast_constraints]
         stated = [e.forecasts[len(self.directions) :] for e in judged if e.forecasts is not None]
-        return feasibility_table(stated, [entry.feasible for entry in judged])
+        return feasibility_table(stated, [meets(entry.constraints, entry.forecast_constraints) for entry in judged])
 
     @property
     def constraints(self) -> tuple[str, ...]:

@@ -15,7 +15,10 @@ from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial, TrialState
 
 from calibo.errors import FallbackWarning, RepeatWarning
+from calibo.likelihood_free.composite import Outer
 from calibo.optimize import Strategy, checked_count, checked_seed, propose, turned
+from calibo.optimize.composite import composed, default_method
+from calibo.optimize.strategy import check_outcomes
 from calibo.space import as_space
 from calibo.study.attributes import Stamp, read_stamp, study_seed, write_stamps
 from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of, space_of
@@ -37,31 +40,37 @@ class CalibratedSampler(BaseSampler):
     Several objectives are traded off, and constraints (``trial.set_constraint``) become calibrated probabilities.
 
     Args:
-        method: A method's name ("ocbo", "gp_ei", ...) or a strategy.
+        method: A method's name ("ocbo", "gp_ei", ...) or a strategy; by default "ocbo", or "composite_lfbo" with
+            ``composite``.
         seed: Makes every suggestion reproducible. By default that of the study, drawn and stored on first use.
         space: What the objective will suggest, if that is known beforehand: a mapping of names to parameters, a space,
             or a table of rows. The first trials then spread over all of it, and ordinal parameters keep their order.
         n_initial: Points of the initial design; by default two per parameter, from 5 to 10.
         reference: Of several objectives, the values that are just not worth having; inferred from the data if not given.
+        composite: The known function g of a composite objective, of a torch tensor m x k, m values. The objective stores
+            each vector it measures with ``calibo.study.write_vector(trial, vector)`` and returns g of it.
     """
 
     def __init__(
         self,
-        method: str | Strategy = "ocbo",
+        method: str | Strategy | None = None,
         *,
         seed: int | None = None,
         space: Any = None,
         n_initial: int | None = None,
         reference: Sequence[float] | None = None,
+        composite: Outer | None = None,
     ) -> None:
         from calibo.methods import strategy
 
+        method = default_method(method, composite)
+        self._composite: Outer | None = composite
         self._strategy: Strategy = strategy(method)
         self._method: str | None = method if isinstance(method, str) else None
         self._seed: int | None = None if seed is None else checked_seed(seed)
         self._space: OptunaSpace | None = None if space is None else optuna_space(as_space(space))
         self._n_initial: int | None = None if n_initial is None else checked_count(n_initial, "n_initial")
-        self._reference: tuple[float, ...] | None = None if reference is None else tuple(reference)
+        self._reference: Sequence[float] | None = reference
         self._announced: set[str] = set()
         # Threads of one process choose one after the other, so that each respects what the others have just chosen.
         self._publishing = threading.Lock()
@@ -138,11 +147,14 @@ class CalibratedSampler(BaseSampler):
     ) -> tuple[Stamp, dict[str, Any]]:
         """Values for the columns of one space, and the stamp with which they are published."""
         directions = directions_of(study)
+        check_outcomes(self._strategy, len(directions))
         known = known_of(trials, space, directions, reference=self._reference, asking=trial.number)
+        # Which sign the function has is for the study's direction to say.
+        composing, _ = composed(self._strategy, self._composite, directions)
         (suggestion,) = propose(
             known.data,
             space=space.space,
-            strategy=self._strategy,
+            strategy=composing,
             seed=self._seed_of(study),
             number=trial.number,
             n_initial=self._n_initial,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibo.errors import RecipeError, SpaceError, StudyError
-from calibo.optimize import Direction, believed, fitted_models
+from calibo.optimize import Direction, believed, fitted_models, makes_forecasts
 from calibo.optimize.slices import slices_at
 from calibo.report.story import Story
 from calibo.report.tradeoff import Tradeoff
@@ -51,6 +51,7 @@ def _story(result: Result, entries: Sequence[Entry], title: str, outcome: int | 
         params=tuple(entry.params for entry in entries),
         values=tuple(_value(entry, outcome) for entry in entries),
         forecasts=tuple(None if pair is None else pair[0] for pair in judged),
+        forecasting=makes_forecasts(result.strategy),
         **more,
     )
 

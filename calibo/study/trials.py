@@ -2,7 +2,8 @@
 
 The order of the outcomes is that of their completion (then of the trials' numbers), as stored, so that all workers and
 a restarted one fold over them alike. A pruned trial has no final measurement: its point counts as one that failed, so
-that it is not suggested again and its surroundings become less likely. Trials whose parameters are not in the space (a
+that it is not suggested again and its surroundings become less likely; its last intermediate value goes with it, for
+methods that take that for its outcome. Trials whose parameters are not in the space (a
 range that has changed since) and those that the user stopped are left out. A measurement that is infinite, of an
 objective or of a constraint, counts as a failure: nothing finite was measured.
 """
@@ -20,8 +21,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import SpaceError
-from calibo.optimize.records import Direction, Record, State, constraint_names, dataset, reference_values
-from calibo.study.attributes import ERROR, INTERRUPTED, Stamp, read_stamps
+from calibo.optimize.records import Direction, Record, State, constraint_names, dataset, meets, reference_values
+from calibo.study.attributes import ERROR, INTERRUPTED, Stamp, read_stamps, read_vector
 from calibo.study.distributions import OptunaSpace
 
 #: What the states of trials are called.
@@ -44,6 +45,7 @@ class Entry:
         params: Its parameters, by name; of a pool's row only the features.
         values: Its objectives, m; ``None`` unless complete.
         constraints: Its constraints by name, each met where its value is not positive.
+        required: The names of all constraints that any complete trial of the study has.
         forecasts: What was believed before it was measured, of the m objectives and then of the constraints known of
             at that time; ``None`` if the trial was not suggested by a model, or was run with other parameters than
             those suggested.
@@ -51,6 +53,7 @@ class Entry:
         started: When it was started.
         finished: When it was finished.
         error: Why it failed, if it did and that is known.
+        vector: Of a composite objective the vector measured, of which the value is a function; else empty.
     """
 
     number: int
@@ -58,11 +61,13 @@ class Entry:
     params: dict[str, Any]
     values: tuple[float, ...] | None = None
     constraints: Mapping[str, float] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
     forecasts: Forecasts | None = None
     forecast_constraints: tuple[str, ...] = ()
     started: datetime | None = None
     finished: datetime | None = None
     error: str | None = None
+    vector: tuple[float, ...] = ()
 
     @property
     def value(self) -> float | None:
@@ -76,8 +81,8 @@ class Entry:
 
     @property
     def feasible(self) -> bool:
-        """Whether it is complete and meets all of its constraints."""
-        return self.values is not None and all(value <= 0.0 for value in self.constraints.values())
+        """Whether it is complete and meets all constraints of the study."""
+        return self.values is not None and meets(self.constraints, self.required)
 
     def judged(self, outcome: int | str) -> tuple[Forecast, float] | None:
         """The forecast and the value of an objective (by its place) or a constraint (by its name); ``None`` without both."""
@@ -111,7 +116,9 @@ def directions_of(study: optuna.Study) -> tuple[Direction, ...]:
 
 def entries(trials: Iterable[FrozenTrial], space: OptunaSpace | None = None) -> tuple[Entry, ...]:
     """The trials, by their numbers; in the user's own terms if the space is known."""
-    return tuple(_entry(trial, space) for trial in sorted(trials, key=lambda trial: trial.number))
+    trials = sorted(trials, key=lambda trial: trial.number)
+    required = tuple(sorted({name for trial in completed(trials) for name in trial.constraints}))
+    return tuple(_entry(trial, space, required) for trial in trials)
 
 
 def completed_in_order(entries: Iterable[Entry]) -> list[Entry]:
@@ -184,7 +191,7 @@ def _stamp_for(trial: FrozenTrial, space: OptunaSpace) -> Stamp | None:
     return next(own, stamps[0] if stamps else None)
 
 
-def _entry(trial: FrozenTrial, space: OptunaSpace | None) -> Entry:
+def _entry(trial: FrozenTrial, space: OptunaSpace | None, required: tuple[str, ...]) -> Entry:
     state, values, error = STATES[trial.state], None, None
     if trial.state is TrialState.FAIL:
         state = "interrupted" if trial.user_attrs.get(INTERRUPTED) else state
@@ -202,11 +209,13 @@ def _entry(trial: FrozenTrial, space: OptunaSpace | None) -> Entry:
         params=dict(trial.params) if space is None else space.restored(trial.params),
         values=values,
         constraints=trial.constraints,
+        required=required,
         forecasts=None if stamp is None else stamp.forecasts,
         forecast_constraints=() if stamp is None else stamp.constraints,
         started=trial.datetime_start,
         finished=trial.datetime_complete,
         error=error,
+        vector=() if values is None else read_vector(trial),
     )
 
 
@@ -255,7 +264,7 @@ def _encoded_one(point: dict[str, Any], space: OptunaSpace) -> Array | None:
 
 def _record(trial: FrozenTrial, state: State, x: Array, stamp: Stamp | None) -> Record:
     if state is not State.TOLD or trial.values is None:
-        return Record(x=x, state=state)
+        return Record(x=x, state=state, values=_last_values(trial))
     own = None if stamp is None or len(stamp.params) != len(x) else forecast_stamp(trial, stamp)
     return Record(
         x=x,
@@ -264,7 +273,16 @@ def _record(trial: FrozenTrial, state: State, x: Array, stamp: Stamp | None) -> 
         constraints=trial.constraints,
         forecasts=None if own is None else own.forecasts,
         forecast_constraints=() if own is None else own.constraints,
+        vector=read_vector(trial),
     )
+
+
+def _last_values(trial: FrozenTrial) -> tuple[float, ...]:
+    """What a pruned trial reported last; empty for any other trial, and if that is no finite number."""
+    if trial.state is not TrialState.PRUNED or not trial.intermediate_values:
+        return ()
+    last = trial.intermediate_values[max(trial.intermediate_values)]
+    return (last,) if math.isfinite(last) else ()
 
 
 def _latest_hyperparameters(stamps: dict[int, Stamp], space: OptunaSpace) -> tuple[tuple[float, ...], ...]:

@@ -150,13 +150,13 @@ def test_the_pinball_loss_is_least_at_the_quantile() -> None:
 # --- features ---------------------------------------------------------------------------------------------------------
 
 
-def test_unordered_choices_lie_at_distance_one() -> None:
+def test_unordered_choices_are_equally_far_apart() -> None:
     categories = (3, 0)
     points = np.array([[1 / 6, 0.5], [0.5, 0.5], [5 / 6, 0.5]])
     features = features_of(Evidence(points, np.zeros(3), (Marginal(0.0, 1.0),) * 3, categories))
     seen = features(points)
     gaps = np.linalg.norm(seen[:, None] - seen, axis=-1)
-    np.testing.assert_allclose(gaps, 1.0 - np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(gaps, 0.25 * (1.0 - np.eye(3)), atol=1e-12)
 
 
 def test_evidence_tells_which_columns_are_choices() -> None:

@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibo.data import Marginal
-from calibo.diagnostics import CalibrationTable, Verdict, binomial_band, calibration_table, points_needed
+from calibo.data import Forecast, Marginal
+from calibo.diagnostics import (
+    CalibrationTable,
+    Verdict,
+    binomial_band,
+    calibration_table,
+    forecast_table,
+    points_needed,
+)
 from calibo.errors import RecipeError
 
 STANDARD = Marginal(0.0, 1.0)
@@ -118,3 +125,11 @@ def test_mistakes_are_explained() -> None:
         calibration_table([], [], coverages=())
     with pytest.raises(RecipeError, match="95 % as 0.95"):
         calibration_table([], [], coverages=(95,))
+
+
+def test_a_method_without_forecasts_is_not_waited_for() -> None:
+    waiting, never = forecast_table([], []), forecast_table([], [], forecasting=False)
+    assert "cannot be judged yet" in waiting.headline() and len(waiting.sentences()) == 3
+    assert "makes no forecasts" in never.headline() and never.sentences() == []
+    judged = forecast_table([Forecast((Marginal(0.0, 1.0),))] * 5, [0.0] * 5, forecasting=False)
+    assert "no forecasts" not in judged.headline() and len(judged.sentences()) == 3

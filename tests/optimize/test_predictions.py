@@ -6,13 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibo.errors import DataError, SpaceError
+from calibo.errors import DataError, RecipeError, SpaceError
 from calibo.methods import METHODS
 from calibo.optimize import Optimizer
 from calibo.space import Categorical, Float
 
 #: With few data conformal sets may be empty, which is announced.
 pytestmark = pytest.mark.filterwarnings("ignore:conformal sets at")
+
+#: Methods with a predictive distribution.
+BELIEVING = sorted(name for name, method in METHODS.items() if getattr(method.make(), "forecasts", True))
 
 SPACE = {"x": Float(0, 1), "c": Categorical(["a", "b"])}
 POINTS = [{"x": 0.2, "c": "a"}, {"x": 0.9, "c": "b"}, {"x": 0.5, "c": "a"}]
@@ -28,7 +31,7 @@ def optimizer(method: str = "ocbo", direction: str = "minimize", sign: float = 1
     return optimizer
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", BELIEVING)
 def test_columns(method: str) -> None:
     table = optimizer(method).predict(POINTS)
     assert isinstance(table, pd.DataFrame) and len(table) == 3
@@ -37,7 +40,7 @@ def test_columns(method: str) -> None:
     assert np.isfinite(table.to_numpy()).all()
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", BELIEVING)
 def test_intervals_are_nested_and_noise_widens_them(method: str) -> None:
     t = optimizer(method).predict(POINTS)
     for kind in ("measured", "mean"):
@@ -49,13 +52,19 @@ def test_intervals_are_nested_and_noise_widens_them(method: str) -> None:
     assert np.all(measured >= mean)
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", BELIEVING)
 def test_both_directions_mirror_each_other(method: str) -> None:
     down, up = optimizer(method), optimizer(method, "maximize", -1.0)
     one, other = down.predict(POINTS), up.predict(POINTS)
     np.testing.assert_allclose(other["mean"], -one["mean"], atol=1e-9)
     for kind in ("measured", "mean"):
         np.testing.assert_allclose(other[f"{kind}_low_80"], -one[f"{kind}_high_80"], atol=1e-9)
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - set(BELIEVING) - {"composite_lfbo"}))
+def test_a_method_without_beliefs_says_so(method: str) -> None:
+    with pytest.raises(RecipeError, match=r"without a predictive distribution.*forecaster="):
+        optimizer(method).predict(POINTS)
 
 
 def test_predictions_are_in_the_outcomes_units() -> None:

@@ -75,7 +75,7 @@ def test_failures_steer_away(rule: object) -> None:
     X = rng.random((400, 2))
     where = X[:, 0] > 0.75
     ratio = []
-    for d in (told, replace(told, X_failed=np.empty((0, 2)))):
+    for d in (told, replace(told, X_failed=np.empty((0, 2)), Y_failed=np.empty((0, 1)))):
         values = strategy.plan(d, rng=RNG(0)).acquisition(X)
         best = np.argsort(-values)[:100]
         ratio.append(where[best].mean())

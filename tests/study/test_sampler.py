@@ -257,6 +257,31 @@ def test_suggestions_move_on_after_a_prune(method: str) -> None:
     assert all(abs(later - points[i]) > 1e-3 for i in pruned for later in points[i + 1 :])
 
 
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_pruned_trials_bring_their_last_intermediate_value(direction: str) -> None:
+    """Likelihood-free methods take it for the outcome; for all others the trial has failed."""
+    sign = -1.0 if direction == "minimize" else 1.0
+    study = _study(CalibratedSampler("lfbo", seed=1, space={"x": Float(0.0, 1.0)}), direction=direction)
+
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0.0, 1.0)
+        for step in (2, 1):
+            trial.report(sign * (x if step == 2 else 99.0), step)
+        if trial.number == 3:
+            trial.report(float("nan"), 3)
+        if trial.number % 2:
+            raise optuna.TrialPruned
+        return sign * x
+
+    study.optimize(objective, n_trials=24)
+    data = known_of(study.trials, optuna_space(ProductSpace({"x": Float(0.0, 1.0)})), directions_of(study)).data
+    assert len(data) == 12 and len(data.X_failed) == 12
+    known = np.isfinite(data.Y_failed[:, 0])
+    assert known.sum() == 11  # the latest step, which is not the latest report, counts; NaN is none
+    np.testing.assert_allclose(data.Y_failed[known, 0], data.X_failed[known, 0])
+    assert np.mean([trial.params["x"] for trial in study.trials[-6:]]) > 0.8
+
+
 def test_enqueued_trials_have_no_forecast_that_is_not_theirs() -> None:
     study = _study()
     study.optimize(_objective, n_trials=5)

@@ -103,3 +103,30 @@ def test_nothing_feasible_has_no_best() -> None:
 def test_wrong_outcomes_fail_the_trial(returned: Any) -> None:
     with pytest.warns(TrialFailedWarning), pytest.raises(ObjectiveError, match="none of 5 trials succeeded"):
         minimize(lambda p: returned, SPACE, 8, method=GP_EI, seed=0, progress=False, directions=["min", "min"])
+
+
+@pytest.mark.parametrize("method", ["lfbo", "bore"])
+def test_a_method_without_forecasts_says_so_instead_of_waiting(
+    method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from calibo.cli.output import show_result
+
+    result = minimize(lambda p: goals(p)[0], SPACE, 8, method=method, seed=0, progress=False)
+    assert all(entry.forecasts is None for entry in result.entries)
+    show_result(result)
+    printed = capsys.readouterr().out
+    assert (
+        "makes no forecasts" in printed
+        and "cannot be judged yet" not in printed
+        and "not yet calibrated" not in printed
+    )
+    page = result.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "makes no forecasts" in page and "no forecast has met its result" not in page
+    with pytest.raises(RecipeError, match="without a predictive distribution"):
+        result.predict([{"a": 0.1, "b": 0.2}])
+
+
+def test_several_objectives_without_forecasts(tmp_path: Path) -> None:
+    result = minimize(goals, SPACE, 8, method="lfbo", directions=["min", "min"], seed=0, progress=False)
+    page = result.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "makes no forecasts" in page and "too early to say" not in page

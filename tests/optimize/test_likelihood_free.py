@@ -1,0 +1,256 @@
+"""Likelihood-free suggestions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibo import minimize
+from calibo.calibration import Calibrated, OnlineQuantile
+from calibo.candidates import EpsilonGreedy, Indifferent, MultiStart, Mutation, Pool, RandomDraw
+from calibo.data import Dataset
+from calibo.errors import RecipeError
+from calibo.likelihood_free import (
+    MLP,
+    BoreLabels,
+    BySize,
+    GradientBoosting,
+    KernelLogistic,
+    Logistic,
+    Power,
+    RandomForest,
+    WeightedLabels,
+    Wrapped,
+    XGBoost,
+)
+from calibo.methods import bore, lfbo
+from calibo.optimize import Optimizer, propose
+from calibo.optimize.likelihood_free import LikelihoodFree, Refitted, with_pruned
+from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
+from calibo.surrogates import GaussianProcess
+
+CUBE = {"x": Float(0, 1), "y": Float(0, 1)}
+CHOICES = {f"c{i}": Categorical(list("abcde")) for i in range(4)}
+MIXED = {
+    "lr": Float(1e-4, 1, log=True),
+    "n": Int(1, 300, log=True),
+    "c": Categorical(list("abc")),
+    "o": Ordinal([1, 2]),
+}
+ROWS = PoolSpace([{"x": float(i), "kind": "uvw"[i % 3]} for i in range(60)])
+WIDE = {f"x{i}": Float(0, 1) for i in range(50)}
+CLASSIFIERS: dict[str, Any] = {
+    "xgboost": XGBoost(20),
+    "boosting": GradientBoosting(20),
+    "forest": RandomForest(20),
+    "logistic": Logistic(),
+    "kernel": KernelLogistic(),
+    "mlp": MLP(steps=20, cold_steps=100),
+}
+every = pytest.mark.parametrize("classifier", CLASSIFIERS.values(), ids=CLASSIFIERS)
+
+
+def value(params: Any) -> float:
+    """Some number of any parameters."""
+    return float(sum(v if isinstance(v, float | int) else ord(v) - 97 for v in params.values()))
+
+
+def bowl(params: Any) -> float:
+    return (params["x"] - 0.3) ** 2 + (params["y"] - 0.7) ** 2
+
+
+def told(method: Any, space: Any, n: int, objective: Any = value, seed: int = 0, **options: Any) -> Optimizer:
+    optimizer = Optimizer(space, method, seed=seed, **options)
+    for _ in range(n):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, objective(suggestion.params))
+    return optimizer
+
+
+@every
+@pytest.mark.parametrize("space", [CUBE, CHOICES, MIXED, ROWS], ids=["cube", "choices", "mixed", "pool"])
+def test_every_classifier_in_every_kind_of_space(classifier: Any, space: Any) -> None:
+    """Also, with eight points pending, a further one and a batch are all different."""
+    runs = [told(lfbo(classifier=classifier), space, 12) for _ in range(2)]
+    np.testing.assert_array_equal(runs[0].data().X, runs[1].data().X)
+    optimizer = runs[0]
+    waiting = [optimizer.ask() for _ in range(8)]
+    batch = [*waiting, *optimizer.ask(3)]
+    asked = np.array([s.x for s in batch])
+    assert len(np.unique(np.vstack([asked, optimizer.data().X]), axis=0)) == 23
+    assert all(s.forecasts is None for s in batch)
+
+
+@every
+def test_fifty_columns(classifier: Any) -> None:
+    assert np.isfinite(told(lfbo(classifier=classifier), WIDE, 12).ask().x).all()
+
+
+@pytest.mark.parametrize("make", [lfbo, bore])
+def test_better_than_chance(make: Any) -> None:
+    """By boosted trees, on choices: the mean of the last ten of 40 points is better than that of the first ten."""
+    optimizer = told(make(classifier=XGBoost()), CHOICES, 40)
+    Y = optimizer.data().Y[:, 0]
+    assert Y[-10:].mean() > Y[:10].mean() + 2.0 and Y.max() >= -2.0
+
+
+def test_the_search_suits_classifier_and_space() -> None:
+    space = ProductSpace(CUBE)
+    assert lfbo(classifier=XGBoost()).searcher(space) == EpsilonGreedy(Mutation())
+    assert lfbo(classifier=MLP()).searcher(space) == EpsilonGreedy(MultiStart())
+    assert lfbo(classifier=XGBoost()).searcher(ROWS) == EpsilonGreedy(Pool(shuffled=True))
+    assert lfbo(classifier=MLP(), epsilon=0.1).searcher(ROWS) == EpsilonGreedy(Pool(), 0.1)
+    assert lfbo(search=RandomDraw()).searcher(space) == EpsilonGreedy(RandomDraw())
+    assert isinstance(lfbo().classifier, BySize) and lfbo(utility=Power(2.0), gamma=0.2).labels == WeightedLabels(
+        Power(2.0), 0.2
+    )
+    assert bore(gamma=0.2).labels == BoreLabels(0.2)
+
+
+def some(n: int = 15, **more: Any) -> Dataset:
+    X = np.random.default_rng(0).random((n, 2))
+    return Dataset(X=X, Y=-np.square(X - 0.4).sum(axis=1)[:, None], **more)
+
+
+GRID = np.stack(np.meshgrid(np.linspace(0, 1, 21), np.linspace(0, 1, 21)), axis=-1).reshape(-1, 2)
+
+
+def acquired(method: Any, data: Dataset, at: Any = GRID, seed: int = 0) -> np.ndarray:
+    return method.plan(data, rng=np.random.default_rng(seed)).acquisition(at)
+
+
+@every
+def test_pending_points_make_their_surroundings_worth_less(classifier: Any) -> None:
+    method = lfbo(classifier=classifier)
+    free = acquired(method, some())
+    best = GRID[[np.argmax(free)]]
+    shared = acquired(method, some(X_pending=np.repeat(best, 4, axis=0) + [[0, 0.01], [0.01, 0], [0, 0], [0.01, 0.01]]))
+    standing = (shared - shared.mean())[np.argmax(free)], (free - free.mean()).max()
+    assert standing[0] < standing[1]
+
+
+def test_sets_are_valued_by_their_last_point_beside_the_others() -> None:
+    method = lfbo(classifier=KernelLogistic())
+    acquisition = method.plan(some(), rng=np.random.default_rng(0)).acquisition
+    first, second = GRID[[100]], GRID[[300]]
+    beside_first = acquisition(np.stack([np.broadcast_to(first, GRID.shape), GRID], axis=1))
+    beside_second = acquisition(np.stack([np.broadcast_to(second, GRID.shape), GRID], axis=1))
+    assert not np.allclose(beside_first, beside_second)
+    both = np.stack([np.where(np.arange(len(GRID))[:, None] % 2, first, second), GRID], axis=1)
+    expected = np.where(np.arange(len(GRID)) % 2, beside_first, beside_second)
+    np.testing.assert_allclose(acquisition(both), expected, atol=1e-12)
+    assert isinstance(acquisition, Refitted) and acquisition(np.empty((0, 2, 2))).shape == (0,)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+def test_epsilon(epsilon: float) -> None:
+    optimizer = told(lfbo(classifier=KernelLogistic(level=0.5), epsilon=epsilon), CUBE, 30, bowl)
+    late = np.linalg.norm(optimizer.data().X[15:] - [0.3, 0.7], axis=1).mean()
+    assert (late > 0.3) == (epsilon == 1.0)
+
+
+def test_a_larger_ensemble_depends_less_on_the_draw() -> None:
+    spread = []
+    for members in (2, 12):
+        method = lfbo(classifier=XGBoost(20), ensemble=members)
+        found = [acquired(method, some(40), seed=seed) for seed in range(6)]
+        spread.append(float(np.std(found, axis=0).mean()))
+    assert 0.0 < spread[1] < 0.7 * spread[0]
+    np.testing.assert_array_equal(acquired(method, some()), acquired(method, some()))
+
+
+@pytest.mark.parametrize("Y", [[1.0], [2.0] * 6, [0.0] * 3])
+def test_where_nothing_can_be_learned_points_are_random(Y: list[float]) -> None:
+    X = np.random.default_rng(0).random((len(Y), 2))
+    data = Dataset(X=X, Y=np.array(Y)[:, None])
+    assert isinstance(lfbo().plan(data, rng=np.random.default_rng(0)).acquisition, Indifferent)
+    asked = [
+        propose(data, space=ProductSpace(CUBE), strategy=lfbo(), seed=0, number=i, n_initial=1)[0].x for i in range(9)
+    ]
+    assert len({tuple(x) for x in asked}) == 9 and np.std(asked) > 0.1
+
+
+def test_failures_are_gates_of_few_points_and_negatives_of_many() -> None:
+    corner = 0.9 + 0.1 * np.random.default_rng(1).random((20, 2))
+    for n in (40, 600):
+        X = np.random.default_rng(0).random((n, 2)) * 0.85
+        data = Dataset(X=X, Y=X.sum(axis=1)[:, None])
+        method = lfbo(classifier=GradientBoosting())
+        failing = Dataset(X=X, Y=X.sum(axis=1)[:, None], X_failed=corner)
+        at = np.vstack([corner, X[np.argsort(-X.sum(axis=1))[:5]]])
+        before, after = acquired(method, data, at), acquired(method, failing, at)
+        assert (after[:20] - after[20:].mean()).mean() < (before[:20] - before[20:].mean()).mean() - 1.0
+
+
+def test_nothing_is_suggested_by_the_forecaster() -> None:
+    plain = told(lfbo(), CUBE, 12, bowl)
+    calibrated = Calibrated(GaussianProcess(), by=OnlineQuantile())
+    beside = told(lfbo(forecaster=calibrated), CUBE, 12, bowl)
+    np.testing.assert_array_equal(plain.data().X, beside.data().X)
+    suggestion = beside.ask()
+    assert suggestion.forecasts is not None and len(suggestion.forecasts[0].stages) == 2
+    assert "no forecasts" in plain.calibration().headline() and not plain.calibration().sentences()
+    assert beside.calibration().rows[0].of > 5 and len(beside.predict([{"x": 0.5, "y": 0.5}])) == 1
+
+
+@pytest.mark.parametrize("forecaster", [None, GaussianProcess()])
+def test_several_objectives_and_constraints(forecaster: Any) -> None:
+    optimizer = Optimizer(CUBE, lfbo(forecaster=forecaster), directions=["min", "max"], seed=0)
+    for _ in range(30):
+        suggestion = optimizer.ask()
+        x, y = suggestion.params["x"], suggestion.params["y"]
+        optimizer.tell(suggestion, (x**2 + y, -((x - 1) ** 2) - y), constraints={"c": 0.2 - x})
+    batch = optimizer.ask(4)
+    assert len({tuple(s.x) for s in batch}) == 4
+    # The best trade-offs have y = 0 and x beyond the constraint.
+    assert optimizer.data().X[15:, 1].mean() < 0.35 and optimizer.data().feasible[15:].mean() > 0.6
+    assert (batch[0].forecasts is None) == (forecaster is None)
+    assert forecaster is None or len(batch[0].forecasts or ()) == 3
+
+
+def test_pruned_points_count_with_what_was_measured_last() -> None:
+    data = some(6, X_failed=np.array([[0.1, 0.1], [0.9, 0.9]]), Y_failed=np.array([[np.nan], [3.0]]))
+    known = with_pruned(data)
+    assert len(known) == 7 and known.Y[-1, 0] == 3.0
+    np.testing.assert_array_equal(known.X_failed, [[0.1, 0.1]])
+    assert with_pruned(some()).X is some().X or len(with_pruned(some())) == 15
+    assert acquired(lfbo(), data, np.array([[0.9, 0.9]])) > acquired(lfbo(), data, np.array([[0.1, 0.1]]))
+
+
+@pytest.mark.parametrize("classifier", [None, MLP(steps=20)], ids=["default", "mlp"])
+def test_an_interrupted_study_goes_on_as_if_nothing_had_happened(classifier: Any, tmp_path: Path) -> None:
+    from calibo.likelihood_free import mlp
+
+    options: dict[str, Any] = {"method": lfbo(classifier=classifier), "progress": False}
+    whole = minimize(bowl, CUBE, 12, seed=4, **options)
+    kept = {"storage": tmp_path / "a.db", "study_name": "s"}
+    minimize(bowl, CUBE, 9, seed=4, **options, **kept)
+    mlp._memory.clear()
+    resumed = minimize(bowl, CUBE, 3, **options, **kept)
+    assert [e.params for e in resumed.entries] == [e.params for e in whole.entries]
+
+
+def test_any_scikit_learn_classifier() -> None:
+    from sklearn.ensemble import AdaBoostClassifier
+
+    assert told(lfbo(classifier=Wrapped(AdaBoostClassifier(n_estimators=10))), MIXED, 9).ask().forecasts is None
+
+
+@pytest.mark.parametrize(
+    ("bad", "match"),
+    [
+        ({"ensemble": 0}, "ensemble"),
+        ({"ensemble": True}, "ensemble"),
+        ({"epsilon": 2.0}, "epsilon"),
+        ({"classifier": "xgboost"}, "classifier"),
+        ({"gamma": 1.5}, "gamma"),
+    ],
+)
+def test_bad_settings(bad: dict[str, Any], match: str) -> None:
+    with pytest.raises(RecipeError, match=match):
+        lfbo(**bad)
+    with pytest.raises(RecipeError, match="label"):
+        LikelihoodFree(GaussianProcess(), XGBoost())  # type: ignore[arg-type]

@@ -1,0 +1,96 @@
+"""The environmental model: against reference values and BoTorch's tutorial form, plain and as a composite."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibo.errors import DataError, SpaceError
+from calibo.problems.environmental import PLACES, TIMES, TRUTH, concentrations, environmental
+
+MODEL = environmental()
+
+
+def points(count: int, seed: int = 0) -> np.ndarray:
+    return MODEL.problem.from_unit(np.random.default_rng(seed).random((count, 4)))
+
+
+def test_reference_cases(golden: Callable[[str], Any]) -> None:
+    reference = golden("environmental_model")
+    assert list(PLACES) == reference["s"] and list(TIMES) == reference["t"] and list(TRUTH) == reference["truth"]
+    assert [list(bound) for bound in MODEL.problem.box] == list(reference["bounds"].values())
+    X = np.array([case["theta"] for case in reference["cases"]], dtype=np.float64)
+    H = MODEL.vectors(X)
+    for h, y, case in zip(H, MODEL.problem(X), reference["cases"], strict=True):
+        np.testing.assert_allclose(h.reshape(3, 4), case["concentrations_rows_s_cols_t"], rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(y, case["objective"], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(MODEL.loss(H), [case["sse"] for case in reference["cases"]], rtol=1e-10, atol=1e-10)
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4))
+def test_the_formula_by_hand(unit: list[float]) -> None:
+    x = MODEL.problem.from_unit([unit])[0]
+    mass, diffusion, place, time = x
+    by_hand = []
+    for a in PLACES:
+        for b in TIMES:
+            c = mass / np.sqrt(4 * np.pi * diffusion * b) * np.exp(-(a**2) / (4 * diffusion * b))
+            if b > time:
+                since = b - time
+                c += (
+                    mass
+                    / np.sqrt(4 * np.pi * diffusion * since)
+                    * np.exp(-((a - place) ** 2) / (4 * diffusion * since))
+                )
+            by_hand.append(c)
+    np.testing.assert_allclose(MODEL.vectors(x[None])[0], by_hand, rtol=1e-12)
+
+
+def test_the_plain_objective_is_the_composition() -> None:
+    X = points(50)
+    np.testing.assert_allclose(MODEL.problem(X), MODEL.outer(MODEL.vectors(X)), rtol=1e-12)
+    assert (MODEL.problem(X) < 0.0).all()
+    assert MODEL.problem(np.array([TRUTH])) == MODEL.problem.optimum == 0.0
+    params = dict(zip(MODEL.problem.names, X[0], strict=True))
+    assert MODEL.measure(params) == MODEL.vectors(X[:1])[0].tolist()
+    assert MODEL.problem.objective(params) == MODEL.problem(X[:1])[0]
+
+
+def test_rows_are_evaluated_independently() -> None:
+    X = points(7, seed=1)
+    np.testing.assert_allclose(concentrations(X), np.concatenate([concentrations(x[None]) for x in X]), rtol=1e-14)
+
+
+def test_a_spill_still_to_come_adds_nothing() -> None:
+    before = concentrations(np.array([[10.0, 0.07, 1.505, 30.2]])).reshape(3, 4)
+    never = concentrations(np.array([[10.0, 0.07, 1.505, 100.0]])).reshape(3, 4)
+    np.testing.assert_array_equal(before[:, :2], never[:, :2])
+    assert (before[:, 2:] > never[:, 2:]).all() and np.isfinite(never).all()
+
+
+def test_the_outer_function_takes_tensors_and_has_a_gradient() -> None:
+    torch = pytest.importorskip("torch")
+    H = MODEL.vectors(points(5))
+    tensor = torch.tensor(H, requires_grad=True)
+    values = MODEL.outer(tensor)
+    np.testing.assert_allclose(values.detach().numpy(), MODEL.outer(H), rtol=1e-14)
+    values.sum().backward()
+    np.testing.assert_allclose(tensor.grad.numpy(), -2 * (H - np.array(MODEL.target)), rtol=1e-12)
+
+
+def test_wrong_points_are_named() -> None:
+    with pytest.raises(DataError, match="n x 4"):
+        MODEL.vectors(np.zeros((2, 3)))
+    with pytest.raises(SpaceError, match="x0, x1, x2, x3"):
+        MODEL.measure({"x0": 1.0})
+
+
+def test_it_can_be_sent_to_another_process() -> None:
+    X = points(3)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(MODEL)).problem(X), MODEL.problem(X))
