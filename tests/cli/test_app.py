@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -18,7 +17,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from calibo import __version__
-from calibo.cli.app import FAILED, INTERRUPTED, RunOptions, app
+from calibo.cli.app import FAILED, INTERRUPTED, app
 from calibo.study import load_result
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -238,29 +237,6 @@ def test_methods_and_version() -> None:
 
 def test_without_a_command_there_is_help() -> None:
     assert "Usage: " in calibo().output
-
-
-def test_the_line_to_resume_with() -> None:
-    options = RunOptions(
-        objective=None,
-        command="python 'my train.py' {x}",
-        space="s.toml",
-        method="ocbo",
-        storage="calibo.db",
-        study="a study",
-        seed=3,
-        directions=("maximize",),
-        reference=None,
-        timeout=60.0,
-        report=Path("r.html"),
-        progress=True,
-    )
-    words = shlex.split(options.line(7))
-    assert words[:4] == ["calibo", "run", "--command", "python 'my train.py' {x}"]
-    assert "--trials 7 --method ocbo --storage calibo.db --study 'a study' --seed 3 --maximize" in options.line(7)
-    assert words[-4:] == ["--timeout", "60", "--report", "r.html"]
-    both = replace(options, directions=("minimize", "maximize"), reference=(1.5, 0.0))
-    assert "--directions minimize,maximize --reference 1.5,0.0" in both.line(7)
 
 
 def _process(words: list[str], folder: Path) -> subprocess.Popen[str]:
