@@ -156,3 +156,16 @@ def test_no_points_dominate_nothing() -> None:
     assert hypervolumes(nothing, np.zeros(3)).shape == (0,)
     assert pareto_mask(nothing).shape == (0,) and pareto_front(nothing).shape == (0, 3)
     assert pareto_mask(nothing[:, :2]).shape == (0,)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+def test_volumes_of_any_size(scale: float) -> None:
+    Y = np.random.default_rng(0).random((12, 3))
+    expected = hypervolume(Y, np.zeros(3)) * scale**3
+    assert hypervolume(Y * scale, np.zeros(3)) == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(hypervolumes(Y * scale, np.zeros(3))[-1], expected, rtol=1e-12)
+
+
+def test_a_volume_beyond_all_floats_is_infinite_and_not_nan() -> None:
+    Y = np.array([[1e200, 2e200], [2e200, 1e200]])
+    assert hypervolume(Y, np.zeros(2)) == np.inf and hypervolumes(Y, np.zeros(2)).tolist() == [np.inf, np.inf]

@@ -74,11 +74,11 @@ def scattered(anchors: Array, space: ProductSpace, count: int, rng: np.random.Ge
     widths = 10.0 ** rng.uniform(-3.0, -0.7, size=(count, 1))
     step = rng.standard_normal((count, d)) * widths
     nominal = np.array([column.categories > 0 for column in space.columns])
-    shifted = np.where(nominal, rng.random((count, d)), _reflected(points + step))
+    shifted = np.where(nominal, rng.random((count, d)), reflected(points + step))
     return space.snap(np.where(moved, shifted, points))
 
 
-def _reflected(U: Array) -> Array:
+def reflected(U: Array) -> Array:
     """Points outside the unit cube folded back into it."""
     folded = np.abs(U) % 2.0
     return np.where(folded > 1.0, 2.0 - folded, folded)

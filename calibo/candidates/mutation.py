@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibo.candidates.base import Acquisition, with_chosen
-from calibo.candidates.multistart import best_available
+from calibo.candidates.multistart import best_available, reflected
 from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.space import ProductSpace, Space
@@ -75,14 +75,8 @@ def mutated(anchors: Array, space: ProductSpace, count: int, rng: np.random.Gene
     step = np.where(np.abs(step) < cell, np.copysign(cell, step), step)
     nominal = np.array([column.categories > 0 for column in space.columns])
     anew = nominal | (rng.random((count, d)) < 0.25)
-    moved = np.where(anew, rng.random((count, d)), _reflected(points + step))
+    moved = np.where(anew, rng.random((count, d)), reflected(points + step))
     return space.snap(np.where(changed, moved, points))
-
-
-def _reflected(U: Array) -> Array:
-    """Points outside the unit cube folded back into it."""
-    folded = np.abs(U) % 2.0
-    return np.where(folded > 1.0, 2.0 - folded, folded)
 
 
 def _known(points: Array, taken: Array) -> np.ndarray:

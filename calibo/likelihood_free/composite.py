@@ -206,7 +206,7 @@ class _Utility:
             steepness = torch.autograd.grad(values.sum(), vectors)[0].numpy() if slope else np.zeros((len(outputs), 0))
         plain = values.detach().numpy()
         defined = np.isfinite(plain)
-        log_u, rising = log_softplus(
+        log_u, rising = log_softplus_and_slope(
             self.beta / self.scale * (np.where(defined, plain, self.threshold) - self.threshold)
         )
         log_u = np.where(defined, log_u - np.log(self.beta), -np.inf)
@@ -227,7 +227,7 @@ class _Task:
     count: int
 
 
-def log_softplus(x: Array) -> tuple[Array, Array]:
+def log_softplus_and_slope(x: Array) -> tuple[Array, Array]:
     """log(log(1 + exp(x))) and its slope, which is 1 far below 0, where the softplus itself is lost to rounding."""
     near = np.maximum(x, _FAR_BELOW)
     softplus = np.logaddexp(0.0, near)

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibo.data import Array
-from calibo.errors import DataError, SpaceError
 from calibo.pareto import hypervolume
+from calibo.problems.box import box_space, checked_points, named_point, stretched, variable_names
 from calibo.problems.synthetic import branin
 
 if TYPE_CHECKING:
@@ -46,10 +46,7 @@ class MultiObjectiveProblem:
 
     def __call__(self, X: npt.ArrayLike) -> Array:
         """Outcomes without noise, n x m, at points in original units, n x d."""
-        points = np.asarray(X, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != self.dimension:
-            raise DataError(f"{self.name} takes points of shape n x {self.dimension}, got shape {points.shape}")
-        return self.function(points)
+        return self.function(checked_points(self.name, self.box, X))
 
     @property
     def dimension(self) -> int:
@@ -69,7 +66,7 @@ class MultiObjectiveProblem:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the variables: x0, x1, ..."""
-        return tuple(f"x{i}" for i in range(self.dimension))
+        return variable_names(self.box)
 
     @property
     def signs(self) -> Array:
@@ -82,22 +79,15 @@ class MultiObjectiveProblem:
 
     def from_unit(self, U: npt.ArrayLike) -> Array:
         """Points of the unit cube, n x d, in original units, n x d."""
-        low, high = self.bounds.T
-        return low + np.asarray(U, dtype=np.float64) * (high - low)
+        return stretched(self.box, U)
 
     def space(self) -> dict[str, Float]:
         """The box as a search space, by name."""
-        from calibo.space import Float
-
-        return {name: Float(low, high) for name, (low, high) in zip(self.names, self.box, strict=True)}
+        return box_space(self.box)
 
     def objective(self, params: Mapping[str, float]) -> tuple[float, ...]:
         """Outcomes without noise, m, of parameters given by name: ``{"x0": ..., "x1": ...}``."""
-        if set(params) != set(self.names):
-            raise SpaceError(
-                f"{self.name} takes the parameters {', '.join(self.names)}, got {', '.join(params) or 'none'}"
-            )
-        return tuple(float(y) for y in self([[params[name] for name in self.names]])[0])
+        return tuple(float(y) for y in self(named_point(self.name, self.box, params))[0])
 
 
 def branin_currin() -> MultiObjectiveProblem:

@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibo.data import Array
-from calibo.errors import DataError, RecipeError, SpaceError
+from calibo.errors import RecipeError
+from calibo.problems.box import box_space, checked_points, named_point, stretched, variable_names
 
 if TYPE_CHECKING:
     from calibo.problems.noisy import NoisyProblem
@@ -57,10 +58,7 @@ class Problem:
 
     def __call__(self, X: npt.ArrayLike) -> Array:
         """Objective values without noise, n, at points in original units, n x d."""
-        points = np.asarray(X, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != self.dimension:
-            raise DataError(f"{self.name} takes points of shape n x {self.dimension}, got shape {points.shape}")
-        return self.function(points)
+        return self.function(checked_points(self.name, self.box, X))
 
     @property
     def dimension(self) -> int:
@@ -75,26 +73,19 @@ class Problem:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the variables: x0, x1, ..."""
-        return tuple(f"x{i}" for i in range(self.dimension))
+        return variable_names(self.box)
 
     def from_unit(self, U: npt.ArrayLike) -> Array:
         """Points of the unit cube, n x d, in original units, n x d."""
-        low, high = self.bounds.T
-        return low + np.asarray(U, dtype=np.float64) * (high - low)
+        return stretched(self.box, U)
 
     def space(self) -> dict[str, Float]:
         """The box as a search space, by name."""
-        from calibo.space import Float
-
-        return {name: Float(low, high) for name, (low, high) in zip(self.names, self.box, strict=True)}
+        return box_space(self.box)
 
     def point(self, params: Mapping[str, float]) -> Array:
         """Parameters by name as one point, 1 x d."""
-        if set(params) != set(self.names):
-            raise SpaceError(
-                f"{self.name} takes the parameters {', '.join(self.names)}, got {', '.join(params) or 'none'}"
-            )
-        return np.array([[params[name] for name in self.names]], dtype=np.float64)
+        return named_point(self.name, self.box, params)
 
     def objective(self, params: Mapping[str, float]) -> float:
         """Objective value without noise of parameters given by name: ``{"x0": ..., "x1": ...}``."""

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibo.cli.objectives import CommandObjective, load_objective, load_space
+from calibo.cli.objectives import CommandObjective, _outcome, load_objective, load_space
 from calibo.data import Outcome
 from calibo.errors import ObjectiveError, SpaceError
 from calibo.space import Float, PoolSpace, ProductSpace
@@ -150,6 +150,9 @@ class TestCommandRuns:
         escaped = said.replace("{", "{{").replace("}", "}}")
         limited = CommandObjective.parse(f"{PYTHON} -c \"print('{escaped}')\" {{x}}", ["x"], 2)
         assert limited({"x": 1}) == Outcome((3.0, 4.0), {"memory": -1.5})
+        assert _outcome('{"values": [3, 4], "constraints": [-1.5]}', 2) == Outcome((3.0, 4.0), {"0": -1.5})
+        with pytest.raises(ValueError, match="constraints are numbers by name"):
+            _outcome('{"values": 3, "constraints": 7}', 1)
         for line in ("print(1)", "print(1, 2, 3)", "print(1, 'a')"):
             with pytest.raises(ObjectiveError, match="the last line of its output is"):
                 CommandObjective.parse(f'{PYTHON} -c "{line}" {{x}}', ["x"], 2)({"x": 1})

@@ -59,8 +59,10 @@ def test_forecasts_of_some_targets() -> None:
     assert row.of(["a"]) == (law,) and row.of(["b", "a"]) == (None, law) and row.of(["b"]) is None
 
 
-def test_nothing_is_remembered_without_a_path() -> None:
+def test_nothing_is_remembered_without_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     StudyFile.open(None).write()
+    assert list(tmp_path.iterdir()) == []
 
 
 GOOD = {"format": FORMAT, "version": VERSION, "key_columns": ["x"], "rounds": [], "rows": {}}
