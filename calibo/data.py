@@ -11,7 +11,8 @@ Notation:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -42,11 +43,13 @@ class Marginal:
         sd: Standard deviation.
         quantiles: Values at ``STORED_LEVELS``, non-decreasing; ``None`` for a Gaussian law. Between the levels the
             normal score is interpolated linearly, beyond them its last slope goes on.
+        backed: The lowest and the highest level that evidence backs: quantiles beyond are infinite. ``None`` for all.
     """
 
     mean: float
     sd: float
     quantiles: tuple[float, ...] | None = None
+    backed: tuple[float, float] | None = None
 
     def cdf(self, y: float) -> float:
         """Probability of an outcome at or below ``y``."""
@@ -64,6 +67,8 @@ class Marginal:
         """Quantile at level ``u`` in (0, 1)."""
         from scipy.special import ndtri
 
+        if self.backed is not None and not self.backed[0] - 1e-9 <= u <= self.backed[1] + 1e-9:
+            return math.copysign(math.inf, u - self.backed[0])
         score = float(ndtri(u))
         if self.quantiles is None:
             return self.mean + self.sd * score
@@ -74,10 +79,24 @@ class Marginal:
         tail = (1.0 - coverage) / 2.0
         return self.icdf(tail), self.icdf(1.0 - tail)
 
+    def plain(self) -> list[Any]:
+        """As plain values, for storage."""
+        base = [self.mean, self.sd, self.quantiles]
+        return base if self.backed is None else [*base, self.backed]
+
+    @classmethod
+    def from_plain(cls, values: Sequence[Any]) -> Marginal:
+        """The law of plain values."""
+        mean, sd, quantiles, *backed = values
+        levels = None if quantiles is None else tuple(float(q) for q in quantiles)
+        low_high = (float(backed[0][0]), float(backed[0][1])) if backed else None
+        return cls(float(mean), float(sd), levels, low_high)
+
     def negated(self) -> Marginal:
         """The law of minus the outcome (used at the door, where minimisation becomes maximisation)."""
         flipped = None if self.quantiles is None else tuple(-q for q in reversed(self.quantiles))
-        return Marginal(mean=-self.mean, sd=self.sd, quantiles=flipped)
+        backed = None if self.backed is None else (1.0 - self.backed[1], 1.0 - self.backed[0])
+        return Marginal(mean=-self.mean, sd=self.sd, quantiles=flipped, backed=backed)
 
 
 @lru_cache(maxsize=1)
@@ -141,12 +160,15 @@ class Evidence:
         y: Outcomes, t.
         laws: The forecast laws, t of them, of the surrogate that is to be calibrated.
         categories: Number of choices of each categorical column, 0 for a numeric one, d. ``()`` means all numeric.
+        left_out: What the models that had not seen each outcome believe at other points, ... x q x d: a predictive
+            distribution t x ... x q. ``None`` if there is one model only.
     """
 
     X: Array
     y: Array
     laws: tuple[Marginal, ...]
     categories: tuple[int, ...] = ()
+    left_out: Callable[[Array], Any] | None = None
 
     def __len__(self) -> int:
         return len(self.laws)
@@ -181,6 +203,8 @@ class Dataset:
         hyperparameters: Per outcome, the hyper-parameters stored with the latest suggestion: where a fit may start.
         constraints: Number of constraints, c.
         reference: Values of the objectives that are just not worth having, m, for trading them off; ``()`` if not given.
+        features: What of points, m x d, a model of features sees, m x D, if the space has more to say of them than their
+            columns do (such as the paths of a cell); ``None`` if not.
         H: Of a composite objective the measured vectors, n x length, of which Y is a known function; rows of NaN where only
             Y is known. ``None`` if no vector is known. In the user's own units and sign, as the function takes them.
     """
@@ -197,6 +221,7 @@ class Dataset:
     reference: tuple[float, ...] = ()
     Y_failed: Array = field(default_factory=lambda: np.empty((0, 0)))
     H: Array | None = None
+    features: Callable[[Array], Array] | None = None
 
     def __post_init__(self) -> None:
         n, d = _two_dimensional("X", self.X)

@@ -32,7 +32,7 @@ class ThompsonSampling:
             points = X if X.ndim == 2 else X[:, -1, :]
             law = model.predict(points, latent=True)
             if not self.joint:
-                return law.icdf(rng.uniform(1e-12, 1.0 - 1e-12, size=len(points)))
+                return law.at_levels(rng.uniform(1e-12, 1.0 - 1e-12, size=len(points)))
             return law.draws(rng.standard_normal((1, len(points))))[0]
 
         return acquisition

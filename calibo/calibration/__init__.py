@@ -1,5 +1,6 @@
 """Calibrators: Surrogate -> Surrogate, from evidence of how past forecasts came out."""
 
+from calibo.calibration.adaptive import ACI, AgACI, DtACI
 from calibo.calibration.base import (
     Calibrated,
     CalibratedModel,
@@ -10,6 +11,7 @@ from calibo.calibration.base import (
     makers,
     stages,
 )
+from calibo.calibration.conformal import CONFORMAL_LEVELS, Conformal, QuantileShift, Residual, Score
 from calibo.calibration.conformal_bayes import ConformalBayes, ShrinkingAlpha
 from calibo.calibration.density_ratio import DensityRatio, Ratio, RatioEstimator
 from calibo.calibration.isotonic import Isotonic, Regressor
@@ -17,14 +19,21 @@ from calibo.calibration.localized_online import LocalizedOnline
 from calibo.calibration.localized_quantile import LocalizedQuantile
 from calibo.calibration.neural_ratio import NeuralRatio
 from calibo.calibration.online_quantile import OnlineQuantile
-from calibo.calibration.resampling import KFold, LeaveOneOut, Prequential, Resampler, TimeSeries
+from calibo.calibration.resampling import LeaveOneOut, Prequential, Resampler, TimeSeries
+from calibo.calibration.splits import Bootstrap, KFold, Split
 from calibo.calibration.temperature import Temperature
 
 __all__ = [
+    "ACI",
+    "AgACI",
+    "Bootstrap",
+    "CONFORMAL_LEVELS",
     "Calibrated",
     "CalibratedModel",
+    "Conformal",
     "ConformalBayes",
     "DensityRatio",
+    "DtACI",
     "Isotonic",
     "KFold",
     "LeaveOneOut",
@@ -34,13 +43,17 @@ __all__ = [
     "NeuralRatio",
     "OnlineQuantile",
     "Prequential",
+    "QuantileShift",
     "Ratio",
     "RatioEstimator",
     "Recalibrator",
     "Regressor",
     "Relevel",
     "Resampler",
+    "Residual",
+    "Score",
     "ShrinkingAlpha",
+    "Split",
     "Temperature",
     "TimeSeries",
     "identity",

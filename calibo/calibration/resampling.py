@@ -1,7 +1,8 @@
-"""Where held-out forecasts come from: stored ones, leave-one-out, time-series splits or folds."""
+"""Where held-out forecasts come from: stored ones, leave-one-out or time-series splits (folds: ``splits``)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +14,7 @@ from calibo.surrogates.base import HasLeaveOneOut, Model, Surrogate
 from calibo.surrogates.standardization import single_outcome
 
 #: A model of fewer points says nothing worth learning from.
-_FEWEST_POINTS = 2
+FEWEST_POINTS = 2
 
 
 class Resampler(Protocol):
@@ -49,10 +50,10 @@ class Prequential:
     ) -> tuple[Model, Evidence]:
         model = surrogate.fit(data, rng=rng)
         laws = [None if f is None or f[0] is None else _law_by(f[0], makers) for f in data.forecasts]
-        if self.fill and len(data) > _FEWEST_POINTS and None in laws:
+        if self.fill and len(data) > FEWEST_POINTS and None in laws:
             stand_in = _leave_one_out(surrogate, model, data, rng)
             laws = [stand_in[i] if law is None else law for i, law in enumerate(laws)]
-        return model, _evidence(data, laws)
+        return model, held_out(data, laws)
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ class LeaveOneOut:
         self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
     ) -> tuple[Model, Evidence]:
         model = surrogate.fit(data, rng=rng)
-        if len(data) <= _FEWEST_POINTS:
-            return model, _evidence(data, list[Marginal | None]([None] * len(data)))
-        return model, _evidence(data, _leave_one_out(surrogate, model, data, rng))
+        if len(data) <= FEWEST_POINTS:
+            return model, held_out(data, [None] * len(data))
+        return model, held_out(data, _leave_one_out(surrogate, model, data, rng))
 
 
 @dataclass(frozen=True)
@@ -88,39 +89,14 @@ class TimeSeries:
     ) -> tuple[Model, Evidence]:
         model, n = surrogate.fit(data, rng=rng), len(data)
         laws: list[Marginal | None] = [None] * n
-        if self.splits is None and isinstance(model, HasLeaveOneOut) and n > _FEWEST_POINTS:
-            laws[_FEWEST_POINTS:] = model.one_step_ahead().marginals()[_FEWEST_POINTS:]
-            return model, _evidence(data, laws)
-        splits = min(self.splits or n, max(n - _FEWEST_POINTS, 0))
-        blocks = np.array_split(np.arange(_FEWEST_POINTS, n), splits) if splits else []
+        if self.splits is None and isinstance(model, HasLeaveOneOut) and n > FEWEST_POINTS:
+            laws[FEWEST_POINTS:] = model.one_step_ahead().marginals()[FEWEST_POINTS:]
+            return model, held_out(data, laws)
+        splits = min(self.splits or n, max(n - FEWEST_POINTS, 0))
+        blocks = np.array_split(np.arange(FEWEST_POINTS, n), splits) if splits else []
         for block in blocks:
             _forecast(surrogate, data, np.arange(block[0]), block, laws, rng)
-        return model, _evidence(data, laws)
-
-
-@dataclass(frozen=True)
-class KFold:
-    """Each fold forecast from the other folds, by k refits; folds are drawn at random.
-
-    Attributes:
-        k: Number of folds.
-    """
-
-    k: int = 5
-
-    def __post_init__(self) -> None:
-        if self.k < 2:
-            raise RecipeError(f"KFold needs at least two folds, got {self.k}")
-
-    def fit(
-        self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
-    ) -> tuple[Model, Evidence]:
-        model, n = surrogate.fit(data, rng=rng), len(data)
-        laws: list[Marginal | None] = [None] * n
-        if n > _FEWEST_POINTS:
-            for fold in np.array_split(rng.permutation(n), min(self.k, n)):
-                _forecast(surrogate, data, np.setdiff1d(np.arange(n), fold), fold, laws, rng)
-        return model, _evidence(data, laws)
+        return model, held_out(data, laws)
 
 
 def _law_by(forecast: Forecast, makers: tuple[str, ...]) -> Marginal | None:
@@ -154,7 +130,8 @@ def _forecast(
         laws[i] = law
 
 
-def _evidence(data: Dataset, laws: list[Marginal] | list[Marginal | None]) -> Evidence:
+def held_out(data: Dataset, laws: Sequence[Marginal | None]) -> Evidence:
+    """The evidence of the points that have a law."""
     kept = [i for i, law in enumerate(laws) if law is not None]
     y = single_outcome(data.Y)
     return Evidence(data.X[kept], y[kept], tuple(law for law in laws if law is not None), data.categories)

@@ -1,10 +1,12 @@
 """What is believed at a point: predictive distributions with exact cdf, quantile, moments and improvement."""
 
+from calibo.predictive.averaged import averaged
 from calibo.predictive.base import Predictive
 from calibo.predictive.flat_set import FlatSet
 from calibo.predictive.gaussian import Gaussian
 from calibo.predictive.levels import LevelFunction, Levels, Tempered
 from calibo.predictive.local_levels import FlatLevels, LocalLevels, LocallyRelevelled, relevel_locally
+from calibo.predictive.quantile_table import QuantileTable
 from calibo.predictive.relevelled import Composed, Relevelled, relevel
 
 __all__ = [
@@ -17,8 +19,10 @@ __all__ = [
     "LocalLevels",
     "LocallyRelevelled",
     "Predictive",
+    "QuantileTable",
     "Relevelled",
     "Tempered",
+    "averaged",
     "relevel",
     "relevel_locally",
 ]

@@ -39,7 +39,11 @@ class Predictive(ABC):
     def draws(self, base: Array) -> Array:
         """Joint draws of equal weight, ... x S x q, from standard normal base samples, S x q: marginals by a copula."""
         levels = np.clip(ndtr(self.scores(base)), _SMALLEST_LEVEL, 1.0 - _SMALLEST_LEVEL)
-        return self.over_samples().icdf(levels)
+        return self.over_samples().at_levels(levels)
+
+    def at_levels(self, u: Array | float) -> Array:
+        """Finite values at levels ``u`` in (0, 1), ... x q, for draws; quantiles, unless a law promises none far out."""
+        return self.icdf(u)
 
     def samples(self, base: Array) -> tuple[Array, Array]:
         """Joint draws, ... x S x q, and the log-weights of each point's draws, ... x S x q, from base samples, S x q.
@@ -103,7 +107,7 @@ class Predictive(ABC):
 
     def marginals(self) -> tuple[Marginal, ...]:
         """The q laws in the form that is stored; only without batch dimensions."""
-        quantiles = self.over_samples().icdf(np.asarray(STORED_LEVELS)[:, None]).T
+        quantiles = self.over_samples().at_levels(np.asarray(STORED_LEVELS)[:, None]).T
         rows = zip(self.mean, self.std, quantiles, strict=True)
         return tuple(Marginal(float(m), float(s), tuple(float(v) for v in q)) for m, s, q in rows)
 

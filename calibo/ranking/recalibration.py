@@ -89,4 +89,4 @@ def tempered(law: Marginal, factor: float) -> Marginal:
     drawn, shares = at(factor * nodes), weights / weights.sum()
     mean = float(shares @ drawn)
     sd = float(np.sqrt(shares @ np.square(drawn - mean)))
-    return Marginal(mean, sd, tuple(at(factor * scores).tolist()))
+    return Marginal(mean, sd, tuple(at(factor * scores).tolist()), law.backed)

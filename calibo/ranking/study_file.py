@@ -193,7 +193,7 @@ def _plain(study: StudyFile) -> dict[str, Any]:
 
 def _plain_forecast(forecast: Forecast) -> dict[str, Any]:
     # Quantiles in one string would be shorter to look at, but lists of floats are read by everything.
-    return {"makers": list(forecast.makers), "stages": [[law.mean, law.sd, law.quantiles] for law in forecast.stages]}
+    return {"makers": list(forecast.makers), "stages": [law.plain() for law in forecast.stages]}
 
 
 def _from_plain(path: Path, body: dict[str, Any]) -> StudyFile:
@@ -227,10 +227,7 @@ def _names(names: Any) -> tuple[str, ...]:
 
 
 def _forecast(plain: dict[str, Any]) -> Forecast:
-    laws = tuple(
-        Marginal(float(mean), float(sd), None if quantiles is None else tuple(float(q) for q in quantiles))
-        for mean, sd, quantiles in plain["stages"]
-    )
+    laws = tuple(Marginal.from_plain(law) for law in plain["stages"])
     if not laws:
         raise ValueError("a forecast without a law")
     return Forecast(laws, _names(plain["makers"]))

@@ -39,6 +39,12 @@ def one_hot(X: npt.ArrayLike, categories: Sequence[int]) -> Array:
     return np.hstack(blocks) if blocks else points
 
 
+def codes(X: Array, categories: Sequence[int]) -> Array:
+    """Points, m x d, with categorical columns as whole numbers from 0 on, m x d: one column each, for trees."""
+    k = np.asarray(categories)
+    return np.where(k > 0, np.clip(np.floor(X * k), 0, np.maximum(k - 1, 0)), X)
+
+
 def from_one_hot(H: npt.ArrayLike, categories: Sequence[int]) -> Array:
     """The inverse of ``one_hot``: n x D to n x d, each block of indicators giving its largest (first, if several)."""
     wide = as_points(H, sum(max(1, k) for k in categories)) if len(categories) else np.asarray(H, dtype=np.float64)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from calibo.data import Array, Dataset
 from calibo.predictive import Predictive
@@ -28,6 +30,17 @@ class Surrogate(Protocol):
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
         """The model of ``data``, which has one outcome."""
+        ...
+
+
+@runtime_checkable
+class FitsMany(Protocol):
+    """A surrogate that trains the models of several parts of the data together, in less time than one after another."""
+
+    def fit_many(
+        self, data: Dataset, subsets: Sequence[npt.NDArray[np.intp]], *, rng: np.random.Generator
+    ) -> Sequence[Model]:
+        """A model of each subset of rows of ``data``; rows may occur several times."""
         ...
 
 

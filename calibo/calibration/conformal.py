@@ -1,0 +1,225 @@
+"""Conformal calibration: quantiles from the ranks of held-out scores, exact for any number of them.
+
+Notation: t held-out outcomes, K levels p, q points; a level p has coverage 1 - 2 min(p, 1 - p) between itself and its mirror.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from calibo.calibration.base import LevelMap
+from calibo.data import STORED_LEVELS, Array, Evidence
+from calibo.errors import RecipeError
+from calibo.predictive import Predictive, QuantileTable
+
+#: The ends of the 50, 80, 90, 95, 98 and 99 % intervals are among them.
+CONFORMAL_LEVELS: tuple[float, ...] = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5),
+    *(0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995),
+)
+#: Rounding allowed for when a rank is rounded up.
+_DUST = 1e-9
+
+
+def conformal_rank(t: int, coverage: Array | float) -> np.ndarray:
+    """ceil(coverage (t + 1)): the rank, from 1 on, of the score that covers the next outcome; above t there is none."""
+    return np.ceil(np.asarray(coverage) * (t + 1) - _DUST).astype(np.int64)
+
+
+def conformal_quantile(scores: Array, coverage: float) -> float:
+    """The smallest number that is at least the next score with probability ``coverage``, from t exchangeable scores.
+
+    That is the ceil(coverage (t + 1))-th smallest, and infinite if there are fewer (0 wanted: minus infinity).
+    """
+    rank = int(conformal_rank(len(scores), coverage))
+    if rank > len(scores):
+        return np.inf
+    return float(np.partition(scores, rank - 1)[rank - 1]) if rank >= 1 else -np.inf
+
+
+class Score(Protocol):
+    """How far an outcome is from what was believed, for each level, and the same distance at new points."""
+
+    def scores(self, evidence: Evidence, levels: Array) -> Array:
+        """The scores of the held-out outcomes, t x K; of level 1/2 they are not used."""
+        ...
+
+    def coverage(self, levels: Array) -> Array:
+        """How often the score's quantile at each level must hold, K."""
+        ...
+
+    def place(self, law: Predictive, levels: Array) -> tuple[Array, Array]:
+        """Where a score of 0 lies, ... x q x K, and the length of a score of 1, which that broadcasts with."""
+        ...
+
+
+@dataclass(frozen=True)
+class Residual:
+    """The absolute residual |y - mean|, or that in standard deviations: intervals are symmetric about the mean.
+
+    Attributes:
+        scaled: Divide by the standard deviation of the forecast, so that intervals are wide where the model is unsure.
+    """
+
+    scaled: bool = True
+
+    def scores(self, evidence: Evidence, levels: Array) -> Array:
+        away = np.abs(evidence.y - np.array([law.mean for law in evidence.laws]))
+        own = away / np.array([law.sd for law in evidence.laws]) if self.scaled else away
+        return np.broadcast_to(own[:, None], (len(own), len(levels)))
+
+    def coverage(self, levels: Array) -> Array:
+        return np.abs(1.0 - 2.0 * levels)
+
+    def place(self, law: Predictive, levels: Array) -> tuple[Array, Array]:
+        center = np.broadcast_to(law.mean[..., None], (*law.mean.shape, len(levels)))
+        return center, law.std[..., None] if self.scaled else np.ones(1)
+
+
+@dataclass(frozen=True)
+class QuantileShift:
+    """Conformalised quantile regression (Romano et al. 2019): each quantile is moved by what outcomes lay beyond it.
+
+    Attributes:
+        symmetric: One offset for a level and its mirror, from max(q_p - y, y - q_{1-p}): the pair covers. ``False`` gives
+            each level an offset of its own, from q_p - y below and y - q_p above the median: each quantile covers.
+    """
+
+    symmetric: bool = True
+
+    def scores(self, evidence: Evidence, levels: Array) -> Array:
+        unknown = [float(p) for p in levels if not np.isclose(STORED_LEVELS, p, rtol=0, atol=_DUST).any()]
+        if unknown:
+            raise RecipeError(
+                f"levels {unknown} are not among those that forecasts are stored at, {STORED_LEVELS}: choose from these"
+            )
+        at = np.array([[law.icdf(float(p)) for p in levels] for law in evidence.laws]).reshape(-1, len(levels))
+        below, above = at - evidence.y[:, None], evidence.y[:, None] - at
+        own = np.where(levels < 0.5, below, above)
+        if not self.symmetric:
+            return own
+        mirror = _mirrors(levels)
+        return np.maximum(own, own[:, mirror])
+
+    def coverage(self, levels: Array) -> Array:
+        return np.abs(1.0 - 2.0 * levels) if self.symmetric else np.maximum(levels, 1.0 - levels)
+
+    def place(self, law: Predictive, levels: Array) -> tuple[Array, Array]:
+        batched = law.over_samples()
+        at = np.moveaxis(batched.at_levels(levels[:, None]), -2, -1)
+        return at, np.ones(1)
+
+
+@dataclass(frozen=True)
+class Conformal:
+    """Quantiles from the ranks of held-out scores (Vovk et al. 2005; resampling x score as in Chen 2025, chapter 3).
+
+    1. The score of a level's quantile is the ceil(coverage (t + 1))-th smallest of the held-out scores.
+    2. The quantile is where a score of 0 lies, less (below the median) or plus (above) that many lengths of a score.
+    3. Levels whose rank exceeds t are not backed by evidence: quantiles there are infinite. The law's tails begin at
+       the last level that is backed. The median is the model's own.
+    4. Quantiles that cross are sorted.
+
+    With ``plus``, 1 and 2 are CV+ / jackknife+ (Barber et al. 2021): each held-out score is added to what the models that
+    had not seen its outcome say *at the new point*, and the quantile is of the right rank among these sums. That needs a
+    resampler with several models (``KFold``, ``Bootstrap``).
+
+    Which guarantee holds is the resampler's matter: with ``Split`` an interval covers at least with its probability if
+    outcomes are exchangeable; with ``plus`` 1 - 2 alpha at least, and 1 - alpha as a rule; averaged folds have none, but are
+    as good as a rule. A search that goes where it likes is not exchangeable: the calibration report tells how it came out.
+
+    Attributes:
+        score: What is ranked.
+        levels: Increasing, within (0, 1), each with its mirror 1 - p.
+        plus: As above.
+    """
+
+    score: Score = Residual()
+    levels: tuple[float, ...] = CONFORMAL_LEVELS
+    plus: bool = False
+
+    def __post_init__(self) -> None:
+        levels = np.asarray(self.levels, dtype=np.float64)
+        if len(levels) < 2 or not (np.diff(levels) > 0.0).all() or not 0.0 < levels[0] < 0.5 < levels[-1] < 1.0:
+            raise RecipeError(f"levels increase within (0, 1), from below one half to above it, got {self.levels}")
+        _mirrors(levels)
+
+    def fit(self, evidence: Evidence) -> LevelMap:
+        if self.plus and evidence.left_out is None:
+            raise RecipeError(
+                "plus=True needs models that have not seen each outcome: use evidence=KFold(...) or Bootstrap(...), "
+                "or plus=False"
+            )
+        levels = np.asarray(self.levels, dtype=np.float64)
+        scores, coverage = self.score.scores(evidence, levels), self.score.coverage(levels)
+        backed = (conformal_rank(len(scores), coverage) <= len(scores)) | (levels == 0.5)
+        return _ConformalMap(self, evidence, scores, levels, backed)
+
+
+@dataclass(frozen=True, eq=False)
+class _ConformalMap:
+    """A law -> the table of its conformal quantiles.
+
+    Attributes:
+        recipe: What it was made by.
+        evidence: From which.
+        scores: Of the held-out outcomes, t x K.
+        levels: K.
+        backed: Which levels there are enough scores for, K.
+    """
+
+    recipe: Conformal
+    evidence: Evidence
+    scores: Array
+    levels: Array
+    backed: np.ndarray
+
+    def __call__(self, law: Predictive, X: Array) -> QuantileTable:
+        sides = self.levels[self.backed & (self.levels != 0.5)]
+        if not ((sides < 0.5).any() and (sides > 0.5).any()):
+            own, _ = QuantileShift().place(law, self.levels)
+            return QuantileTable.sorted(self.levels, own, backed=(0.5, 0.5), copula=law)
+        kept = self.levels[self.backed]
+        values = self._plus(X) if self.recipe.plus else self._moved(law)
+        return QuantileTable.sorted(kept, values, backed=(float(kept[0]), float(kept[-1])), copula=law)
+
+    def _moved(self, law: Predictive) -> Array:
+        """The quantiles of a law moved by the score of each level, ... x q x (backed levels)."""
+        kept = self.levels[self.backed]
+        ranks = conformal_rank(len(self.scores), self.recipe.score.coverage(kept))
+        ordered = np.sort(self.scores[:, self.backed], axis=0)
+        moved = ordered[np.maximum(ranks, 1) - 1, np.arange(len(kept))]
+        place, length = self.recipe.score.place(law, kept)
+        return place + _sides(kept) * moved * length
+
+    def _plus(self, X: Array) -> Array:
+        """The quantiles among the sums of what others say at X, ... x q x d, and their scores, ... x q x (backed levels)."""
+        left_out, t = self.evidence.left_out, len(self.scores)
+        assert left_out is not None
+        kept = self.levels[self.backed]
+        place, length = self.recipe.score.place(left_out(X), kept)
+        scores = self.scores[:, self.backed].reshape(t, *[1] * (place.ndim - 2), len(kept))
+        ordered = np.sort(place + _sides(kept) * scores * length, axis=0)
+        ranks = conformal_rank(t, self.recipe.score.coverage(kept))
+        # Below the median the rank counts from the largest: floor((1 - coverage) (t + 1)) = t + 1 - rank.
+        ranks = np.where(kept < 0.5, t + 1 - ranks, ranks)
+        values = ordered[np.clip(ranks, 1, t) - 1, ..., np.arange(len(kept))]
+        values = np.moveaxis(values, 0, -1)
+        values[..., kept == 0.5] = np.median(place[..., kept == 0.5], axis=0)
+        return values
+
+
+def _sides(levels: Array) -> Array:
+    """-1 below the median, 1 above, 0 there, K."""
+    return np.sign(levels - 0.5)
+
+
+def _mirrors(levels: Array) -> np.ndarray:
+    """For each level p the index of 1 - p, K."""
+    index = np.searchsorted(levels, 1.0 - levels - _DUST)
+    if (index >= len(levels)).any() or not np.allclose(levels[np.minimum(index, len(levels) - 1)], 1.0 - levels):
+        raise RecipeError(f"every level needs its mirror, 1 - level, among the levels; got {levels.tolist()}")
+    return index

@@ -1,0 +1,61 @@
+"""Several models' laws at the same points as one law."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from calibo.data import Array
+from calibo.errors import RecipeError
+from calibo.predictive.base import Predictive
+from calibo.predictive.gaussian import Gaussian
+from calibo.predictive.quantile_table import QuantileTable
+
+
+def averaged(laws: Sequence[Predictive], weights: Sequence[Array | float], *, between: bool = False) -> Predictive:
+    """The law with the average of the laws' quantiles (Vincent's average), all Gaussian or all tables of the same levels.
+
+    Args:
+        laws: P of them, each ... x q.
+        weights: One for each law, of sum 1: a number, or an array that ... x q broadcasts with, so that t pools of
+            the same laws are made at once by weights of t x 1 x ... x 1.
+        between: Count the variance between the means of Gaussian laws as well, as a mixture does.
+    """
+    if all(isinstance(law, Gaussian) for law in laws):
+        return _gaussian([law for law in laws if isinstance(law, Gaussian)], weights, between)
+    tables = [law for law in laws if isinstance(law, QuantileTable)]
+    if len(tables) == len(laws) and all(np.array_equal(t.levels, tables[0].levels) for t in tables):
+        spread = [np.asarray(w)[..., None] for w in weights]
+        values = sum(w * table.values for w, table in zip(spread, tables, strict=True))
+        low, high = max(t.backed[0] for t in tables), min(t.backed[1] for t in tables)
+        return QuantileTable(tables[0].levels, np.maximum.accumulate(values, axis=-1), (low, high))
+    raise RecipeError(
+        f"laws of {sorted({type(law).__name__ for law in laws})} cannot be averaged: the models of folds and samples "
+        "need Gaussian laws or tables of the same levels; use KFold(refit=True) or Split() with others"
+    )
+
+
+def _gaussian(laws: Sequence[Gaussian], weights: Sequence[Array | float], between: bool) -> Gaussian:
+    def average(values: Sequence[Array]) -> Array:
+        return np.asarray(sum(w * value for w, value in zip(weights, values, strict=True)))
+
+    mean = average([law.mean for law in laws])
+    if between:
+        square = average([np.square(law.sd) + np.square(law.mean - mean) for law in laws])
+        sd = np.sqrt(square)
+    else:
+        sd = average([law.sd for law in laws])
+
+    def correlation() -> Array:
+        covariance = np.zeros((*mean.shape, mean.shape[-1]))
+        for w, law in zip(weights, laws, strict=True):
+            own = np.eye(mean.shape[-1]) if law.correlation is None else law.correlation()
+            away = law.mean - mean if between else np.zeros_like(mean)
+            joint = own * (law.sd[..., :, None] * law.sd[..., None, :]) + away[..., :, None] * away[..., None, :]
+            covariance = covariance + np.asarray(w)[..., None] * joint
+        deviation = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+        return covariance / (deviation[..., :, None] * deviation[..., None, :])
+
+    noise = average([np.asarray(law.noise_sd) for law in laws])
+    return Gaussian(mean, sd, correlation, noise if noise.ndim else float(noise))

@@ -1,0 +1,215 @@
+"""The law between known quantiles: what a quantile regressor or a conformal calibrator believes.
+
+Notation: K knots (v_j, p_j), P(Y <= v_j) = p_j; c an incumbent; s the scale of a tail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from calibo.data import Array, Marginal
+from calibo.errors import RecipeError
+from calibo.predictive.base import Predictive
+from calibo.predictive.gaussian import Gaussian
+from calibo.predictive.normal import density
+
+_SMALLEST_LEVEL = 1e-16
+#: A tail is at least so wide, relative to the values, so that nothing is divided by 0.
+_NARROWEST, _SMALLEST_VALUE = 1e-12, 1e-50
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileTable(Predictive):
+    """A cdf that is linear between K quantiles, with an exponential tail beyond the first and the last.
+
+    All is exact (Chen 2025, section 3.3, but for the tails, which there are uniform up to the largest float and make
+    draws of astronomical size):
+
+    - E (Y - c)_+ is the integral of 1 - F above c: trapezoids between the knots, and (1 - p_K) s beyond.
+    - The scale of a tail is the one a Gaussian with the same distance from the median to the last quantile has there:
+      s = (v_K - median) M(z) / z, with z = Phi^-1(p_K) and Mills' ratio M(z) = (1 - Phi(z)) / phi(z).
+    - Equal quantiles make an atom.
+
+    Beyond the levels that evidence backs, quantiles, and so the ends of intervals, are infinite; draws, moments and
+    improvement go on using the tails there, which are then a guess.
+
+    Attributes:
+        levels: p, strictly increasing within (0, 1), on both sides of one half, K.
+        values: v, non-decreasing along the last dimension, ... x q x K.
+        backed: The lowest and the highest level that evidence backs.
+        copula: A law whose dependence between the points is kept in joint draws; ``None`` for independent points.
+    """
+
+    levels: Array
+    values: Array
+    backed: tuple[float, float] = (0.0, 1.0)
+    copula: Predictive | None = None
+
+    def __post_init__(self) -> None:
+        p, v = np.asarray(self.levels, dtype=np.float64), np.asarray(self.values, dtype=np.float64)
+        if p.ndim != 1 or v.shape[-1:] != p.shape:
+            raise RecipeError(f"a table has one value for every level, got levels {p.shape} and values {v.shape}")
+        inside = len(p) >= 2 and 0.0 < p[0] < 0.5 < p[-1] < 1.0
+        if not inside or not (np.diff(p) > 0.0).all():
+            raise RecipeError(f"levels increase within (0, 1), from below one half to above it, got {p}")
+        if not (np.isfinite(v).all() and (np.diff(v, axis=-1) >= 0.0).all()):
+            raise RecipeError(
+                "the values of a table are finite and do not fall: sort them first (QuantileTable.sorted)"
+            )
+        object.__setattr__(self, "levels", p)
+        object.__setattr__(self, "values", v)
+
+    @classmethod
+    def sorted(
+        cls,
+        levels: Array,
+        values: Array,
+        *,
+        backed: tuple[float, float] = (0.0, 1.0),
+        copula: Predictive | None = None,
+    ) -> QuantileTable:
+        """The table of quantiles that may cross, ... x q x K, rearranged (Chernozhukov et al. 2010)."""
+        return cls(levels, np.sort(values, axis=-1), backed, copula)
+
+    @cached_property
+    def _scales(self) -> tuple[Array, Array]:
+        """The scales of the lower and the upper tail, ... x q each."""
+        first, last = self.values[..., 0], self.values[..., -1]
+        middle = self._between(np.full(first.shape, 0.5))
+        least = _NARROWEST * np.maximum(np.maximum(np.abs(first), np.abs(last)), _SMALLEST_VALUE)
+        lower = (middle - first) * _gaussian_scale(1.0 - self.levels[0])
+        upper = (last - middle) * _gaussian_scale(self.levels[-1])
+        return np.maximum(lower, least), np.maximum(upper, least)
+
+    def _between(self, u: Array) -> Array:
+        """Quantiles at levels, ... x q, within the outer ones."""
+        p = self.levels
+        j = np.clip(np.searchsorted(p, u, side="right") - 1, 0, len(p) - 2)
+        share = (u - p[j]) / (p[j + 1] - p[j])
+        shape = np.broadcast_shapes(u.shape, self.values.shape[:-1])
+        index = np.broadcast_to(j, shape)[..., None]
+        values = np.broadcast_to(self.values, (*shape, len(p)))
+        low = np.take_along_axis(values, index, axis=-1)[..., 0]
+        high = np.take_along_axis(values, index + 1, axis=-1)[..., 0]
+        return low + np.broadcast_to(share, shape) * (high - low)
+
+    def at_levels(self, u: Array | float) -> Array:
+        u = np.asarray(u, dtype=np.float64)
+        p, (lower, upper) = self.levels, self._scales
+        inner = self._between(np.clip(u, p[0], p[-1]))
+        below = np.log(np.maximum(np.minimum(u / p[0], 1.0), _SMALLEST_LEVEL)) * lower
+        above = -np.log(np.maximum(np.minimum((1.0 - u) / (1.0 - p[-1]), 1.0), _SMALLEST_LEVEL)) * upper
+        return inner + below + above
+
+    def icdf(self, u: Array | float) -> Array:
+        """Quantile at level ``u``, ... x q; infinite beyond the levels that are backed."""
+        values = self.at_levels(u)
+        low, high = self.backed
+        if low <= 0.0 and high >= 1.0:
+            return values
+        u, slack = np.asarray(u), 1e-9
+        return np.where(u < low - slack, -np.inf, np.where(u > high + slack, np.inf, values))
+
+    def cdf(self, y: Array | float) -> Array:
+        y = np.asarray(y, dtype=np.float64)
+        p, (lower, upper) = self.levels, self._scales
+        first, last = self.values[..., 0], self.values[..., -1]
+        below = p[0] * np.exp(np.minimum(y - first, 0.0) / lower)
+        above = 1.0 - (1.0 - p[-1]) * np.exp(-np.maximum(y - last, 0.0) / upper)
+        return np.where(y < first, below, np.where(y >= last, above, self._segment(y)[2]))
+
+    def _segment(self, y: Array) -> tuple[npt.NDArray[np.intp], Array, Array]:
+        """Of the segment of y (the nearest, if y lies beyond): its index and right end, and the cdf at y; ... x q each."""
+        p, k = self.levels, len(self.levels)
+        j = np.clip((self.values <= y[..., None]).sum(axis=-1) - 1, 0, k - 2)
+        values = np.broadcast_to(self.values, (*j.shape, k))
+        low = np.take_along_axis(values, j[..., None], axis=-1)[..., 0]
+        high = np.take_along_axis(values, j[..., None] + 1, axis=-1)[..., 0]
+        width = high - low
+        share = np.divide(y - low, width, out=np.ones(j.shape), where=width > 0.0)
+        return j, high, p[j] + np.clip(share, 0.0, 1.0) * (p[j + 1] - p[j])
+
+    @cached_property
+    def _improvement_at_knots(self) -> Array:
+        """E (Y - v_j)_+, ... x q x K."""
+        p = self.levels
+        steps = np.diff(self.values, axis=-1) * (1.0 - 0.5 * (p[1:] + p[:-1]))
+        beyond = ((1.0 - p[-1]) * self._scales[1])[..., None]
+        inner = np.cumsum(steps[..., ::-1], axis=-1)[..., ::-1]
+        return np.concatenate([inner + beyond, beyond], axis=-1)
+
+    @cached_property
+    def mean(self) -> Array:
+        first = self.values[..., 0]
+        return first + self._improvement_at_knots[..., 0] - self.levels[0] * self._scales[0]
+
+    @cached_property
+    def std(self) -> Array:
+        p, (lower, upper) = self.levels, self._scales
+        v = self.values - self.mean[..., None]
+        # In units of the largest, whose square need not be a float.
+        unit = np.maximum(np.abs(v).max(axis=-1), np.maximum(lower, upper))
+        v, lower, upper = v / unit[..., None], lower / unit, upper / unit
+        a, b = v[..., :-1], v[..., 1:]
+        inner = (np.diff(p) * (a * a + a * b + b * b)).sum(axis=-1) / 3.0
+        below = p[0] * (np.square(v[..., 0] - lower) + np.square(lower))
+        above = (1.0 - p[-1]) * (np.square(v[..., -1] + upper) + np.square(upper))
+        return unit * np.sqrt(inner + below + above)
+
+    def log_expected_improvement(self, c: Array | float) -> Array:
+        c = np.asarray(c, dtype=np.float64)
+        p, (lower, upper) = self.levels, self._scales
+        first, last = self.values[..., 0], self.values[..., -1]
+        at_knots = self._improvement_at_knots
+        j, right, level = self._segment(c)
+        following = np.take_along_axis(np.broadcast_to(at_knots, (*j.shape, len(p))), j[..., None] + 1, axis=-1)[..., 0]
+        inner = following + np.maximum(right - c, 0.0) * (1.0 - 0.5 * (level + p[j + 1]))
+        # Below the first knot: the integral of 1 - F from c to there, which is exponentially close to the distance.
+        short = np.maximum(first - c, 0.0)
+        below = at_knots[..., 0] + short + p[0] * lower * np.expm1(-short / lower)
+        body = np.log(np.where(c < first, below, inner))
+        tail = np.log((1.0 - p[-1]) * upper) - np.maximum(c - last, 0.0) / upper
+        return np.where(c >= last, tail, body)
+
+    def probability_of_improvement(self, c: Array | float) -> Array:
+        return np.exp(self.log_probability_of_improvement(c))
+
+    def log_probability_of_improvement(self, c: Array | float) -> Array:
+        c = np.asarray(c, dtype=np.float64)
+        last = self.values[..., -1]
+        tail = np.log1p(-self.levels[-1]) - np.maximum(c - last, 0.0) / self._scales[1]
+        return np.where(c >= last, tail, np.log1p(-np.minimum(self.cdf(c), self.levels[-1])))
+
+    def scores(self, base: Array) -> Array:
+        return base if self.copula is None else self.copula.scores(base)
+
+    def over_samples(self) -> QuantileTable:
+        return QuantileTable(self.levels, self.values[..., None, :, :], self.backed)
+
+    def negated(self) -> QuantileTable:
+        low, high = self.backed
+        flipped = None if self.copula is None else self.copula.negated()
+        return QuantileTable(1.0 - self.levels[::-1], -self.values[..., ::-1], (1.0 - high, 1.0 - low), flipped)
+
+    def marginals(self) -> tuple[Marginal, ...]:
+        return tuple(
+            Marginal(law.mean, law.sd, law.quantiles, self.backed if self.backed != (0.0, 1.0) else None)
+            for law in super().marginals()
+        )
+
+    def gaussian(self) -> Gaussian:
+        """The Gaussian law with the same mean and standard deviation, for what needs one."""
+        copula = self.copula
+        correlation = copula.correlation if isinstance(copula, Gaussian) else None
+        return Gaussian(self.mean, self.std, correlation)
+
+
+def _gaussian_scale(p: float) -> float:
+    """M(z) / z at z = Phi^-1(p), p > 1/2: a Gaussian's tail beyond level p, in distances from its median."""
+    z = float(ndtri(p))
+    return (1.0 - p) / (float(density(np.asarray(z))) * z)

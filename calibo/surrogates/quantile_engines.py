@@ -1,0 +1,200 @@
+"""What learns quantiles: a forest whose leaves remember outcomes, and boosted trees of scikit-learn and XGBoost.
+
+Notation: N points, D features, K levels, G outcomes at which cdfs are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibo.data import Array
+from calibo.errors import MissingExtra, RecipeError
+
+#: A forest keeps cdfs at so many outcomes at most.
+_MOST_KEPT = 128
+#: scikit-learn's boosting takes no more choices as such, and leaves out those with fewer points.
+_MOST_CHOICES, _FEWEST_OF_A_CHOICE = 255, 10
+
+
+@dataclass(frozen=True)
+class QuantileForest:
+    """Quantile regression forest (Meinshausen 2006): the cdf at a point is the average of the cdfs in its leaves.
+
+    One forest serves all levels, and quantiles cannot cross. A leaf's cdf is kept at all outcomes, or at 128 of their
+    quantiles if there are more, and a quantile is found between them by a straight line.
+
+    Attributes:
+        trees: How many.
+        min_samples_leaf: Least number of points in a leaf; with few points an eighth of them if that is less.
+        max_features: Share of the features that is looked at for a split.
+    """
+
+    trees: int = 100
+    min_samples_leaf: int = 5
+    max_features: float = 0.7
+
+    def __post_init__(self) -> None:
+        if self.trees < 1 or self.min_samples_leaf < 1 or not 0.0 < self.max_features <= 1.0:
+            raise RecipeError(
+                f"a forest has trees, points in its leaves, and a share of features in (0, 1], got {self}"
+            )
+
+    def fit(
+        self, features: Array, y: Array, levels: Array, *, categories: tuple[int, ...], rng: np.random.Generator
+    ) -> Callable[[Array], Array]:
+        from sklearn.ensemble import RandomForestRegressor
+
+        forest = RandomForestRegressor(
+            self.trees,
+            min_samples_leaf=min(self.min_samples_leaf, max(1, len(y) // 8)),
+            max_features=self.max_features,
+            random_state=int(rng.integers(2**31)),
+        )
+        forest.fit(features, y)
+        kept = np.unique(y)
+        if len(kept) > _MOST_KEPT:
+            kept = np.unique(np.quantile(y, np.linspace(0.0, 1.0, _MOST_KEPT)))
+        place = np.searchsorted(kept, y)
+        tables = [_leaf_cdfs(tree, leaves, place, len(kept)) for tree, leaves in _leaves(forest, features)]
+
+        def quantiles(points: Array) -> Array:
+            cdf = np.zeros((len(points), len(kept)))
+            for table, leaf in zip(tables, forest.apply(points).T, strict=True):
+                cdf += table[leaf]
+            return _inverted(cdf / len(tables), kept, levels)
+
+        return quantiles
+
+
+@dataclass(frozen=True)
+class QuantileBoosting:
+    """Boosted trees of scikit-learn, one ensemble for each level, by pinball loss.
+
+    Attributes:
+        rounds: Trees for each level.
+        learning_rate: Share of each tree that is added.
+        max_leaf_nodes: Leaves of a tree.
+        min_samples_leaf: Least number of points in a leaf; with few points a quarter of them if that is less.
+    """
+
+    rounds: int = 50
+    learning_rate: float = 0.1
+    max_leaf_nodes: int = 15
+    min_samples_leaf: int = 10
+
+    def __post_init__(self) -> None:
+        if min(self.rounds, self.min_samples_leaf) < 1 or self.max_leaf_nodes < 2 or not self.learning_rate > 0.0:
+            raise RecipeError(f"the settings of boosted trees are positive, with at least two leaves, got {self}")
+
+    def fit(
+        self, features: Array, y: Array, levels: Array, *, categories: tuple[int, ...], rng: np.random.Generator
+    ) -> Callable[[Array], Array]:
+        from sklearn.ensemble import HistGradientBoostingRegressor
+        from threadpoolctl import threadpool_limits
+
+        settings: dict[str, Any] = dict(
+            loss="quantile",
+            max_iter=self.rounds,
+            learning_rate=self.learning_rate,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=min(self.min_samples_leaf, max(1, len(y) // 4)),
+            categorical_features=_nominal(features, categories),
+            early_stopping=False,
+            random_state=int(rng.integers(2**31)),
+        )
+        # Sums in another order, of another number of threads, would give another last bit.
+        with threadpool_limits(1, user_api="openmp"):
+            fitted = [HistGradientBoostingRegressor(quantile=float(p), **settings).fit(features, y) for p in levels]
+
+        def quantiles(points: Array) -> Array:
+            with threadpool_limits(1, user_api="openmp"):
+                return np.column_stack([one.predict(points) for one in fitted])
+
+        return quantiles
+
+
+@dataclass(frozen=True)
+class XGBoostQuantiles:
+    """Boosted trees of XGBoost (extra ``xgboost``), all levels in one call, by pinball loss; one thread.
+
+    Attributes:
+        rounds: Trees for each level.
+        learning_rate: Share of each tree that is added.
+        max_depth: Of a tree.
+    """
+
+    rounds: int = 100
+    learning_rate: float = 0.1
+    max_depth: int = 3
+
+    def __post_init__(self) -> None:
+        if min(self.rounds, self.max_depth) < 1 or not self.learning_rate > 0.0:
+            raise RecipeError(f"the settings of boosted trees are positive, got {self}")
+
+    def fit(
+        self, features: Array, y: Array, levels: Array, *, categories: tuple[int, ...], rng: np.random.Generator
+    ) -> Callable[[Array], Array]:
+        try:
+            import xgboost
+        except ImportError as error:
+            raise MissingExtra(
+                "XGBoostQuantiles needs XGBoost: pip install 'calibo[xgboost]', or use QuantileForest()"
+            ) from error
+        types = ["c" if k else "float" for k in categories] if categories else None
+
+        def matrix(points: Array, **more: Array) -> Any:
+            return xgboost.DMatrix(points, feature_types=types, enable_categorical=True, nthread=1, **more)
+
+        settings = {
+            "objective": "reg:quantileerror",
+            "quantile_alpha": np.asarray(levels),
+            "tree_method": "hist",
+            "eta": self.learning_rate,
+            "max_depth": self.max_depth,
+            "nthread": 1,
+            "seed": int(rng.integers(2**31)),
+            "verbosity": 0,
+        }
+        booster = xgboost.train(settings, matrix(features, label=y), self.rounds)
+        return lambda points: booster.predict(matrix(points)).astype(np.float64).reshape(len(points), len(levels))
+
+
+def _nominal(features: Array, categories: tuple[int, ...]) -> np.ndarray | None:
+    """Which columns, D, scikit-learn may split between any subsets of choices; the others are split in their order."""
+    if not categories:
+        return None
+    least = [np.unique(column, return_counts=True)[1].min() for column in features.T]
+    return np.array(
+        [0 < k <= _MOST_CHOICES and c >= _FEWEST_OF_A_CHOICE for k, c in zip(categories, least, strict=True)]
+    )
+
+
+def _leaves(forest: Any, features: Array) -> list[tuple[Any, np.ndarray]]:
+    """Each tree of a forest with the leaf of every point, N."""
+    return list(zip(forest.estimators_, forest.apply(features).T, strict=True))
+
+
+def _leaf_cdfs(tree: Any, leaves: np.ndarray, place: np.ndarray, kept: int) -> Array:
+    """For each node of a tree the share of its points at or below each kept outcome, nodes x G; 0 for inner nodes."""
+    counts = np.zeros((tree.tree_.node_count, kept))
+    np.add.at(counts, (leaves, place), 1.0)
+    total = counts.sum(axis=1, keepdims=True)
+    return np.cumsum(counts, axis=1) / np.maximum(total, 1.0)
+
+
+def _inverted(cdf: Array, kept: Array, levels: Array) -> Array:
+    """Quantiles, m x K, of cdfs known at G outcomes, m x G, straight between these."""
+    quantiles = np.empty((len(cdf), len(levels)))
+    rows, last = np.arange(len(cdf)), len(kept) - 1
+    for k, p in enumerate(levels):
+        above = np.minimum((cdf < p - 1e-12).sum(axis=1), last)
+        below = np.maximum(above - 1, 0)
+        low, high = cdf[rows, below], cdf[rows, above]
+        rise = high - low
+        share = np.divide(p - low, rise, out=np.ones_like(rise), where=rise > 0.0)
+        quantiles[:, k] = kept[below] + np.clip(share, 0.0, 1.0) * (kept[above] - kept[below])
+    return quantiles

@@ -1,0 +1,161 @@
+"""Conformal calibration: exact ranks, reference cases, agreement with brute force, and what too few scores promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calibo.calibration import Conformal, QuantileShift, Recalibrator, Residual
+from calibo.calibration.conformal import conformal_quantile
+from calibo.data import Evidence, Marginal
+from calibo.errors import RecipeError
+from calibo.predictive import Gaussian, QuantileTable
+from calibo.testing import CalibratorLaws
+
+TENTHS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+class TestScaledResidual(CalibratorLaws):
+    """The laws of recalibrators for scaled residuals."""
+
+    finite = False
+
+    def recalibrator(self) -> Recalibrator:
+        return Conformal()
+
+
+class TestSymmetricShift(CalibratorLaws):
+    """The laws for symmetric CQR."""
+
+    finite = False
+    equivariant = False
+
+    def recalibrator(self) -> Recalibrator:
+        return Conformal(QuantileShift())
+
+
+class TestOneSidedShift(CalibratorLaws):
+    """The laws for one-sided CQR."""
+
+    finite = False
+    equivariant = False
+
+    def recalibrator(self) -> Recalibrator:
+        return Conformal(QuantileShift(symmetric=False))
+
+
+def evidence_of(y: list[float], laws: list[Marginal]) -> Evidence:
+    return Evidence(np.zeros((len(y), 1)), np.array(y), tuple(laws))
+
+
+def table(levels: list[float], values: list[list[float]]) -> list[Marginal]:
+    return list(QuantileTable(np.array(levels), np.array(values)).marginals())
+
+
+def test_ranks_are_the_reference_ones(golden: Callable[[str], Any]) -> None:
+    case = golden("conformal_quantiles")
+    scores = np.array(case["scores"])
+    for one in case["split"]:
+        assert conformal_quantile(scores, 1 - one["tau"]) == one["exact_rank"]
+
+
+def test_ensemble_split_is_the_reference_one(golden: Callable[[str], Any]) -> None:
+    case = golden("conformal_quantiles")
+    one = case["ensemble_split"]
+    evidence = evidence_of(case["scores"], [Marginal(0.0, 1.0)] * len(case["scores"]))
+    law = Gaussian(np.array([one["mean"]]), np.array([one["std"]]))
+    levels = tuple(round(p, 12) for p in one["levels"])
+    moved = Conformal(Residual(), levels).fit(evidence)(law, np.zeros((1, 1)))
+    for p, expected in zip(levels, one["quantiles_exact_rank"], strict=True):
+        np.testing.assert_allclose(moved.icdf(p), expected, rtol=1e-12, err_msg=f"level {p}")
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_quantile_shifts_are_the_reference_ones(golden: Callable[[str], Any], symmetric: bool) -> None:
+    case = golden("conformal_quantiles")["cqr"]
+    rows = [[low, (low + high) / 2, high] for low, high in zip(case["lower_pred"], case["upper_pred"], strict=True)]
+    evidence = evidence_of(case["y"], table([0.1, 0.5, 0.9], rows))
+    law = QuantileTable(np.array([0.1, 0.5, 0.9]), np.array([[0.0, 1.0, 2.0]]))
+    moved = Conformal(QuantileShift(symmetric), (0.1, 0.5, 0.9)).fit(evidence)(law, np.zeros((1, 1)))
+    names = (
+        ("offset_symmetric_exact_rank",) * 2 if symmetric else ("offset_lower_exact_rank", "offset_upper_exact_rank")
+    )
+    np.testing.assert_allclose(moved.icdf(0.1), 0.0 - case[names[0]], rtol=1e-9)
+    np.testing.assert_allclose(moved.icdf(0.9), 2.0 + case[names[1]], rtol=1e-9)
+    np.testing.assert_allclose(moved.icdf(0.5), 1.0, rtol=1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=40), st.floats(0.01, 0.99))
+def test_the_rank_is_the_smallest_that_covers(scores: list[float], coverage: float) -> None:
+    """Brute force: the smallest of the scores and infinity with at least coverage (t + 1) of the t + 1 at or below it."""
+    ordered = [*sorted(scores), np.inf]
+    needed = coverage * (len(scores) + 1) - 1e-9
+    expected = next(s for k, s in enumerate(ordered, start=1) if k >= needed)
+    assert conformal_quantile(np.array(scores), coverage) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(5, 60), st.integers(0, 2**32 - 1), st.sampled_from([Residual(), Residual(scaled=False)]))
+def test_intervals_hold_their_share_of_the_evidence(t: int, seed: int, score: Residual) -> None:
+    """An interval that is finite holds at least coverage (t + 1) / t of the held-out outcomes themselves."""
+    rng = np.random.default_rng(seed)
+    mean, sd, y = rng.normal(size=t), rng.uniform(0.5, 2, t), rng.normal(size=t) * 3
+    evidence = evidence_of(y.tolist(), [Marginal(float(m), float(s)) for m, s in zip(mean, sd, strict=True)])
+    law = Conformal(score).fit(evidence)(Gaussian(mean, sd), np.zeros((t, 1)))
+    for coverage in (0.5, 0.8, 0.9, 0.98):
+        low, high = law.interval(coverage)
+        finite = np.ceil(coverage * (t + 1) - 1e-9) <= t
+        assert np.isfinite(low).all() == np.isfinite(high).all() == finite
+        inside = np.mean((y >= low - 1e-9) & (y <= high + 1e-9))
+        assert inside >= min(coverage * (t + 1) / t, 1.0) - 1e-9
+
+
+@pytest.mark.parametrize("t", [1, 2, 4, 9])
+def test_too_few_scores_promise_nothing_far_out(t: int) -> None:
+    evidence = evidence_of([0.3] * t, [Marginal(0.0, 1.0)] * t)
+    law = Conformal().fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
+    widest = t / (t + 1)
+    for coverage in (0.2, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99):
+        assert np.isfinite(law.interval(coverage)).all() == (coverage <= widest + 1e-9), coverage
+    assert np.isfinite([law.mean, law.std]).all()
+    assert np.isfinite(law.draws(np.array([[-6.0], [6.0]]))).all()
+
+
+def test_one_sided_quantiles_need_more_scores() -> None:
+    evidence = evidence_of([0.3], [Marginal(0.0, 1.0)])
+    law = Conformal(QuantileShift(symmetric=False)).fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
+    assert law.interval(0.2) == (-np.inf, np.inf) and np.isfinite([law.mean, law.std]).all()
+
+
+def test_the_dependence_between_points_is_kept() -> None:
+    law = Gaussian(np.zeros(2), np.ones(2), lambda: np.array([[1.0, 0.99], [0.99, 1.0]]))
+    evidence = evidence_of(list(np.linspace(-2, 2, 30)), [Marginal(0.0, 1.0)] * 30)
+    moved = Conformal().fit(evidence)(law, np.zeros((2, 1)))
+    assert np.corrcoef(moved.draws(np.random.default_rng(0).standard_normal((400, 2))).T)[0, 1] > 0.9
+
+
+def test_batches_of_laws_are_moved_alike() -> None:
+    evidence = evidence_of(list(np.linspace(-2, 2, 30)), [Marginal(0.0, 1.0)] * 30)
+    single = Gaussian(np.array([1.0, 2.0]), np.array([0.5, 3.0]))
+    batch = Gaussian(np.tile(single.mean, (4, 1)), np.tile(single.sd, (4, 1)))
+    for score in (Residual(), Residual(scaled=False), QuantileShift(), QuantileShift(symmetric=False)):
+        mapped = Conformal(score).fit(evidence)
+        one, many = mapped(single, np.zeros((2, 1))), mapped(batch, np.zeros((4, 2, 1)))
+        np.testing.assert_allclose(many.icdf(0.9), np.tile(one.icdf(0.9), (4, 1)))
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(RecipeError, match="mirror"):
+        Conformal(levels=(0.1, 0.5, 0.8))
+    with pytest.raises(RecipeError, match="levels increase"):
+        Conformal(levels=(0.6, 0.9))
+    with pytest.raises(RecipeError, match="not among those"):
+        Conformal(QuantileShift(), (0.123, 0.5, 0.877)).fit(evidence_of([0.0], [Marginal(0.0, 1.0)]))
+    with pytest.raises(RecipeError, match="KFold"):
+        Conformal(plus=True).fit(evidence_of([0.0], [Marginal(0.0, 1.0)]))

@@ -1,0 +1,81 @@
+"""Quantile regression by trees as a surrogate: the laws, calibration around it, features of the space's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calibo.calibration import Calibrated, Conformal, QuantileShift, Split
+from calibo.data import Dataset
+from calibo.errors import FallbackWarning, RecipeError
+from calibo.surrogates import QuantileBoosting, QuantileForest, QuantileTrees, Surrogate
+from calibo.testing import SurrogateLaws
+
+RNG = np.random.default_rng
+
+
+class TestForest(SurrogateLaws):
+    """The laws of surrogates for a quantile forest."""
+
+    def surrogate(self) -> Surrogate:
+        return QuantileTrees(QuantileForest(20))
+
+
+class TestBoosting(SurrogateLaws):
+    """The laws for boosted trees, of three levels to be quick."""
+
+    def surrogate(self) -> Surrogate:
+        return QuantileTrees(QuantileBoosting(rounds=20), levels=(0.1, 0.5, 0.9))
+
+
+def test_the_law_has_the_quantiles_learned() -> None:
+    rng = RNG(0)
+    X = rng.random((400, 2))
+    data = Dataset(X=X, Y=5 * X[:, :1] + rng.uniform(-1, 1, (400, 1)))
+    model = QuantileTrees(QuantileForest(50)).fit(data, rng=RNG(1))
+    law = model.predict(np.array([[0.5, 0.5]]), latent=False)
+    assert law.levels.tolist() == list(QuantileTrees().levels)
+    np.testing.assert_allclose([law.icdf(0.1)[0], law.median[0], law.icdf(0.9)[0]], [1.7, 2.5, 3.3], atol=0.6)
+
+
+def test_conformalised_it_covers_new_points() -> None:
+    """Intervals of 80 % that are far too narrow from the forest alone hold their share of 2,000 fresh outcomes."""
+    rng = RNG(0)
+    X = rng.random((2200, 4))
+    y = np.sin(6 * X[:, :1]) + (0.1 + X[:, 1:2]) * rng.standard_normal((2200, 1))
+    data, tight = Dataset(X=X[:200], Y=y[:200]), QuantileTrees(QuantileForest(50, min_samples_leaf=1, max_features=1.0))
+    shares = []
+    for surrogate in (tight, Calibrated(tight, by=Conformal(QuantileShift()), evidence=Split())):
+        low, high = surrogate.fit(data, rng=RNG(1)).predict(X[200:], latent=False).interval(0.8)
+        shares.append(np.mean((y[200:, 0] >= low) & (y[200:, 0] <= high)))
+    assert shares[0] < 0.75 and 0.75 < shares[1] < 0.9
+
+
+def test_the_features_of_the_space_are_seen() -> None:
+    rng = RNG(0)
+    X = rng.random((80, 1))
+    data = Dataset(X=X, Y=np.abs(X - 0.5))
+    seen: list[int] = []
+
+    def features(points: np.ndarray) -> np.ndarray:
+        seen.append(len(points))
+        return np.abs(points - 0.5)
+
+    law = (
+        QuantileTrees().fit(replace(data, features=features), rng=RNG(1)).predict(np.array([[0.1], [0.9]]), latent=True)
+    )
+    assert seen == [80, 2] and law.mean[0] == pytest.approx(law.mean[1])
+
+
+def test_known_noise_is_announced_as_unused() -> None:
+    data = Dataset(X=RNG(0).random((10, 1)), Y=RNG(1).random((10, 1)), Y_var=np.full((10, 1), 0.1))
+    with pytest.warns(FallbackWarning, match="not used"):
+        QuantileTrees(QuantileForest(5)).fit(data, rng=RNG(0))
+
+
+@pytest.mark.parametrize("levels", [(0.5,), (0.6, 0.9), (0.9, 0.1), (0.0, 0.5, 1.0)])
+def test_bad_levels_are_refused(levels: tuple[float, ...]) -> None:
+    with pytest.raises(RecipeError, match="levels increase"):
+        QuantileTrees(levels=levels)
