@@ -7,7 +7,7 @@ from calibo.acquisition.hypervolume import HypervolumeImprovement, TradeoffRule
 from calibo.acquisition.improvement import ExpectedImprovement, ProbabilityOfImprovement
 from calibo.acquisition.noisy import NoisyExpectedImprovement
 from calibo.acquisition.optimism import ConformalUCB
-from calibo.acquisition.quantile import UpperQuantile
+from calibo.acquisition.quantile import UpperBound, UpperQuantile
 from calibo.acquisition.risk import PenalizedEI, RiskAverseUCB
 from calibo.acquisition.thompson import ThompsonSampling
 
@@ -27,6 +27,7 @@ __all__ = [
     "SampledUtility",
     "ThompsonSampling",
     "TradeoffRule",
+    "UpperBound",
     "UpperQuantile",
     "gated",
     "incumbent",

@@ -1,4 +1,4 @@
-"""Upper confidence bound as a calibrated quantile."""
+"""Upper confidence bounds: a calibrated quantile, and the mean plus some standard deviations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class UpperQuantile:
 
         def acquisition(X: Array) -> Array:
             if X.ndim == 2 and not len(data.X_pending):
-                return model.predict(X, latent=True).icdf(self.level)
+                return model.predict(X, latent=True).at_levels(self.level)
             return self._of_sets(model, X, data.X_pending, seed)
 
         return acquisition
@@ -49,7 +49,41 @@ class UpperQuantile:
     def _of_sets(self, model: Model, X: Array, pending: Array, seed: int) -> Array:
         sets = X[:, None, :] if X.ndim == 2 else X
         law = model.predict(beside(sets, pending), latent=True)
-        return best_of_set(law, law.mean, law.icdf(self.level), base_samples(seed, self.draws, law.mean.shape[-1]))
+        return best_of_set(law, law.mean, law.at_levels(self.level), base_samples(seed, self.draws, law.mean.shape[-1]))
+
+
+@dataclass(frozen=True)
+class UpperBound:
+    """mean + gamma sd of f, whatever the shape of its law; sets and pending points as for ``UpperQuantile``.
+
+    Attributes:
+        gamma: Standard deviations above the mean, positive.
+        draws: Base samples for sets and pending points.
+    """
+
+    gamma: float = 0.5
+    draws: int = 128
+    logarithmic: ClassVar[bool] = False
+    smooth: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.gamma) and self.gamma > 0.0):
+            raise RecipeError(f"an upper bound lies a positive number of deviations above the mean, got {self.gamma}")
+
+    def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
+        seed = int(rng.integers(2**63))
+
+        def acquisition(X: Array) -> Array:
+            if X.ndim == 2 and not len(data.X_pending):
+                return self._value(model.predict(X, latent=True))
+            sets = X[:, None, :] if X.ndim == 2 else X
+            law = model.predict(beside(sets, data.X_pending), latent=True)
+            return best_of_set(law, law.mean, self._value(law), base_samples(seed, self.draws, law.mean.shape[-1]))
+
+        return acquisition
+
+    def _value(self, law: Predictive) -> Array:
+        return law.mean + self.gamma * law.std
 
 
 def best_of_set(law: Predictive, center: Array, value: Array, base: Array) -> Array:

@@ -6,9 +6,11 @@ from calibo.candidates.finite import Pool, RandomDraw
 from calibo.candidates.langevin import Langevin
 from calibo.candidates.multistart import MultiStart
 from calibo.candidates.mutation import Mutation
+from calibo.candidates.parents import Dynamic, MutatedBest, RandomCandidates
 
 __all__ = [
     "CandidateSearch",
+    "Dynamic",
     "EpsilonGreedy",
     "Explored",
     "Explorer",
@@ -16,7 +18,9 @@ __all__ = [
     "Langevin",
     "Learning",
     "MultiStart",
+    "MutatedBest",
     "Mutation",
     "Pool",
+    "RandomCandidates",
     "RandomDraw",
 ]

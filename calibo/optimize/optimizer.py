@@ -30,7 +30,7 @@ from calibo.optimize.records import (
 from calibo.optimize.strategy import Strategy, check_outcomes
 from calibo.optimize.suggest import checked_count, checked_seed, propose
 from calibo.pareto import pareto_mask
-from calibo.space import PoolSpace, ProductSpace, as_space
+from calibo.space import PoolSpace, ProductSpace, as_space, features_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -221,6 +221,7 @@ class Optimizer:
             categories=self.space.categories,
             hyperparameters=self._latest,
             reference=self._reference,
+            features=features_of(self.space),
         )
 
     def _measured(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -159,6 +159,7 @@ def dataset(
     categories: tuple[int, ...],
     hyperparameters: tuple[tuple[float, ...], ...] = (),
     reference: tuple[float, ...] = (),
+    features: Callable[[Array], Array] | None = None,
 ) -> Dataset:
     """All records as a dataset; told points keep the order in which they are given (the order of their outcomes).
 
@@ -171,6 +172,7 @@ def dataset(
         categories: Number of choices of each categorical column, 0 for numeric ones, d.
         hyperparameters: Where the next fit may start; normally those of the latest suggestion.
         reference: The reference point in the house's sign, or empty.
+        features: What a model of features sees of points, if the space says so.
     """
     records = list(records)
     names = constraint_names(records)
@@ -205,6 +207,7 @@ def dataset(
         reference=reference,
         Y_failed=last,
         H=_vectors(told),
+        features=features,
     )
 
 

@@ -149,6 +149,7 @@ class ModelBased:
         replicate: Whether a point may be measured again, which is worth it only if measurements are noisy.
         name: Of the method, for messages.
         tradeoff: What makes the acquisition function of several objectives.
+        anchors: How many of the best points are searched around.
     """
 
     surrogate: Surrogate
@@ -157,6 +158,7 @@ class ModelBased:
     replicate: bool = False
     name: str = "custom"
     tradeoff: TradeoffRule = field(default_factory=HypervolumeImprovement)
+    anchors: int = _ANCHORS
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         models = tuple(self.surrogate.fit(data.outcome(i), rng=rng) for i in range(data.Y.shape[1]))
@@ -165,7 +167,7 @@ class ModelBased:
             acquisition=self._acquisition(models, data, rng),
             forecaster=ModelForecaster(models, makers(self.surrogate)),
             models=models,
-            anchors=anchor_points(data),
+            anchors=anchor_points(data, self.anchors),
             taken=data.X_pending if self.replicate else np.vstack([tried, data.X_pending]),
             hyperparameters=tuple(m.hyperparameters if isinstance(m, HasHyperparameters) else () for m in models),
         )
@@ -252,19 +254,19 @@ def _of_last(acquisition: Acquisition, gates: Sequence[Gate]) -> Acquisition:
     return lambda X: behind(last_points(X))
 
 
-def anchor_points(data: Dataset) -> Array:
+def anchor_points(data: Dataset, count: int = _ANCHORS) -> Array:
     """The most promising points tried, a x d: of the feasible ones the best, or those on the front; else the nearest."""
     goals, slacks = data.Y[:, : data.objectives], data.Y[:, data.objectives :]
     if not data.feasible.any():
         lacking = np.minimum(slacks / np.maximum(np.abs(slacks).max(axis=0), np.finfo(np.float64).tiny), 0.0)
-        return data.X[np.argsort(-lacking.sum(axis=1), kind="stable")[:_ANCHORS]]
+        return data.X[np.argsort(-lacking.sum(axis=1), kind="stable")[:count]]
     X, Y = data.X[data.feasible], goals[data.feasible]
     if data.objectives == 1:
-        return X[np.argsort(-Y[:, 0], kind="stable")[:_ANCHORS]]
+        return X[np.argsort(-Y[:, 0], kind="stable")[:count]]
     on_front = np.flatnonzero(pareto_mask(Y))
     # Spread over the front, by the first objective.
     order = on_front[np.argsort(-Y[on_front, 0], kind="stable")]
-    return X[order[np.unique(np.linspace(0, len(order) - 1, 2 * _ANCHORS).round().astype(np.intp))]]
+    return X[order[np.unique(np.linspace(0, len(order) - 1, 2 * count).round().astype(np.intp))]]
 
 
 def _success(data: Dataset, rng: np.random.Generator) -> SuccessModel | None:

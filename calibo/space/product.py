@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -112,6 +112,20 @@ class ProductSpace:
         """The valid points nearest, column by column, to points n x d, n x d."""
         points = as_points(U, len(self.names))
         return np.column_stack([column.snap(points[:, j]) for j, column in enumerate(self.columns)])
+
+
+@runtime_checkable
+class HasFeatures(Protocol):
+    """A space that has more to say of a point than its columns do."""
+
+    def features(self, X: Array) -> Array:
+        """What a model of features sees of points, m x d -> m x D."""
+        ...
+
+
+def features_of(space: Space) -> Callable[[Array], Array] | None:
+    """The space's own features of points, or ``None`` if it has none."""
+    return space.features if isinstance(space, HasFeatures) else None
 
 
 def as_space(obj: Any) -> Space:

@@ -23,6 +23,7 @@ from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import SpaceError
 from calibo.optimize.records import Direction, Record, State, constraint_names, dataset, meets, reference_values
 from calibo.study.attributes import ERROR, INTERRUPTED, Stamp, read_stamps, read_vector
+from calibo.space import features_of
 from calibo.study.distributions import OptunaSpace
 
 #: What the states of trials are called.
@@ -164,6 +165,7 @@ def known_of(
         categories=space.space.categories,
         hyperparameters=_latest_hyperparameters(stamps, space),
         reference=reference_values(reference, directions),
+        features=features_of(space.space),
     )
     return Known(data, constraint_names(records))
 
