@@ -19,18 +19,25 @@ from calibo.acquisition import (
 )
 from calibo.bibliography import BIBLIOGRAPHY
 from calibo.calibration import (
+    ACI,
+    AgACI,
+    Bootstrap,
+    Conformal,
     ConformalBayes,
     DensityRatio,
+    DtACI,
     Isotonic,
+    KFold,
     LocalizedOnline,
     LocalizedQuantile,
     NeuralRatio,
     OnlineQuantile,
     Prequential,
+    QuantileShift,
     Regressor,
     Temperature,
 )
-from calibo.candidates import Langevin
+from calibo.candidates import Dynamic, Langevin, MutatedBest
 from calibo.errors import RecipeError
 from calibo.likelihood_free import (
     BoreLabels,
@@ -44,32 +51,53 @@ from calibo.likelihood_free import (
 )
 from calibo.optimize.composite import CompositeLikelihoodFree
 from calibo.optimize.turbo import TuRBO
-from calibo.surrogates import GaussianProcess, HeteroscedasticGP
+from calibo.surrogates import (
+    GaussianProcess,
+    HeteroscedasticGP,
+    NeuralEnsemble,
+    QuantileForest,
+    QuantileNetwork,
+    QuantileTrees,
+    XGBoostQuantiles,
+)
 
 #: What each part goes back to; a part that is not listed (a search, a kernel, a user's own class) is skipped.
 _PARTS: dict[type, tuple[str, ...]] = {
+    ACI: ("gibbs2021",),
+    AgACI: ("zaffran2022",),
     BoreLabels: ("tiao2021",),
+    Bootstrap: ("kim2020",),
     CompositeLikelihoodFree: ("song2022",),
+    Conformal: ("vovk2005", "chen2025"),
     ConformalBayes: ("stanton2023",),
     ConformalUCB: ("stanton2023", "wilson2018"),
     DensityRatio: ("rahimi2007",),
+    DtACI: ("gibbs2024",),
+    Dynamic: ("chen2025",),
     ExpectedImprovement: ("jones1998", "ament2023"),
     GaussianProcess: ("rasmussen2006", "hvarfner2024"),
     GradientBoosting: ("pedregosa2011",),
     HeteroscedasticGP: ("kersting2007",),
     HypervolumeImprovement: ("yang2019", "daulton2021"),
     Isotonic: ("kuleshov2018",),
+    KFold: ("barber2021",),
     KernelLogistic: ("rasmussen2006",),
     Langevin: ("welling2011",),
     LocalizedOnline: ("kim2025", "gibbs2024", "zaffran2022"),
     LocalizedQuantile: ("kim2025", "deshpande2024"),
     Logistic: ("pedregosa2011",),
+    MutatedBest: ("white2021",),
+    NeuralEnsemble: ("white2021",),
     NeuralRatio: ("stanton2023",),
     NoisyExpectedImprovement: ("letham2019",),
     OnlineQuantile: ("deshpande2024",),
     PenalizedEI: ("griffiths2022",),
     Prequential: ("dawid1984",),
     ProbabilityOfImprovement: ("kushner1964",),
+    QuantileForest: ("meinshausen2006", "pedregosa2011"),
+    QuantileNetwork: ("chen2025",),
+    QuantileShift: ("romano2019",),
+    QuantileTrees: ("salinas2023",),
     RandomForest: ("pedregosa2011",),
     Regressor: ("kuleshov2018",),
     RiskAverseUCB: ("makarova2021",),
@@ -80,6 +108,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
     UpperQuantile: ("srinivas2010", "wilson2018"),
     WeightedLabels: ("song2022",),
     XGBoost: ("chen2016",),
+    XGBoostQuantiles: ("chen2016",),
 }
 
 #: What any part from these packages goes back to; they are optional, or slow to import, so their types are not asked.

@@ -12,7 +12,8 @@ from calibo.bibliography import BIBLIOGRAPHY
 @pytest.mark.parametrize("key", sorted(BIBLIOGRAPHY))
 def test_entries_are_complete(key: str) -> None:
     kind, entry = BIBLIOGRAPHY[key]
-    assert kind in {"article", "book", "inproceedings"}
+    holder = {"article": "journal", "inproceedings": "booktitle", "book": "publisher", "mastersthesis": "school"}
+    assert kind in holder
     assert entry["author"] and entry["title"] and entry["year"] == re.sub(r"\D", "", key)
-    assert {"article": "journal", "inproceedings": "booktitle", "book": "publisher"}[kind] in entry
+    assert holder[kind] in entry
     assert all(value.count("{") == value.count("}") for value in entry.values())

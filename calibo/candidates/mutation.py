@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibo.candidates.base import Acquisition, with_chosen
+from calibo.candidates.finite import Pool
 from calibo.candidates.multistart import best_available, reflected
 from calibo.data import Array
 from calibo.errors import RecipeError
-from calibo.space import ProductSpace, Space
+from calibo.space import PoolSpace, ProductSpace, Space
 
 #: Points that agree to so many decimals are one.
 _DECIMALS = 9
@@ -19,6 +20,8 @@ _DECIMALS = 9
 @dataclass(frozen=True)
 class Mutation:
     """Scores random points and mutations of the anchors, all in one call, and takes the best that is not taken.
+
+    Every row of a pool is scored.
 
     Attributes:
         scored: Random points.
@@ -38,8 +41,10 @@ class Mutation:
     def maximize(
         self, acquisition: Acquisition, space: Space, q: int, *, anchors: Array, taken: Array, rng: np.random.Generator
     ) -> Array:
+        if isinstance(space, PoolSpace):
+            return Pool(shuffled=True).maximize(acquisition, space, q, anchors=anchors, taken=taken, rng=rng)
         if not isinstance(space, ProductSpace):
-            raise RecipeError(f"Mutation searches a product of parameters, got a {type(space).__name__}: use Pool()")
+            raise RecipeError(f"Mutation searches a product of parameters or a pool, got a {type(space).__name__}")
         chosen: list[Array] = []
         for _ in range(q):
             unavailable = np.vstack([taken.reshape(-1, len(space.columns)), *chosen])

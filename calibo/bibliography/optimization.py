@@ -1,11 +1,11 @@
-"""The BibTeX entries of the papers behind the parts, by key."""
+"""Entries on Bayesian optimization, calibration and what calibo stands on."""
 
 from __future__ import annotations
 
 _PMLR = "Proceedings of Machine Learning Research"
 _NEURIPS = "Advances in Neural Information Processing Systems"
 
-BIBLIOGRAPHY: dict[str, tuple[str, dict[str, str]]] = {
+OPTIMIZATION: dict[str, tuple[str, dict[str, str]]] = {
     "akiba2019": (
         "inproceedings",
         {

@@ -1,0 +1,211 @@
+"""Networks trained together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calibo.errors import DataError, RecipeError
+from calibo.networks import AbsoluteError, Loss, Networks, Passes, Pinball, SquaredError, Training, descend, train
+from calibo.testing.randomness import global_state
+
+LOSSES: dict[str, tuple[Loss, int]] = {
+    "mae": (AbsoluteError(), 1),
+    "mse": (SquaredError(), 2),
+    "pinball": (Pinball(np.array([0.1, 0.5, 0.9])), 3),
+    "a level per network": (Pinball(np.array([0.1, 0.6, 0.9, 0.5])[:, None, None]), 1),
+}
+
+
+def networks(count: int = 4, sizes: tuple[int, ...] = (3, 5, 4, 1), seed: int = 0, **more: Any) -> Networks:
+    return Networks.started(sizes, count, start="he", rng=np.random.default_rng(seed), **more)
+
+
+def known(n: int = 30, d: int = 3, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_gradients_agree_with_differences(name: str) -> None:
+    loss, outputs = LOSSES[name]
+    start = networks(sizes=(3, 5, 4, outputs))
+    layers = [layer + 0.1 for layer in start.layers]
+    rng = np.random.default_rng(2)
+    features, targets = rng.standard_normal((4, 6, 3)), rng.standard_normal((4, 6, 1))
+    shares = rng.random((4, 6, 1))
+    fed = np.concatenate([features, np.ones((4, 6, 1))], axis=-1)
+    found = [np.empty_like(layer) for layer in layers]
+    Passes.sized(layers, 6).gradient(layers, fed, targets, shares, loss, out=found)
+
+    def total() -> float:
+        out = np.stack([Networks(tuple(layers))[m : m + 1](features[m])[0] for m in range(4)])
+        return float((loss.value(out, targets) * shares[..., 0]).sum())
+
+    for layer, gradient in zip(layers, found, strict=True):
+        for at in [(m, i, 0) for m in (0, 3) for i in (0, layer.shape[1] - 1)]:
+            plain, ends = layer[at], []
+            for step in (1e-6, -1e-6):
+                layer[at] = plain + step
+                ends.append(total())
+            layer[at] = plain
+            np.testing.assert_allclose(gradient[at], (ends[0] - ends[1]) / 2e-6, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("batch", [8, None])
+@pytest.mark.parametrize("name", ["mae", "mse", "pinball"])
+def test_together_is_the_same_as_one_by_one(name: str, batch: int | None) -> None:
+    """Same starts and batches: M networks in one program are M networks, with weights and targets of their own."""
+    loss, outputs = LOSSES[name]
+    X, _ = known()
+    rng = np.random.default_rng(3)
+    targets = rng.standard_normal((4, 30))
+    weights = rng.integers(0, 3, (4, 30)).astype(np.float64)
+    weights[:, 0] = 1.0
+    start = networks(sizes=(3, 5, 4, outputs))
+    training = Training(loss, epochs=10, batch=batch, output_l1=0.01)
+    owned = [np.flatnonzero(row) for row in weights]
+    if batch is None:
+        # Networks have different numbers of rows: -1 stands for none.
+        filled = np.stack([np.pad(rows, (0, 30 - len(rows)), constant_values=-1) for rows in owned])
+        batches = np.broadcast_to(filled, (10, 4, 30))
+    else:
+        batches = np.stack([rng.choice(rows, (40, batch)) for rows in owned], axis=1)
+    together = descend(start, X, targets, weights, batches, training)
+    for m in range(4):
+        one = slice(m, m + 1)
+        alone = descend(start[one], X, targets[one], weights[one], batches[:, one], training)
+        for a, b in zip(together[one].layers, alone.layers, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-8)
+
+
+def test_a_step_of_adam_is_as_published() -> None:
+    """Kingma and Ba, algorithm 1, written out for ten full-batch steps of one linear layer."""
+    X, y = known()
+    start = networks(1, (3, 1))
+    found = train(start, X, y, Training(SquaredError(), 10, batch=None), rng=np.random.default_rng(0)).layers[0][0]
+    theta, m, v = start.layers[0][0].copy(), 0.0, 0.0
+    wide = np.column_stack([X, np.ones(len(X))])
+    for t in range(1, 11):
+        g = wide.T @ (wide @ theta - y[:, None]) / len(y)
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+        theta = theta - 0.01 * (m / (1.0 - 0.9**t)) / (np.sqrt(v / (1.0 - 0.999**t)) + 1e-8)
+    np.testing.assert_allclose(found, theta, rtol=1e-10)
+
+
+def test_training_agrees_with_torch() -> None:
+    torch: Any = pytest.importorskip("torch")
+    X, y = known()
+    start = networks(2, (3, 6, 6, 1))
+    training = Training(AbsoluteError(), 20, batch=None, squares=0.99, output_l1=0.2)
+    trained = train(start, X, y, training, rng=np.random.default_rng(0))
+    for m in range(2):
+        weights = [torch.tensor(layer[m], requires_grad=True) for layer in start.layers]
+        optimizer = torch.optim.Adam(weights, lr=0.01, betas=(0.9, 0.99))
+        for _ in range(20):
+            out = torch.from_numpy(X)
+            for j, w in enumerate(weights):
+                out = out @ w[:-1] + w[-1]
+                out = torch.relu(out) if j < 2 else out
+            loss = (out[:, 0] - torch.from_numpy(y)).abs().mean() + 0.2 * weights[-1][:-1].abs().sum()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        for layer, w in zip(trained.layers, weights, strict=True):
+            np.testing.assert_allclose(layer[m], w.detach().numpy(), atol=1e-8)
+
+
+@pytest.mark.parametrize("batch", [8, None])
+def test_rows_of_weight_zero_are_never_seen(batch: int | None) -> None:
+    X, y = known()
+    weights = np.ones((4, 30))
+    weights[:, 20:] = 0.0
+    weights[1, 15:] = 0.0
+    training = Training(SquaredError(), 5, batch=batch)
+    wild = np.where(np.arange(30) < 20, y, 1e6)
+    first, second = (
+        train(networks(), X, targets, training, rng=np.random.default_rng(0), weights=weights) for targets in (y, wild)
+    )
+    for a, b in zip(first.layers, second.layers, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_weights_count_like_repeated_rows() -> None:
+    X, y = known(10)
+    counts = np.arange(10) % 3 + 1
+    weights = np.tile(counts, (4, 1)).astype(np.float64)
+    training = Training(SquaredError(), 30, batch=None)
+    weighted = train(networks(), X, y, training, rng=np.random.default_rng(0), weights=weights)
+    rows = np.repeat(np.arange(10), counts)
+    repeated = train(networks(), X[rows], y[rows], training, rng=np.random.default_rng(0))
+    for a, b in zip(weighted.layers, repeated.layers, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_same_seed_gives_the_same_networks(dtype: type) -> None:
+    X, y = known()
+    before = global_state()
+    runs = [
+        train(networks(dtype=dtype), X, y, Training(AbsoluteError(), 5), rng=np.random.default_rng(7)) for _ in range(2)
+    ]
+    assert global_state() == before
+    for a, b in zip(*(run.layers for run in runs), strict=True):
+        assert a.dtype == np.float64
+        np.testing.assert_array_equal(a, b)
+
+
+def test_single_precision_learns_as_well() -> None:
+    X, y = known(200)
+    errors = []
+    for dtype in (np.float32, np.float64):
+        start = networks(sizes=(3, 20, 20, 1), dtype=dtype)
+        out = train(start, X, y, Training(AbsoluteError(), 40), rng=np.random.default_rng(0))(X)
+        errors.append(float(np.abs(out[..., 0] - y).mean()))
+    assert max(errors) < 0.2 and abs(errors[0] - errors[1]) < 0.03
+
+
+@settings(max_examples=20, deadline=None)
+@given(n=st.integers(1, 40), batch=st.sampled_from([1, 7, 32, None]), count=st.integers(1, 4))
+def test_any_number_of_rows_can_be_learned_from(n: int, batch: int | None, count: int) -> None:
+    X, y = known(n)
+    weights = (np.random.default_rng(n).random((count, n)) < 0.5).astype(np.float64)
+    weights[:, 0] = 1.0
+    training = Training(AbsoluteError(), 3, fewest_steps=5, batch=batch)
+    trained = train(networks(count), X, y, training, rng=np.random.default_rng(0), weights=weights)
+    assert np.isfinite(trained(X)).all() and trained(X).shape == (count, n, 1)
+
+
+def test_pinball_finds_quantiles() -> None:
+    """Of a standard normal sample, by biases alone: 1.28 from the median."""
+    y = np.random.default_rng(0).standard_normal(2000)
+    training = Training(Pinball(np.array([0.1, 0.5, 0.9])), 600, batch=None)
+    start = networks(1, (1, 3))
+    found = train(start, np.zeros((2000, 1)), y, training, rng=np.random.default_rng(0))(np.zeros((1, 1)))[0, 0]
+    np.testing.assert_allclose(found, np.quantile(y, [0.1, 0.5, 0.9]), atol=0.03)
+
+
+def test_many_points_are_predicted_in_parts() -> None:
+    X = np.random.default_rng(0).standard_normal((9000, 3))
+    out = networks()(X)
+    np.testing.assert_allclose(out[:, 8990:], networks()(X[8990:]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [np.ones((3, 30)), -np.ones((4, 30)), np.zeros((4, 30))])
+def test_bad_weights_are_refused(weights: np.ndarray) -> None:
+    X, y = known()
+    with pytest.raises(DataError, match="weights are 4 x 30"):
+        train(networks(), X, y, Training(AbsoluteError(), 1), rng=np.random.default_rng(0), weights=weights)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"epochs": 0}, {"batch": 0}, {"learning_rate": 0.0}, {"momentum": 1.0}, {"output_l1": -1.0}]
+)
+def test_bad_settings_are_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(RecipeError):
+        Training(**{"loss": AbsoluteError(), "epochs": 1, **bad})
