@@ -159,3 +159,19 @@ def test_what_cannot_be_is_refused() -> None:
         Conformal(QuantileShift(), (0.123, 0.5, 0.877)).fit(evidence_of([0.0], [Marginal(0.0, 1.0)]))
     with pytest.raises(RecipeError, match="KFold"):
         Conformal(plus=True).fit(evidence_of([0.0], [Marginal(0.0, 1.0)]))
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("t", [3, 10, 57])
+@pytest.mark.filterwarnings("ignore:the no. of calibration examples")
+def test_intervals_are_those_of_crepes(scaled: bool, t: int) -> None:
+    crepes = pytest.importorskip("crepes")
+    rng = np.random.default_rng(t)
+    mean, sd, y = rng.normal(size=t), rng.uniform(0.5, 2, t), rng.normal(size=t) * 3
+    theirs = crepes.ConformalRegressor().fit(residuals=y - mean, sigmas=sd if scaled else None)
+    evidence = evidence_of(y.tolist(), [Marginal(float(m), float(s)) for m, s in zip(mean, sd, strict=True)])
+    law = Gaussian(np.array([1.0, -2.0]), np.array([0.7, 1.9]))
+    ours = Conformal(Residual(scaled)).fit(evidence)(law, np.zeros((2, 1)))
+    for coverage in (0.5, 0.8, 0.9, 0.95, 0.99):
+        expected = theirs.predict_int(law.mean, sigmas=law.sd if scaled else None, confidence=coverage)
+        np.testing.assert_allclose(np.column_stack(ours.interval(coverage)), expected, rtol=1e-9)

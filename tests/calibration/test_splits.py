@@ -182,6 +182,24 @@ def test_plus_equals_brute_force(score: Any, resampler: Any) -> None:
     np.testing.assert_allclose(law.interval(0.8), (low, high), rtol=1e-9)
 
 
+def test_cv_plus_is_that_of_mapie() -> None:
+    regression = pytest.importorskip("mapie.regression")
+    from sklearn.linear_model import LinearRegression
+    from sklearn.model_selection import KFold as Folds
+
+    data, X = dataset(31, seed=4), np.linspace(-0.5, 1.5, 7)[:, None]
+    # Contiguous folds in both.
+    model, evidence = KFold(4).fit(Line(), data, makers=("Line",), rng=FixedFolds())  # type: ignore[arg-type]
+    law = Conformal(Residual(scaled=False), plus=True).fit(evidence)(model.predict(X, latent=False), X)
+    theirs = regression.CrossConformalRegressor(
+        LinearRegression(), confidence_level=[0.5, 0.8, 0.9], method="plus", cv=Folds(4)
+    )
+    theirs.fit_conformalize(data.X, data.Y[:, 0])
+    _, ends = theirs.predict_interval(X)
+    for i, coverage in enumerate((0.5, 0.8, 0.9)):
+        np.testing.assert_allclose(np.column_stack(law.interval(coverage)), ends[:, :, i], rtol=1e-9)
+
+
 @pytest.mark.parametrize("resampler", [Split(), KFold(3), Bootstrap(5)], ids=repr)
 def test_one_seed_one_calibration(resampler: Any) -> None:
     data, X = dataset(), np.linspace(0, 1, 5)[:, None]
