@@ -16,16 +16,21 @@ from calibo.acquisition import (
 )
 from calibo.calibration import (
     Calibrated,
+    Conformal,
     ConformalBayes,
     DensityRatio,
+    KFold,
     LocalizedOnline,
     LocalizedQuantile,
     OnlineQuantile,
+    QuantileShift,
     RatioEstimator,
+    Resampler,
     ShrinkingAlpha,
+    Split,
     Temperature,
 )
-from calibo.candidates import CandidateSearch, Langevin
+from calibo.candidates import CandidateSearch, Langevin, MutatedBest, Mutation
 from calibo.errors import RecipeError
 from calibo.likelihood_free import BoreLabels, BySize, Classifier, Improvement, Utility, WeightedLabels
 from calibo.likelihood_free.composite import CompositeNetwork, Outer
@@ -34,7 +39,7 @@ from calibo.optimize.likelihood_free import LikelihoodFree
 from calibo.optimize.replicated import Replicated
 from calibo.optimize.strategy import ModelBased, Strategy
 from calibo.optimize.turbo import TuRBO
-from calibo.surrogates import GaussianProcess, HeteroscedasticGP, Surrogate
+from calibo.surrogates import GaussianProcess, HeteroscedasticGP, NeuralEnsemble, QuantileTrees, Surrogate
 
 
 def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = None, **options: Any) -> ModelBased:
@@ -163,6 +168,77 @@ def composite_lfbo(*, outer: Outer | None = None, gamma: float = 0.1, **options:
     return CompositeLikelihoodFree(outer, CompositeNetwork(gamma=gamma), name="composite_lfbo", **options)
 
 
+def bananas(
+    *,
+    surrogate: Surrogate | None = None,
+    rule: AcquisitionRule | None = None,
+    search: CandidateSearch | None = None,
+    **options: Any,
+) -> ModelBased:
+    """Architecture search by a neural ensemble and independent Thompson draws among copies of the best, uncalibrated."""
+    rule = rule or ThompsonSampling(joint=False)
+    return ModelBased(surrogate or NeuralEnsemble(), rule, search or MutatedBest(), name="bananas", **options)
+
+
+def bananas_cp(
+    *,
+    surrogate: Surrogate | None = None,
+    by: Conformal = Conformal(),  # noqa: B008 (frozen)
+    evidence: Resampler = Split(),  # noqa: B008 (frozen)
+    rule: AcquisitionRule | None = None,
+    search: CandidateSearch | None = None,
+    **options: Any,
+) -> ModelBased:
+    """BANANAS with conformal intervals.
+
+    The ensembles of the thesis are ``evidence=Split(), KFold(3)`` and ``surrogate=NeuralEnsemble(1), evidence=Bootstrap()``;
+    quantile regression is ``surrogate=QuantileNetwork(), by=Conformal(QuantileShift())`` with ``Split()`` or ``KFold(3)``.
+    """
+    calibrated = Calibrated(surrogate or NeuralEnsemble(), by=by, evidence=evidence)
+    rule = rule or ThompsonSampling(joint=False)
+    return ModelBased(calibrated, rule, search or MutatedBest(), name="bananas_cp", **options)
+
+
+def conformal_ensemble(
+    *,
+    surrogate: Surrogate | None = None,
+    by: Conformal = Conformal(),  # noqa: B008 (frozen)
+    evidence: Resampler = KFold(3),  # noqa: B008 (frozen)
+    rule: AcquisitionRule | None = None,
+    search: CandidateSearch | None = None,
+    **options: Any,
+) -> ModelBased:
+    """A neural ensemble with conformal intervals on any space: for many columns, choices, or features of a space's own."""
+    calibrated = Calibrated(surrogate or NeuralEnsemble(), by=by, evidence=evidence)
+    rule = rule or ExpectedImprovement()
+    return ModelBased(calibrated, rule, search or Mutation(), name="conformal_ensemble", **options)
+
+
+def conformal_trees(
+    *,
+    surrogate: Surrogate | None = None,
+    by: Conformal = Conformal(QuantileShift()),  # noqa: B008 (frozen)
+    evidence: Resampler = KFold(4),  # noqa: B008 (frozen)
+) -> Calibrated:
+    """Conformalised quantile regression with trees: a surrogate for large, discrete or high-dimensional spaces.
+
+    It is what ``cqr`` chooses by, and makes forecasts beside a method that has none: ``lfbo(forecaster=conformal_trees())``.
+    """
+    return Calibrated(surrogate or QuantileTrees(), by=by, evidence=evidence)
+
+
+def cqr(
+    *,
+    surrogate: Surrogate | None = None,
+    rule: AcquisitionRule | None = None,
+    search: CandidateSearch | None = None,
+    **options: Any,
+) -> ModelBased:
+    """Conformalised quantile regression with trees: the practical default for large, discrete or many-columned spaces."""
+    rule = rule or ExpectedImprovement()
+    return ModelBased(surrogate or conformal_trees(), rule, search or Mutation(), name="cqr", **options)
+
+
 @dataclass(frozen=True)
 class Method:
     """A method that can be had by its name.
@@ -191,6 +267,10 @@ METHODS: dict[str, Method] = {
     "lfbo": Method(lfbo, "a weighted classifier instead of a model, without forecasts", "Song et al., ICML 2022"),
     "composite_lfbo": Method(composite_lfbo, "a network of measured vectors, for composite=", "Song et al., ICML 2022"),
     "bore": Method(bore, "a classifier of the best points, without forecasts", "Tiao et al., ICML 2021"),
+    "cqr": Method(cqr, "quantile trees with conformal intervals, for large spaces", "Salinas et al., ICML 2023"),
+    "conformal_ensemble": Method(conformal_ensemble, "a neural ensemble with conformal intervals", "Chen 2025"),
+    "bananas_cp": Method(bananas_cp, "BANANAS with conformal intervals, for architectures", "Chen 2025"),
+    "bananas": Method(bananas, "a neural ensemble, for architectures, uncalibrated", "White et al., AAAI 2021"),
     "gp_ei": Method(gp_ei, "GP with log expected improvement, uncalibrated", "Jones et al. 1998; Ament et al. 2023"),
 }
 
@@ -198,9 +278,10 @@ METHODS: dict[str, Method] = {
 def strategy(method: str | Strategy) -> Strategy:
     """The strategy of that name, or the strategy given."""
     if isinstance(method, str):
-        if method not in METHODS:
+        name = method.replace("-", "_")
+        if name not in METHODS:
             raise RecipeError(f"unknown method {method!r}; known are {', '.join(sorted(METHODS))}")
-        return METHODS[method].make()
+        return METHODS[name].make()
     if not hasattr(method, "plan"):
         raise RecipeError(f"a method is a name or a strategy with plan(), got a {type(method).__name__}")
     return method

@@ -52,6 +52,19 @@ StorageArgument = Annotated[
 StudyArgument = Annotated[str | None, typer.Argument(metavar="STUDY", help="Not needed if there is only one study.")]
 SpaceOption = Annotated[str | None, typer.Option(help="Only for a pool, or choices that are no plain values.")]
 MethodOption = Annotated[str | None, typer.Option(help="Instead of the method the study was made with.")]
+ReferenceOption = Annotated[
+    str | None,
+    typer.Option(
+        help='Of several objectives, the values that are just not worth having, such as "1.5,0".', show_default=False
+    ),
+]
+CompositeOption = Annotated[
+    str | None,
+    typer.Option(
+        help="FILE.py:FUNCTION, the known function of a vector that the objective returns or prints: torch, m x k -> m.",
+        show_default=False,
+    ),
+]
 
 
 def explained(command: _Command) -> _Command:
@@ -131,13 +144,8 @@ def run(
         str | None,
         typer.Option(help='For several objectives, such as "minimize,maximize": one for each.', show_default=False),
     ] = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            help='Of several objectives, the values that are just not worth having, such as "1.5,0".',
-            show_default=False,
-        ),
-    ] = None,
+    reference: ReferenceOption = None,
+    composite: CompositeOption = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds after which no trial is started.")] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a report to this HTML file.")] = None,
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")] = True,
@@ -165,6 +173,7 @@ def run(
         seed=seed,
         directions=_directions(directions, maximize),
         reference=None if reference is None else _numbers(reference),
+        composite=composite,
         timeout=timeout,
         report=report,
         progress=progress,
@@ -173,14 +182,16 @@ def run(
 
 
 def _run(options: RunOptions, trials: int) -> None:
-    from calibo.cli.objectives import CommandObjective, load_objective, load_space
+    from calibo.cli.objectives import CommandObjective, load_composite, load_objective, load_space
     from calibo.cli.output import counted, show_result
 
     where = load_space(options.space)
     if options.objective is not None:
         objective: Any = load_objective(options.objective)
     else:
-        objective = CommandObjective.parse(options.command or "", _parameter_names(where), len(options.directions))
+        printed = None if options.composite else len(options.directions)
+        objective = CommandObjective.parse(options.command or "", _parameter_names(where), printed)
+    composite = None if options.composite is None else load_composite(options.composite)
 
     from calibo.study import Interrupted, minimize
 
@@ -195,7 +206,7 @@ def _run(options: RunOptions, trials: int) -> None:
             watched,
             where,
             n_trials=trials,
-            method=options.method or (before and before.method) or "ocbo",
+            method=options.method or (before and before.method) or None,
             storage=options.storage,
             study_name=options.study,
             seed=options.seed,
@@ -204,6 +215,7 @@ def _run(options: RunOptions, trials: int) -> None:
             progress=options.progress,
             directions=options.directions,
             reference=options.reference,
+            composite=composite,
         )
     except Interrupted as stop:
         _stopped(stop, options, max(1, trials - watched.finished))

@@ -44,6 +44,16 @@ def load_objective(reference: str) -> Callable[[dict[str, Any]], float]:
     return found  # pyright: ignore[reportReturnType]
 
 
+def load_composite(reference: str) -> Callable[[Any], Any]:
+    """The known function of a composite objective that ``FILE.py:name`` (by default ``composite``) refers to."""
+    found = _load(reference, default="composite")
+    if not callable(found):
+        raise ObjectiveError(
+            f"{reference} is a {type(found).__name__}; name a function of a torch tensor m x k that returns m values"
+        )
+    return found  # pyright: ignore[reportReturnType]
+
+
 def load_space(reference: str) -> ProductSpace | PoolSpace:
     """The space in ``FILE.toml``, or the one that ``FILE.py:name`` (by default ``space``) refers to.
 
@@ -143,22 +153,23 @@ def _line(error: BaseException, path: Path) -> str:
 class CommandObjective:
     """An objective that is a command: parameters go in by placeholders, the last line of its output is the value.
 
-    Several objectives are several numbers in that line. It may also be a JSON object with constraints, each met where it
-    is not positive: ``{"values": [0.3, 12], "constraints": {"memory": -1.5}}``.
+    Several objectives, or the vector of a composite one, are several numbers in that line, also in brackets. It may be a
+    JSON object with constraints, each met where it is not positive:
+    ``{"values": [0.3, 12], "constraints": {"memory": -1.5}}``.
 
     No shell is involved: the command is split into words first and the values are put into the words, so that a value
     can be anything and stays one word.
 
     Attributes:
         words: The words of the command, each a sequence of (text, placeholder after it or ``None``).
-        objectives: How many numbers the last line has.
+        objectives: How many numbers the last line has; ``None`` for a vector, whose length shows in the first one.
     """
 
     words: tuple[tuple[tuple[str, str | None], ...], ...]
-    objectives: int = 1
+    objectives: int | None = 1
 
     @classmethod
-    def parse(cls, command: str, names: Iterable[str], objectives: int = 1) -> CommandObjective:
+    def parse(cls, command: str, names: Iterable[str], objectives: int | None = 1) -> CommandObjective:
         """The objective of a command line for the parameters of those names.
 
         Raises:
@@ -279,17 +290,17 @@ def _shown(lines: list[str]) -> str:
     return "".join(f"\n    {line}" for line in lines) if lines else " and printed nothing"
 
 
-def _outcome(line: str, objectives: int) -> Outcome:
+def _outcome(line: str, objectives: int | None) -> Outcome:
     """What the last line of a command's output says; a ``ValueError`` tells what is wrong with it."""
     if not line:
         raise ValueError("it printed nothing, not a number")
-    said: dict[str, Any] = {"values": line.replace(",", " ").split()}
+    said: dict[str, Any] = {"values": line.strip("[]()").replace(",", " ").split()}
     if line.startswith("{"):
         said = _json_object(line)
     values = said.get("values")
     numbers = [_number(value, line) for value in (values if isinstance(values, list) else [values])]
-    if len(numbers) != objectives:
-        raise ValueError(f"the last line of its output is {line[:200]!r}, not {_numbers(objectives)}")
+    if not numbers or objectives not in (None, len(numbers)):
+        raise ValueError(f"the last line of its output is {line[:200]!r}, not {_numbers(objectives or 1)}")
     from calibo.optimize.records import finite_constraints
 
     limits = finite_constraints(said.get("constraints"))

@@ -20,6 +20,7 @@ class RunOptions:
     seed: int | None
     directions: tuple[str, ...]
     reference: tuple[float, ...] | None
+    composite: str | None
     timeout: float | None
     report: Path | None
     progress: bool
@@ -36,6 +37,7 @@ class RunOptions:
             words += [] if self.reference is None else ["--reference", ",".join(map(repr, self.reference))]
         elif self.directions == ("maximize",):
             words += ["--maximize"]
+        words += [] if self.composite is None else ["--composite", self.composite]
         words += [] if self.timeout is None else ["--timeout", f"{self.timeout:g}"]
         words += [] if self.report is None else ["--report", str(self.report)]
         words += [] if self.progress else ["--no-progress"]

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.likelihood_free.classifiers import History, LogOdds
+from calibo.likelihood_free.convex import Convex, JensenShannon, loss_slope
 from calibo.likelihood_free.labels import Labelled
 from calibo.space.encoding import one_hot
 
@@ -69,29 +69,14 @@ class MLP:
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         """The network of labelled points without a history."""
-        start = Network.started(self._sizes(categories), rng)
-        return _log_odds(_trained(self, start, labelled, categories, self.cold_steps, rng), categories)
+        return fitted_network(self, JensenShannon(), labelled, categories, rng)
 
     def resumed(self, history: History, *, categories: tuple[int, ...], member: int) -> MLP | WarmMLP:
         """The network after a history."""
-        places = [k for k in range(2, len(history) + 1) if k % max(1, k // _PLACES if k > _EACH else 1) == 0]
-        settings: Any = (self, history.labels, categories, member)
-        if not _hashable(settings):
-            # A user's own utility may not be; then nothing is remembered.
-            settings = object()
-        keys = [(settings, digest) for digest in history.digests(places)]
-        done, state = _remembered(keys)
-        for k in places[done:]:
-            labelled = history.first(k)
-            if labelled is not None:
-                rng = np.random.default_rng([self.seed, member, k])
-                state = state or Network.started(self._sizes(categories), rng)
-                state = _trained(self, state, labelled, categories, self.steps, rng)
-        if keys and state is not None:
-            _remember(keys[-1], state)
+        state = folded(self, JensenShannon(), history, categories, member)
         return self if state is None else WarmMLP(self, state)
 
-    def _sizes(self, categories: tuple[int, ...]) -> tuple[int, ...]:
+    def sizes(self, categories: tuple[int, ...]) -> tuple[int, ...]:
         """Widths of the inputs and of all layers."""
         return (sum(max(1, k) for k in categories), *[self.hidden] * self.layers, 1)
 
@@ -130,10 +115,12 @@ class WarmMLP:
     Attributes:
         recipe: Its settings.
         network: After the history.
+        f: What its loss is made of; the default is the weighted cross-entropy.
     """
 
     recipe: MLP
     network: Network
+    f: Convex = field(default_factory=JensenShannon)
 
     @property
     def smooth(self) -> bool:
@@ -141,8 +128,36 @@ class WarmMLP:
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         """The network after some more steps on labelled points."""
-        trained = _trained(self.recipe, self.network, labelled, categories, self.recipe.steps, rng)
+        trained = _trained(self.recipe, self.network, labelled, categories, self.recipe.steps, rng, self.f)
         return _log_odds(trained, categories)
+
+
+def fitted_network(
+    recipe: MLP, f: Convex, labelled: Labelled, categories: tuple[int, ...], rng: np.random.Generator
+) -> LogOdds:
+    """The log utilities of a network that has no history, trained on the loss of f."""
+    start = Network.started(recipe.sizes(categories), rng)
+    return _log_odds(_trained(recipe, start, labelled, categories, recipe.cold_steps, rng, f), categories)
+
+
+def folded(recipe: MLP, f: Convex, history: History, categories: tuple[int, ...], member: int) -> Network | None:
+    """The network after a history, trained on the loss of f; ``None`` if there was nothing to be learned yet."""
+    places = [k for k in range(2, len(history) + 1) if k % max(1, k // _PLACES if k > _EACH else 1) == 0]
+    settings: Any = (recipe, f, history.labels, categories, member)
+    if not _hashable(settings):
+        # A user's own utility may not be; then nothing is remembered.
+        settings = object()
+    keys = [(settings, digest) for digest in history.digests(places)]
+    done, state = _remembered(keys)
+    for k in places[done:]:
+        labelled = history.first(k)
+        if labelled is not None:
+            rng = np.random.default_rng([recipe.seed, member, k])
+            state = state or Network.started(recipe.sizes(categories), rng)
+            state = _trained(recipe, state, labelled, categories, recipe.steps, rng, f)
+    if keys and state is not None:
+        _remember(keys[-1], state)
+    return state
 
 
 #: Networks after some histories, the latest used last.
@@ -211,6 +226,7 @@ def _trained(
     categories: tuple[int, ...],
     steps: int,
     rng: np.random.Generator,
+    f: Convex,
 ) -> Network:
     """A network after some steps of Adam on batches that go through the rows in a random order, again and again."""
     parameters, mean, square = start.parameters.copy(), start.mean.copy(), start.square.copy()
@@ -224,8 +240,8 @@ def _trained(
     for i in range(steps):
         rows = order[i * size : (i + 1) * size] if size < n else np.arange(n)
         *entered, out = _forward(layers, features[rows])
-        # d/df of the weighted cross-entropy, mean over the batch; then back through the layers.
-        back = heavy[rows] * (expit(out) - z[rows]) / len(rows)
+        # The slope of the loss in the output, mean over the batch; then back through the layers.
+        back = heavy[rows] * loss_slope(f, out, z[rows]) / len(rows)
         for j in reversed(range(len(layers))):
             np.matmul(entered[j].T, back, out=slopes[j][0])
             np.sum(back, axis=0, out=slopes[j][1])

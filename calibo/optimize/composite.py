@@ -126,8 +126,8 @@ class CompositeLikelihoodFree:
 
 
 _LACKING = (
-    "{name} needs the known function g of the vectors that are measured: give composite=g, a function of a torch tensor "
-    "m x k that returns m values"
+    "{name} needs the known function g of the vectors that are measured: give composite=g (on the command line "
+    "--composite FILE.py:g), a function of a torch tensor m x k that returns m values"
 )
 
 

@@ -31,7 +31,7 @@ class LikelihoodFree:
        does not meet the constraints is worse than all that does), by which it is labelled.
     2. Pending points are negatives, so that a point near them is worth less.
     3. The classifier's log-odds are the acquisition. Where evaluations have failed it is multiplied by the probability of
-       success; of more than 300 points the failures are negatives instead, whose utility is nothing.
+       success; for trees, and of more than 300 points, the failures are negatives instead, whose utility is nothing.
     4. Every further point of a batch has a classifier of its own: the points chosen before are negatives, and the
        weights are a draw of the Bayesian bootstrap, as a draw from what the classifier might have been.
     5. If all outcomes are equal, there is nothing to be learned, and points are drawn at random.
@@ -104,12 +104,13 @@ class LikelihoodFree:
 
     def _acquisition(self, data: Dataset, seed: int, rng: np.random.Generator) -> Acquisition:
         told, data = data, with_pruned(data)
-        few = len(data) + len(data.X_failed) <= _MOST_FOR_SUCCESS
-        success = SuccessModel.of(data, rng=rng) if len(data.X_failed) and few else None
+        # Where log-odds are the same over wide areas, the probability of success alone would choose the point there.
+        gated = self.classifier.smooth and len(data) + len(data.X_failed) <= _MOST_FOR_SUCCESS
+        success = SuccessModel.of(data, rng=rng) if len(data.X_failed) and gated else None
         acquisition: Acquisition = Indifferent()
         if self._labelled(data, np.random.default_rng([seed, 0])) is not None:
             classifiers = cache(lambda member: self._resumed(told, member))
-            negatives = np.vstack([data.X_pending, *([] if few else [data.X_failed])])
+            negatives = np.vstack([data.X_pending, *([] if gated else [data.X_failed])])
             acquisition = Refitted(
                 lambda chosen: self._fitted(data, np.vstack([negatives, chosen]), len(chosen), seed, classifiers)
             )

@@ -170,6 +170,77 @@ class TestRunning:
         assert "made with another space: 'x'" in errors(done)
 
 
+COMPOSITE = """
+def vector(params):
+    return [params["x"] - 0.25, float(params["kind"] != "plain"), params["x"] ** 2]
+
+def g(h):
+    return h[:, 0] ** 2 + h[:, 1]
+
+def other(h):
+    return h[:, 2]
+
+def loses_rows(h):
+    return h.sum()
+"""
+
+
+class TestComposite:
+    WORDS = ("--space", "space.toml", "--trials", "6")
+
+    @pytest.fixture(autouse=True)
+    def composite(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delitem(sys.modules, "cli_composite", raising=False)
+        (folder / "cli_composite.py").write_text(COMPOSITE)
+
+    def test_a_function_and_again(self, folder: Path) -> None:
+        first = run("cli_composite.py:vector", "--composite", "cli_composite.py:g", *self.WORDS)
+        assert first.exit_code == 0, first.output
+        again = run("cli_composite.py:vector", "--composite", "cli_composite.py:g", *self.WORDS)
+        assert "12 trials (12 complete)" in again.stdout
+        result = load_result("calibo.db")
+        assert result.method == "composite_lfbo" and result.best_value < 0.1
+        for entry in result.entries:
+            expected = (entry.params["x"] - 0.25) ** 2 + (entry.params["kind"] != "plain")
+            assert entry.value == pytest.approx(expected)
+        assert calibo("report", "calibo.db", "-o", "r.html").exit_code == 0
+        assert "made with another composite function" in errors(
+            run("cli_composite.py:vector", "--composite", "cli_composite.py:other", *self.WORDS)
+        )
+        assert "--composite FILE.py:g" in errors(run("cli_composite.py:vector", *self.WORDS))
+
+    def test_a_command_that_prints_a_vector(self, folder: Path) -> None:
+        code = "import sys; x = float(sys.argv[1]); print([x - 0.25, float(sys.argv[2] != 'plain'), x * x])"
+        command = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)} {{x}} {{kind}}"
+        words = ("--composite", "cli_composite.py:g", "--study", "printed", "--maximize", *self.WORDS)
+        done = run("--command", command, *words)
+        assert done.exit_code == 0, done.output
+        entry = load_result("calibo.db", "printed").entries[-1]
+        assert entry.value == pytest.approx((entry.params["x"] - 0.25) ** 2 + (entry.params["kind"] != "plain"))
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["--composite", "cli_composite.py:h"], "has no 'h'; it has vector, g, other"),
+            (["--composite", "cli_composite.py:g", "--method", "ocbo"], "ocbo does not take composite="),
+            (
+                ["--composite", "cli_composite.py:g", "--directions", "min,min"],
+                "a composite objective is one objective",
+            ),
+            (["--method", "composite_lfbo"], "--composite FILE.py:g"),
+        ],
+    )
+    def test_errors_come_before_the_first_trial(self, folder: Path, words: list[str], message: str) -> None:
+        assert message in errors(run("cli_composite.py:vector", *self.WORDS, *words))
+        assert not (folder / "calibo.db").exists()
+
+    def test_what_a_trial_gets_wrong(self, folder: Path) -> None:
+        number = run("cli_objectives.py:bowl", "--composite", "cli_composite.py:g", *self.WORDS)
+        assert "none of 5 trials succeeded" in errors(number) and "a row of finite numbers" in number.stderr
+        rows = run("cli_composite.py:vector", "--composite", "cli_composite.py:loses_rows", *self.WORDS)
+        assert "returns one value for each of the m vectors" in errors(rows)
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a study that is only read."""

@@ -7,11 +7,12 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibo.cli.objectives import CommandObjective, _outcome, load_objective, load_space
+from calibo.cli.objectives import CommandObjective, _outcome, load_composite, load_objective, load_space
 from calibo.data import Outcome
 from calibo.errors import ObjectiveError, SpaceError
 from calibo.space import Float, PoolSpace, ProductSpace
@@ -73,6 +74,26 @@ class TestFunctions:
         file = _write(tmp_path / "faulty.py", text)
         with pytest.raises(ObjectiveError, match=message):
             load_objective(reference.format(file=file))
+
+
+class TestComposites:
+    def test_by_name_and_by_default(self, tmp_path: Path) -> None:
+        file = _write(tmp_path / "known.py", "def composite(h): return -h.sum(-1)\ndef g(h): return h[:, 0]\n")
+        h = np.array([[1.0, 2.0]])
+        assert load_composite(str(file))(h) == -3.0 and load_composite(f"{file}:g")(h) == 1.0
+
+    def test_what_is_wrong_is_said(self, tmp_path: Path) -> None:
+        file = _write(tmp_path / "known_not.py", "g = 3.0\n")
+        with pytest.raises(ObjectiveError, match="g is a float; name a function of a torch tensor"):
+            load_composite(f"{file}:g")
+
+    def test_a_command_prints_a_vector(self) -> None:
+        for line in ("print(1, 2.5, 3)", "print([1, 2.5, 3])", "print((1.0, 2.5, 3.0))"):
+            found = CommandObjective.parse(f'{PYTHON} -c "{line}" {{x}}', ["x"], None)({"x": 1})
+            assert found == Outcome((1.0, 2.5, 3.0))
+        assert _outcome("7", None) == Outcome((7.0,))
+        with pytest.raises(ValueError, match="not a number"):
+            _outcome("[]", None)
 
 
 class TestSpaces:

@@ -22,6 +22,7 @@ from calibo.likelihood_free import (
     Power,
     Probability,
     RandomForest,
+    Variational,
     WeightedLabels,
     Wrapped,
     XGBoost,
@@ -42,6 +43,7 @@ CLASSIFIERS: dict[str, Any] = {
     "logistic": Logistic(),
     "kernel": KernelLogistic(level=0.5),
     "mlp": MLP(cold_steps=400),
+    "variational": Variational(network=MLP(cold_steps=400)),
     "wrapped": wrapped(),
 }
 every = pytest.mark.parametrize("classifier", CLASSIFIERS.values(), ids=CLASSIFIERS)

@@ -9,7 +9,7 @@ import pytest
 
 from calibo.data import Array
 from calibo.errors import RecipeError
-from calibo.likelihood_free import MLP, BoreLabels, History, WarmStarted, WeightedLabels, mlp
+from calibo.likelihood_free import MLP, BoreLabels, History, JensenShannon, WarmStarted, WeightedLabels, mlp
 from calibo.likelihood_free.mlp import Network
 
 SMALL = MLP(hidden=8, steps=20, cold_steps=50)
@@ -44,7 +44,7 @@ def test_a_step_goes_down_the_gradient_of_the_weighted_cross_entropy() -> None:
     slopes = np.array(
         [(loss(start.parameters + e) - loss(start.parameters - e)) / 2e-6 for e in 1e-6 * np.eye(len(start.parameters))]
     )
-    trained = mlp._trained(recipe, start, labelled, (0, 0), 1, np.random.default_rng(0))
+    trained = mlp._trained(recipe, start, labelled, (0, 0), 1, np.random.default_rng(0), JensenShannon())
     np.testing.assert_allclose(trained.mean, 0.1 * slopes, atol=1e-8)
     steep = np.abs(slopes) > 1e-5
     np.testing.assert_allclose((start.parameters - trained.parameters)[steep], 1e-3 * np.sign(slopes[steep]), rtol=1e-2)

@@ -22,7 +22,8 @@ from calibo.calibration import OnlineQuantile
 from calibo.candidates import RandomDraw
 from calibo.data import Evidence
 from calibo.errors import FallbackWarning, RecipeError
-from calibo.methods import gp_ei, ocbo
+from calibo.likelihood_free import MLP, XGBoost
+from calibo.methods import bore, gp_ei, lfbo, ocbo
 from calibo.space import Categorical, Float, Int, Ordinal, ProductSpace
 from calibo.study import CalibratedSampler, open_storage
 from calibo.study.attributes import read_stamp, read_stamps
@@ -33,6 +34,7 @@ SPACE = {"x": Float(-5.0, 10.0), "k": Int(0, 6), "c": Categorical(["a", "b"])}
 
 # The search is not what is tested here, so it may be a quick one.
 GP_EI, OCBO = gp_ei(search=RandomDraw(64, 32)), ocbo(search=RandomDraw(64, 32))
+LFBO, BORE = lfbo(search=RandomDraw(64, 32)), bore(search=RandomDraw(64, 32))
 
 
 def _value(params: dict[str, Any]) -> float:
@@ -60,9 +62,9 @@ def _quiet() -> None:
 class TestOptunasSuites(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
     """Optuna's conformance suites for samplers of one and of several objectives."""
 
-    @pytest.fixture
-    def sampler(self) -> Callable[[], BaseSampler]:
-        return lambda: CalibratedSampler(GP_EI, seed=0)
+    @pytest.fixture(params=[GP_EI, LFBO, BORE], ids=["gp_ei", "lfbo", "bore"])
+    def sampler(self, request: pytest.FixtureRequest) -> Callable[[], BaseSampler]:
+        return lambda: CalibratedSampler(request.param, seed=0)
 
 
 def test_calibrated_forecasts_are_stored_with_the_trials() -> None:
@@ -344,6 +346,17 @@ def test_a_search_space_that_changes_is_optimised_in_groups_and_announced_once()
     spoken = forecast_stamp(last)
     used = [stamp.forecasts for stamp in read_stamps(last) if set(stamp.params) <= set(last.params)]
     assert spoken is not None and spoken.forecasts in used
+
+
+@pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
+@pytest.mark.parametrize("method", ["lfbo", "bore", lfbo(classifier=XGBoost()), lfbo(classifier=MLP(steps=20))])
+def test_a_search_space_that_changes_without_a_model(method: Any) -> None:
+    """Classifiers too have one group each; nothing is forecast."""
+    study = _study(CalibratedSampler(method, seed=1))
+    study.optimize(_branching, n_trials=30)
+    assert study.best_value < 0.02 and forecast_stamp(study.trials[-1]) is None
+    kinds = [trial.params["kind"] for trial in study.trials[-10:]]
+    assert kinds.count("p") > 5
 
 
 def test_the_first_trial_is_not_announced_and_a_new_range_is() -> None:
