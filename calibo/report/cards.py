@@ -48,6 +48,8 @@ def forecast_card(story: Story, *, coverage: float = 0.8, wide: float = 0.95) ->
     figure.add_trace(_dots(story, misses, boxes, f"outside {promise}: a miss", color=MISS, symbol="x", size=10 * scale))
     figure.add_trace(_dots(story, plain, boxes, "no forecast", color=RAW, symbol="circle-open", size=7 * scale))
     _mark_failures(figure, story, shown)
+    for level, thickness in ((wide, 1.5), (coverage, 5.0)):
+        _mark_endless(figure, story, judged, ends[level], level, thickness)
     _zoom(figure, story, judged + plain, np.concatenate([e.ravel() for e in ends.values()]))
     whole_numbers(figure, len(story))
     subtitle(figure, _summary(story, coverage, missed=len(missed), shown=len(shown)))
@@ -112,6 +114,23 @@ def _mark_failures(figure: go.Figure, story: Story, shown: Sequence[int]) -> Non
             hovertemplate="<b>trial %{x}</b><br>failed: no value<extra></extra>",
             showlegend=bool(failed),
         )
+    )
+
+
+def _mark_endless(
+    figure: go.Figure, story: Story, judged: Sequence[int], ends: Array, level: float, thickness: float
+) -> None:
+    """Intervals without an end, for which too little was held out, are bars from edge to edge of the picture."""
+    endless = [i for i, row in zip(judged, ends, strict=True) if np.isinf(row).any()]
+    x: list[int | None] = []
+    y: list[float | None] = []
+    for i in endless:
+        x += [story.numbers[i], story.numbers[i], None]
+        y += [0.0, 1.0, None]
+    line = dict(color=tint(CALIBRATED, 0.25), width=thickness, dash="dot")
+    name = f"no end at {percent(level)}: too few held-out results"
+    figure.add_trace(
+        go.Scatter(x=x, y=y, yaxis="y2", mode="lines", line=line, name=name, hoverinfo="skip", showlegend=bool(endless))
     )
 
 

@@ -121,8 +121,8 @@ class GraphCellSpace(ProductSpace):
     def path_encoding(self, X: Array, *, bits: int | None = None) -> Array:
         """Points, m x d, as a bit for every sequence of operations along a path, m x (1 + k + k^2 + ...).
 
-        A path through nodes with operations o_1 ... o_l sets bit 1 + k + ... + k^(l-1) + o_1 + k o_2 + ... + k^(l-1) o_l; bit 0
-        is an edge from input to output.
+        A path through nodes with operations o_1 ... o_l sets bit 1 + k + ... + k^(l-1) + o_1 + k o_2 + ... + k^(l-1) o_l; bit
+        0 is an edge from input to output.
         """
         k, inner = len(self.operations), self.nodes - 2
         starts = np.cumsum([0, *(k**length for length in range(inner))])

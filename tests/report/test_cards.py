@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,3 +86,19 @@ def test_many_trials_are_thinned_and_it_is_said(tell: Callable[..., Story], trac
     drawn = len(trace_of(figure, "outside").x) + len(trace_of(figure, "inside").x)
     assert drawn == 600 and len(trace_of(figure, "outside").x) == min(missed, 450)
     assert "600 of 3000 trials are drawn" in figure.layout.title.subtitle.text
+
+
+def test_intervals_without_an_end_are_drawn_from_edge_to_edge(real: Story, trace_of: Find) -> None:
+    """A conformal forecast of few held-out results promises nothing at high levels, which must not look like no forecast."""
+    place = real.judged[2]
+    forecast = real.forecast(place)
+    endless = replace(forecast.calibrated, backed=(0.2, 0.8))
+    forecasts = list(real.forecasts)
+    forecasts[place] = replace(forecast, stages=(*forecast.stages[:-1], endless))
+    figure = forecast_card(replace(real, forecasts=tuple(forecasts)))
+    for level in (80, 95):
+        marks = trace_of(figure, f"no end at {level} %")
+        assert list(marks.x) == [real.numbers[place]] * 2 + [None] and list(marks.y) == [0.0, 1.0, None]
+        assert marks.yaxis == "y2" and marks.showlegend
+    assert "-inf to inf" in str([trace.customdata for trace in figure.data])
+    assert not trace_of(forecast_card(real), "no end at 80 %").showlegend
