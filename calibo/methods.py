@@ -19,7 +19,6 @@ from calibo.calibration import (
     Conformal,
     ConformalBayes,
     DensityRatio,
-    KFold,
     LocalizedOnline,
     LocalizedQuantile,
     OnlineQuantile,
@@ -203,7 +202,7 @@ def conformal_ensemble(
     *,
     surrogate: Surrogate | None = None,
     by: Conformal = Conformal(),  # noqa: B008 (frozen)
-    evidence: Resampler = KFold(3),  # noqa: B008 (frozen)
+    evidence: Resampler = Split(0.3),  # noqa: B008 (frozen)
     rule: AcquisitionRule | None = None,
     search: CandidateSearch | None = None,
     **options: Any,
@@ -218,7 +217,7 @@ def conformal_trees(
     *,
     surrogate: Surrogate | None = None,
     by: Conformal = Conformal(QuantileShift()),  # noqa: B008 (frozen)
-    evidence: Resampler = KFold(4),  # noqa: B008 (frozen)
+    evidence: Resampler = Split(0.3),  # noqa: B008 (frozen)
 ) -> Calibrated:
     """Conformalised quantile regression with trees: a surrogate for large, discrete or high-dimensional spaces.
 

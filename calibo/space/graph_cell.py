@@ -125,18 +125,25 @@ class GraphCellSpace(ProductSpace):
         0 is an edge from input to output.
         """
         k, inner = len(self.operations), self.nodes - 2
-        starts = np.cumsum([0, *(k**length for length in range(inner))])
-        encoded = np.zeros((len(X), int(starts[-1]) + k**inner))
-        for row, matrix, label in zip(encoded, self.matrices(X), self.labels(X), strict=True):
-            # For every node: the (length, code) of all paths that arrive there.
-            arrived: list[set[tuple[int, int]]] = [{(0, 0)}, *(set[tuple[int, int]]() for _ in range(self.nodes - 1))]
-            for end in range(1, self.nodes):
-                for start in np.flatnonzero(matrix[:, end]):
-                    arrived[end] |= arrived[start]
-                if end < self.nodes - 1:
-                    arrived[end] = {(n + 1, code + int(label[end - 1]) * k**n) for n, code in arrived[end]}
-            row[[int(starts[length]) + code for length, code in arrived[-1]]] = 1.0
-        return encoded[:, :bits]
+        counts = k ** np.arange(inner + 1)
+        starts = np.cumsum(counts) - counts
+        shorter = int(counts[:-1].sum())
+        length = np.repeat(np.arange(inner), counts[:-1])
+        # Bit of a path, but for the longest, with a further node of operation 0; one of operation o adds o k^length.
+        longer = starts[length + 1] + np.arange(shorter) - starts[length]
+        matrices, labels = self.matrices(X), self.labels(X)
+        # For every node the bits of all paths that arrive there, m x P.
+        arrived = np.zeros((self.nodes, len(X), int(counts.sum())), dtype=bool)
+        arrived[0, :, 0] = True
+        for end in range(1, self.nodes):
+            coming = (arrived[:end] & matrices[:, :end, end].T[:, :, None]).any(axis=0)
+            if end == self.nodes - 1:
+                arrived[end] = coming
+                continue
+            for operation in range(k):
+                own = np.flatnonzero(labels[:, end - 1] == operation)
+                arrived[end][np.ix_(own, longer + operation * counts[length])] = coming[own, :shorter]
+        return arrived[-1].astype(np.float64)[:, :bits]
 
     def features(self, X: Array) -> Array:
         """What a model of features sees of points, m x d: their paths, m x (1 + k + k^2 + ...)."""

@@ -33,7 +33,7 @@ class QuantileForest:
         max_features: Share of the features that is looked at for a split.
     """
 
-    trees: int = 100
+    trees: int = 50
     min_samples_leaf: int = 5
     max_features: float = 0.7
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calibo.acquisition import UpperQuantile
+from calibo.acquisition import UpperBound, UpperQuantile
 from calibo.acquisition.base import base_samples
 from calibo.acquisition.quantile import best_of_set
-from calibo.calibration import Calibrated, ConformalBayes, LeaveOneOut, OnlineQuantile
+from calibo.calibration import Calibrated, Conformal, ConformalBayes, LeaveOneOut, OnlineQuantile, Split
 from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.surrogates import GaussianProcess, Surrogate
@@ -94,3 +94,31 @@ def test_weights_multiply_the_distance_from_the_centre() -> None:
     u = law.mean[:, None] + ((value - law.mean) / away.mean(axis=1))[:, None] * away
     np.testing.assert_allclose(u.mean(axis=1), value)
     np.testing.assert_allclose(best_of_set(law, law.mean, value, base), u.max(axis=-1).mean(axis=-1))
+
+
+def test_a_quantile_that_is_not_backed_still_orders_points() -> None:
+    """A conformal law of few held-out results has infinite quantiles far out; a search cannot climb infinity."""
+    surrogate = Calibrated(GaussianProcess(), by=Conformal(), evidence=Split(0.3))
+    few = data().rows(np.arange(8))
+    model = surrogate.fit(few, rng=RNG(0))
+    X = RNG(1).random((20, 2))
+    assert np.isinf(model.predict(X, latent=True).icdf(0.9)).all()
+    values = UpperQuantile(0.9).build(model, few, rng=RNG(2))(X)
+    assert np.isfinite(values).all() and len(np.unique(values)) == 20
+
+
+@pytest.mark.parametrize("gamma", [0.5, 2.0])
+def test_the_mean_plus_deviations(gamma: float) -> None:
+    told = data()
+    model = GaussianProcess().fit(told, rng=RNG(0))
+    X = RNG(1).random((6, 2))
+    rule = UpperBound(gamma)
+    single = rule.build(model, told, rng=RNG(2))(X)
+    law = model.predict(X, latent=True)
+    np.testing.assert_allclose(single, law.mean + gamma * law.std)
+    np.testing.assert_allclose(rule.build(model, told, rng=RNG(2))(X[:, None, :]), single, rtol=1e-9)
+    pairs = np.stack([X, X[::-1]], axis=1)
+    together = rule.build(model, told, rng=RNG(2))(pairs)
+    assert (together >= np.maximum(single, single[::-1]) - 1e-9).all()
+    with pytest.raises(RecipeError, match="positive number of deviations"):
+        UpperBound(-gamma)

@@ -40,7 +40,7 @@ def test_the_answer(candidates: Candidates) -> None:
     assert (about["round"], about["measured"], about["candidates"], about["study"]) == (1, 30, 90, None)
 
 
-@pytest.mark.parametrize("method", ["cbo", "ocbo", "locbo", "ocbo_local"])
+@pytest.mark.parametrize("method", ["cbo", "ocbo", "locbo", "ocbo_local", "conformal-ensemble", "cqr"])
 @pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
 def test_methods_with_calibration(candidates: Candidates, method: str) -> None:
     answer = quick(candidates(rows=60, measured=20), method=method)

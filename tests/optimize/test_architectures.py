@@ -1,0 +1,128 @@
+"""Architecture search through the optimizer: cells, batches, the thesis's compositions, features that reach the models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calibo
+from calibo import Optimizer
+from calibo.acquisition import ExpectedImprovement, ProbabilityOfImprovement, UpperBound, UpperQuantile
+from calibo.calibration import Bootstrap, Conformal, KFold, QuantileShift, Split
+from calibo.candidates import Dynamic, RandomCandidates
+from calibo.data import Array, Dataset
+from calibo.methods import bananas, bananas_cp, conformal_trees, lfbo
+from calibo.predictive import Gaussian
+from calibo.space import CellSpace, GraphCellSpace
+from calibo.surrogates import Model, NeuralEnsemble, Perceptron, QuantileForest, QuantileNetwork, QuantileTrees
+
+CELL = CellSpace()
+QUICK = Perceptron(layers=2, width=8, epochs=5, fewest_steps=20)
+ENSEMBLE, QUANTILES = NeuralEnsemble(3, QUICK), QuantileNetwork(network=QUICK)
+#: The five configurations of Chen 2025.
+CONFIGURATIONS = {
+    "split ensemble": bananas_cp(surrogate=ENSEMBLE),
+    "folds ensemble": bananas_cp(surrogate=ENSEMBLE, evidence=KFold(3)),
+    "bootstrap ensemble": bananas_cp(surrogate=NeuralEnsemble(1, QUICK), evidence=Bootstrap(6)),
+    "split quantiles": bananas_cp(surrogate=QUANTILES, by=Conformal(QuantileShift()), evidence=Split()),
+    "folds quantiles": bananas_cp(surrogate=QUANTILES, by=Conformal(QuantileShift()), evidence=KFold(3)),
+}
+
+
+def accuracy(params: Mapping[str, Any]) -> float:
+    """More convolutions are better, and one on the direct edge best of all."""
+    return sum(op == "nor_conv_3x3" for op in params.values()) + 2.0 * (params["op3"] == "nor_conv_3x3")
+
+
+def searched(method: Any, rounds: int = 4, q: int = 8, seed: int = 0) -> Optimizer:
+    optimizer = Optimizer(CELL, method, direction="maximize", seed=seed)
+    for _ in range(rounds):
+        for suggestion in optimizer.ask(q):
+            optimizer.tell(suggestion, accuracy(suggestion.params))
+    return optimizer
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_the_five_configurations_search_and_forecast(name: str) -> None:
+    optimizer = searched(CONFIGURATIONS[name])
+    X = optimizer.data().X
+    assert len(np.unique(X, axis=0)) == 32, "no cell is tried twice"
+    stamped = [f[0] for f in optimizer.data().forecasts if f is not None and f[0] is not None]
+    assert len(stamped) >= 20 and all(len(f.stages) == 2 and f.makers[-1] == "Conformal" for f in stamped)
+    assert optimizer.calibration().rows[0].of == len(stamped)
+    assert optimizer.best[1] > np.median(optimizer.data().Y)
+
+
+@pytest.mark.parametrize(
+    "rule", [UpperQuantile(0.75), UpperBound(0.5), ProbabilityOfImprovement(), ExpectedImprovement()], ids=repr
+)
+def test_every_acquisition_of_the_thesis(rule: Any) -> None:
+    assert searched(bananas_cp(surrogate=ENSEMBLE, rule=rule), rounds=3, q=6).best[1] >= 3
+
+
+@pytest.mark.parametrize("search", [RandomCandidates(50), Dynamic(budget=30, candidates=50)], ids=repr)
+def test_every_strategy_of_candidates(search: Any) -> None:
+    assert searched(bananas(surrogate=ENSEMBLE, search=search, anchors=10), rounds=4, q=8).best[1] >= 3
+
+
+def test_a_search_finds_what_chance_does_not() -> None:
+    found = searched(bananas_cp(surrogate=ENSEMBLE), rounds=10, q=10).best[1]
+    by_chance = [max(map(accuracy, CELL.decode(CELL.sample(100, np.random.default_rng(s))))) for s in range(20)]
+    assert found > np.mean(by_chance) + 0.5
+
+
+def test_the_same_seed_gives_the_same_cells() -> None:
+    np.testing.assert_array_equal(*(searched(CONFIGURATIONS["folds ensemble"], rounds=3).data().X for _ in range(2)))
+
+
+class Watching:
+    """A surrogate that remembers the features it was given."""
+
+    def __init__(self) -> None:
+        self.seen: list[Array] = []
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
+        assert data.features is not None
+        self.seen.append(data.features(data.X))
+        return self  # type: ignore[return-value]
+
+    def predict(self, X: Array, *, latent: bool) -> Gaussian:
+        return Gaussian(np.zeros(X.shape[:-1]), np.ones(X.shape[:-1]))
+
+
+def test_models_see_the_paths_of_a_cell() -> None:
+    watching = Watching()
+    searched(bananas(surrogate=watching), rounds=3, q=6)
+    assert watching.seen and all(features.shape[1] == 155 for features in watching.seen)
+
+
+def test_models_see_them_in_a_study_too() -> None:
+    watching = Watching()
+    result = calibo.maximize(accuracy, CELL, 14, method=bananas(surrogate=watching), seed=0, progress=False)
+    assert watching.seen and watching.seen[-1].shape == (13, 155)
+    assert CELL.valid(CELL.encode([result.best_params]))[0]
+
+
+def test_graphs_are_valid_whatever_the_method() -> None:
+    space = GraphCellSpace(5)
+    for method in ("gp_ei", "cqr", bananas(surrogate=ENSEMBLE)):
+        optimizer = Optimizer(space, method, direction="maximize", seed=0)
+        for _ in range(13):
+            suggestion = optimizer.ask()
+            value = sum(v for name, v in suggestion.params.items() if name.startswith("e"))
+            optimizer.tell(suggestion, value + (suggestion.params["op2"] == "maxpool3x3"))
+        assert space.valid(optimizer.data().X).all(), method
+
+
+def test_forecasts_beside_a_method_that_has_none() -> None:
+    """Conformalised trees stamp forecasts on what LFBO suggests, and change nothing of it."""
+    trees = conformal_trees(surrogate=QuantileTrees(QuantileForest(10)))
+    plain, beside = searched(lfbo(), 3, 6), searched(lfbo(forecaster=trees), 3, 6)
+    np.testing.assert_array_equal(plain.data().X, beside.data().X)
+    assert all(f is None for f in plain.data().forecasts)
+    last = beside.data().forecasts[-1]
+    assert last is not None and last[0] is not None and last[0].makers == ("QuantileTrees", "Conformal")
+    assert beside.calibration().rows[1].of >= 8
