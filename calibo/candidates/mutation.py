@@ -26,16 +26,19 @@ class Mutation:
     Attributes:
         scored: Random points.
         around: Mutations of the anchors.
+        shortlist: Of the further points of a batch, only so many of the best by themselves are scored beside those
+            chosen before, for acquisitions of sets that cost much more than those of points. ``None`` for all.
     """
 
     scored: int = 3000
     around: int = 2000
+    shortlist: int | None = None
 
     def __post_init__(self) -> None:
-        if self.scored < 1 or self.around < 0:
+        if self.scored < 1 or self.around < 0 or (self.shortlist is not None and self.shortlist < 1):
             raise RecipeError(
                 f"a search needs at least one random point and no negative number of mutations, got {self.scored} and "
-                f"{self.around}"
+                f"{self.around}, and a shortlist of at least one, got {self.shortlist}"
             )
 
     def maximize(
@@ -53,6 +56,9 @@ class Mutation:
             points = rng.permutation(points)
             fresh = points[~_known(points, unavailable)]
             points = fresh if len(fresh) else points
+            if chosen and self.shortlist is not None and len(points) > self.shortlist:
+                alone = np.nan_to_num(acquisition(points), nan=-np.inf)
+                points = points[np.argsort(-alone, kind="stable")[: self.shortlist]]
             values = with_chosen(acquisition, chosen)(points)
             values = np.where(np.isfinite(values), values, -np.inf)
             chosen.append(best_available(points, values, unavailable, space, rng))

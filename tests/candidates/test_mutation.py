@@ -73,7 +73,30 @@ def test_values_that_are_no_numbers_are_not_chosen() -> None:
 def test_bad_settings() -> None:
     with pytest.raises(RecipeError, match="at least one random point"):
         Mutation(scored=0)
-    with pytest.raises(RecipeError, match="use Pool"):
-        Mutation().maximize(
-            lambda X: X[:, 0], PoolSpace([{"x": 1}]), 1, anchors=NOTHING, taken=NOTHING, rng=np.random.default_rng(0)
-        )
+
+
+def test_every_row_of_a_pool_is_scored() -> None:
+    pool = PoolSpace([{"x": float(x)} for x in range(50)])
+    found = Mutation(1, 0).maximize(
+        lambda X: X[:, 0], pool, 1, anchors=pool.X[:0], taken=pool.X[-1:], rng=np.random.default_rng(0)
+    )
+    np.testing.assert_array_equal(found, pool.X[[48]])
+
+
+def test_a_shortlist_bounds_what_is_scored_as_sets() -> None:
+    space, sizes = ProductSpace({"x": Float(0, 1), "y": Float(0, 1)}), []
+
+    def acquisition(X: Array) -> Array:
+        sizes.append((X.ndim, len(X)))
+        last = X if X.ndim == 2 else X[:, -1]
+        return last.sum(axis=1)
+
+    nowhere = np.empty((0, 2))
+    found = Mutation(300, 0, shortlist=20).maximize(
+        acquisition, space, 3, anchors=nowhere, taken=nowhere, rng=np.random.default_rng(0)
+    )
+    assert sizes == [(2, 300), (2, 300), (3, 20), (2, 300), (3, 20)]
+    # The best by themselves are on the list.
+    assert (found.sum(axis=1) > 1.8).all()
+    with pytest.raises(RecipeError, match="shortlist"):
+        Mutation(shortlist=0)
