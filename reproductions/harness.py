@@ -1,0 +1,101 @@
+"""What all reproductions share: jobs that are run once, in several processes, and kept on disk as they finish."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+#: Between these lines of a README stand the tables made from stored runs.
+_START, _END = "<!-- results -->", "<!-- end of results -->"
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of finished runs, one line of JSON each, written at once. Deleting it starts afresh.
+
+    Attributes:
+        folder: Where the files are.
+        kind: The dataclass of a job, of plain values, with a property ``key`` that tells jobs apart.
+        filed_by: The field of a job by which its file is named.
+    """
+
+    folder: Path
+    kind: type[Any]
+    filed_by: str = "problem"
+
+    def load(self) -> dict[str, dict[str, Any]]:
+        """What came of all finished jobs, by key; a line that was cut off is left out, and so is run again."""
+        found: dict[str, dict[str, Any]] = {}
+        for file in sorted(self.folder.glob("*.jsonl")):
+            for line in file.read_text().splitlines():
+                try:
+                    record = json.loads(line)
+                    found[self.kind(**record["job"]).key] = record["found"]
+                except (json.JSONDecodeError, KeyError, TypeError):
+                    continue
+        return found
+
+    def add(self, job: Any, found: dict[str, Any]) -> None:
+        """Writes down a finished job."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file = self.folder / f"{getattr(job, self.filed_by)}.jsonl"
+        settings = {name: value for name, value in asdict(job).items() if value is not None}
+        line = json.dumps({"job": settings, "found": found}, separators=(",", ":"))
+        cut_off = file.exists() and not file.read_bytes().endswith(b"\n")
+        with file.open("a") as stream:
+            stream.write(("\n" if cut_off else "") + line + "\n")
+
+
+def finish(
+    jobs: Iterable[Any],
+    perform: Callable[[Any], dict[str, Any]],
+    store: Store,
+    *,
+    processes: int,
+    order: Callable[[Any], Any],
+) -> int:
+    """Runs the jobs that are not stored; the number of those that were run.
+
+    Args:
+        jobs: All that are needed; several may be the same.
+        perform: What a job is; must be importable, for other processes.
+        store: Where finished ones are kept.
+        processes: How many to use.
+        order: Of the jobs to run: seed by seed, so that what is there after a stop is balanced.
+    """
+    found = store.load()
+    missing = sorted((job for key, job in {job.key: job for job in jobs}.items() if key not in found), key=order)
+    for job, result in tqdm(
+        _performed(missing, perform, processes), total=len(missing), desc="runs", disable=not missing
+    ):
+        store.add(job, result)
+    return len(missing)
+
+
+def _performed(
+    jobs: Sequence[Any], perform: Callable[[Any], dict[str, Any]], processes: int
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The jobs with what came of them, in the order they finish."""
+    if processes == 1:
+        yield from ((job, perform(job)) for job in jobs)
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        futures = {pool.submit(perform, job): job for job in jobs}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def fill(text: str, tables: str) -> str:
+    """A README's text with new tables between its two marks."""
+    head, rest = text.split(_START)
+    return f"{head}{_START}\n{tables}\n{_END}{rest.split(_END)[1]}"
