@@ -147,6 +147,13 @@ class Shifted(Predictive):
     def icdf(self, u: Array | float) -> Array:
         return self.law.icdf(u) + self.by
 
+    def at_levels(self, u: Array | float) -> Array:
+        return self.law.at_levels(u) + self.by
+
+    @property
+    def backed(self) -> tuple[float, float]:
+        return self.law.backed
+
     def scores(self, base: Array) -> Array:
         return self.law.scores(base)
 

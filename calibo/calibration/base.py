@@ -25,6 +25,15 @@ class Recalibrator(Protocol):
         ...
 
 
+@runtime_checkable
+class PromisesNothing(Protocol):
+    """A recalibrator that promises nothing without evidence, where others leave laws as they are."""
+
+    def unbacked(self, law: Predictive, X: Array) -> Predictive:
+        """The law with no level backed."""
+        ...
+
+
 @dataclass(frozen=True)
 class Relevel:
     """The level map that reads every law at other levels, the same at every point."""
@@ -64,7 +73,9 @@ class Calibrated:
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> CalibratedModel:
         model, evidence = self.evidence.fit(self.surrogate, data, makers=makers(self.surrogate), rng=rng)
-        return CalibratedModel(model, self.by.fit(evidence) if len(evidence) else identity)
+        if len(evidence):
+            return CalibratedModel(model, self.by.fit(evidence))
+        return CalibratedModel(model, self.by.unbacked if isinstance(self.by, PromisesNothing) else identity)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Notation: t held-out outcomes, K levels p, q points; a level p has coverage 1 - 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +20,8 @@ CONFORMAL_LEVELS: tuple[float, ...] = (
     *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5),
     *(0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995),
 )
+#: Sums that CV+ holds at once.
+_MOST_SUMS = 4_000_000
 #: Rounding allowed for when a rank is rounded up.
 _DUST = 1e-9
 
@@ -96,7 +98,9 @@ class QuantileShift:
             raise RecipeError(
                 f"levels {unknown} are not among those that forecasts are stored at, {STORED_LEVELS}: choose from these"
             )
-        at = np.array([[law.icdf(float(p)) for p in levels] for law in evidence.laws]).reshape(-1, len(levels))
+        # Also of laws that promise nothing far out: their own quantiles are what is moved.
+        known = [replace(law, backed=None) for law in evidence.laws]
+        at = np.array([[law.icdf(float(p)) for p in levels] for law in known]).reshape(-1, len(levels))
         below, above = at - evidence.y[:, None], evidence.y[:, None] - at
         own = np.where(levels < 0.5, below, above)
         if not self.symmetric:
@@ -158,6 +162,12 @@ class Conformal:
         backed = (conformal_rank(len(scores), coverage) <= len(scores)) | (levels == 0.5)
         return _ConformalMap(self, evidence, scores, levels, backed)
 
+    def unbacked(self, law: Predictive, X: Array) -> QuantileTable:
+        """The model's own quantiles, without a promise at any level: what nothing held out gives."""
+        levels = np.asarray(self.levels, dtype=np.float64)
+        own, _ = QuantileShift().place(law, levels)
+        return QuantileTable.sorted(levels, own, backed=(0.5, 0.5), copula=law)
+
 
 @dataclass(frozen=True, eq=False)
 class _ConformalMap:
@@ -180,10 +190,9 @@ class _ConformalMap:
     def __call__(self, law: Predictive, X: Array) -> QuantileTable:
         sides = self.levels[self.backed & (self.levels != 0.5)]
         if not ((sides < 0.5).any() and (sides > 0.5).any()):
-            own, _ = QuantileShift().place(law, self.levels)
-            return QuantileTable.sorted(self.levels, own, backed=(0.5, 0.5), copula=law)
+            return self.recipe.unbacked(law, X)
         kept = self.levels[self.backed]
-        values = self._plus(X) if self.recipe.plus else self._moved(law)
+        values = self._plus_in_parts(X) if self.recipe.plus else self._moved(law)
         return QuantileTable.sorted(kept, values, backed=(float(kept[0]), float(kept[-1])), copula=law)
 
     def _moved(self, law: Predictive) -> Array:
@@ -195,8 +204,15 @@ class _ConformalMap:
         place, length = self.recipe.score.place(law, kept)
         return place + _sides(kept) * moved * length
 
+    def _plus_in_parts(self, X: Array) -> Array:
+        """The same for all points, few at a time, because each needs a sum for every score and level."""
+        points = X.reshape(-1, X.shape[-1])
+        step = max(1, _MOST_SUMS // (self.scores.shape[0] * self.scores.shape[1]))
+        parts = [self._plus(points[i : i + step]) for i in range(0, len(points), step)]
+        return np.concatenate(parts).reshape(*X.shape[:-1], -1)
+
     def _plus(self, X: Array) -> Array:
-        """The quantiles among the sums of what others say at X, ... x q x d, and their scores, ... x q x (backed levels)."""
+        """The quantiles among the sums of what others say at X, q x d, and their scores, q x (backed levels)."""
         left_out, t = self.evidence.left_out, len(self.scores)
         assert left_out is not None
         kept = self.levels[self.backed]

@@ -75,10 +75,13 @@ class KFold:
         unseen = np.zeros((n, len(folds)))
         for j, fold in enumerate(folds):
             unseen[fold, j] = 1.0
-        pooled, evidence = _pooled(surrogate, data, rest, unseen, between=False, rng=rng)
         if not self.refit:
-            return pooled, evidence
-        return surrogate.fit(data, rng=rng), replace(evidence, left_out=None)
+            return _pooled(surrogate, data, rest, unseen, between=False, rng=rng)
+        laws: list[Marginal | None] = [None] * n
+        for fold, model in zip(folds, fitted_to(surrogate, data, rest, rng=rng), strict=True):
+            for i, law in zip(fold, model.predict(data.X[fold], latent=False).marginals(), strict=True):
+                laws[i] = law
+        return surrogate.fit(data, rng=rng), held_out(data, laws)
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,8 @@ class Bootstrap:
     """Models of points drawn with replacement, each point forecast by those that did not draw it (out of bag).
 
     With ``Conformal(plus=True)`` this is the jackknife+-after-bootstrap (Kim et al. 2020). The spread between the models is
-    part of the law's variance. Points that every model drew have no forecast and are left out of the evidence.
+    part of a Gaussian law's variance; of tables, quantiles are averaged. Points that every model drew have no forecast and
+    are left out of the evidence.
 
     Attributes:
         samples: Number of models, B.

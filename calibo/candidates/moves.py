@@ -6,7 +6,7 @@ import numpy as np
 
 from calibo.candidates.base import Acquisition
 from calibo.data import Array
-from calibo.space import GraphCellSpace, ProductSpace
+from calibo.space import ProductSpace
 
 #: A finite column with more values than this is also climbed as if it were continuous, then rounded.
 LARGEST_ENUMERATED = 16
@@ -27,7 +27,7 @@ def climbed_columns(space: ProductSpace) -> np.ndarray:
 
 
 def neighbours(x: Array, column: int, space: ProductSpace) -> Array:
-    """The points that differ from ``x``, d, in one finite column only, k x d; those that are no graph are mended."""
+    """The points that differ from ``x``, d, in one finite column only, k x d: valid ones if there are any."""
     parameter = space.columns[column]
     cells = parameter.cells or 0
     here = int(parameter.cell(x[[column]])[0])
@@ -39,7 +39,8 @@ def neighbours(x: Array, column: int, space: ProductSpace) -> Array:
         others = others[(others >= 0) & (others < cells)]
     points = np.repeat(x[None, :], len(others), axis=0)
     points[:, column] = parameter.position(others)
-    return space.snap(points) if isinstance(space, GraphCellSpace) else points
+    sensible = points[space.valid(points)]
+    return sensible if len(sensible) else points
 
 
 def hill_climb(acquisition: Acquisition, X: Array, space: ProductSpace, sweeps: int) -> Array:

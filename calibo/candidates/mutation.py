@@ -54,7 +54,7 @@ class Mutation:
             points = np.vstack([space.sample(self.scored, rng), mutated(anchors, space, self.around, rng)])
             # In any order, so that of equal values, which trees have many of, neither kind comes first.
             points = rng.permutation(points)
-            fresh = points[~_known(points, unavailable)]
+            fresh = points[~_known(points, unavailable) & space.valid(points)]
             points = fresh if len(fresh) else points
             if chosen and self.shortlist is not None and len(points) > self.shortlist:
                 alone = np.nan_to_num(acquisition(points), nan=-np.inf)

@@ -91,6 +91,11 @@ class Dynamic:
     candidates: int = 100
     edits: int = 1
 
+    @property
+    def parents(self) -> int:
+        """The largest number of points copied."""
+        return 2 * -(-(self.budget // 2) // 20)
+
     def __post_init__(self) -> None:
         if self.budget < 1:
             raise RecipeError(f"a budget is a number of evaluations from 1 on, got {self.budget}")
@@ -149,6 +154,7 @@ def _best_of(
     points = taken[:0]
     for attempt in range(_ATTEMPTS + 1):
         more = make(space) if attempt < _ATTEMPTS else space.sample(wanted, rng)
+        more = more[space.valid(more)]
         more = np.unique(np.vstack([points, more[~is_taken(more, taken)]]), axis=0)
         points = rng.permutation(more)[:wanted]
         if len(points) >= max(q, wanted // 2):

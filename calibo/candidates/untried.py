@@ -21,7 +21,7 @@ def untried_point(space: ProductSpace | PoolSpace, taken: Array, rng: np.random.
         return found
     grids = [column.position(np.arange(column.cells or 0)) for column in space.columns]
     every = np.stack([g.ravel() for g in np.meshgrid(*grids, indexing="ij")], axis=1)
-    return _drawn(every, taken, rng)
+    return _drawn(every[space.valid(every)], taken, rng)
 
 
 def _drawn(points: Array, taken: Array, rng: np.random.Generator) -> Array | None:

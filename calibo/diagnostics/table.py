@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calibo.data import Forecast, Marginal
-from calibo.diagnostics.coverage import binomial_band, check_probability, covered, points_needed
+from calibo.diagnostics.coverage import (
+    binomial_band,
+    central_intervals,
+    check_probability,
+    covered,
+    points_needed,
+)
 from calibo.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -39,6 +45,7 @@ class CalibrationRow:
         high: Largest count to be expected of right intervals.
         verdict: What that says.
         raw_contained: How many fell into the intervals of the raw model, ``None`` if it was not asked.
+        endless: How many further results had an interval without an end, which contains anything and is not judged.
     """
 
     nominal: float
@@ -48,9 +55,13 @@ class CalibrationRow:
     high: int
     verdict: Verdict
     raw_contained: int | None = None
+    endless: int = 0
 
     def sentence(self) -> str:
         """This row in words."""
+        return f"{self._judged()}{_without_end(self.endless)}"
+
+    def _judged(self) -> str:
         if self.verdict is Verdict.NOT_YET:
             return f"not yet calibrated: {_intervals_need(self)}"
         promise = _percent(self.nominal)
@@ -78,11 +89,15 @@ class CalibrationTable:
 
     def sentences(self) -> list[str]:
         """Every row in words; nothing where there are no forecasts and none are to come."""
-        return [row.sentence() for row in self.rows] if self.forecasting or self.rows[0].of else []
+        return (
+            [row.sentence() for row in self.rows] if self.forecasting or self.rows[0].of or self.rows[0].endless else []
+        )
 
     def headline(self) -> str:
         """One plain sentence saying whether the intervals can be believed."""
         of = self.rows[0].of
+        if of == 0 and self.rows[0].endless:
+            return f"The intervals cannot be judged yet{_without_end(self.rows[0].endless)}."
         if of == 0 and not self.forecasting:
             return "There are no intervals to judge: this method makes no forecasts unless it is given a forecaster."
         if of == 0:
@@ -103,7 +118,7 @@ class CalibrationTable:
         return f"It is too early to believe the intervals: {_intervals_need(waiting[0])}."
 
     def to_frame(self) -> pd.DataFrame:
-        """The table as a pandas data frame, a row per coverage; raw counts only if there are any."""
+        """The table as a pandas data frame, a row per coverage; raw counts and endless intervals only if there are any."""
         import pandas as pd
 
         columns: dict[str, list[object]] = {
@@ -115,6 +130,8 @@ class CalibrationTable:
             "verdict": [row.verdict.value for row in self.rows],
             "sentence": list(self.sentences()),
         }
+        if any(row.endless for row in self.rows):
+            columns["endless"] = [row.endless for row in self.rows]
         if all(row.raw_contained is not None for row in self.rows):
             columns["raw_contained"] = [row.raw_contained for row in self.rows]
         return pd.DataFrame(columns)
@@ -169,16 +186,19 @@ def _row(
     confidence: float,
 ) -> CalibrationRow:
     check_probability("coverage", nominal)
-    contained = int(covered(laws, outcomes, nominal).sum())
-    low, high = binomial_band(len(laws), nominal, confidence)
+    judged = np.isfinite(central_intervals(laws, nominal)).all(axis=1)
+    of = int(judged.sum())
+    contained = int(covered(laws, outcomes, nominal)[judged].sum())
+    low, high = binomial_band(of, nominal, confidence)
     return CalibrationRow(
         nominal=nominal,
         contained=contained,
-        of=len(laws),
+        of=of,
         low=low,
         high=high,
-        verdict=_verdict(contained, len(laws), low, high, nominal),
-        raw_contained=None if raw is None else int(covered(raw, outcomes, nominal).sum()),
+        verdict=_verdict(contained, of, low, high, nominal),
+        raw_contained=None if raw is None else int(covered(raw, outcomes, nominal)[judged].sum()),
+        endless=len(laws) - of,
     )
 
 
@@ -200,6 +220,12 @@ def _verdict(contained: int, of: int, low: int, high: int, nominal: float) -> Ve
 
 def _intervals_need(row: CalibrationRow) -> str:
     return f"{_percent(row.nominal)} intervals need at least {_results(results_needed(row.nominal))}, {row.of} so far"
+
+
+def _without_end(count: int) -> str:
+    if not count:
+        return ""
+    return f"; {_results(count)} came while too little was held out for an interval with an end"
 
 
 def _percent(probability: float) -> str:

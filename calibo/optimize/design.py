@@ -28,11 +28,13 @@ def design_point(space: Space, *, seed: int, number: int, taken: Array) -> Array
     if not isinstance(space, ProductSpace | PoolSpace):
         return space.sample(1, rng)[0]
     points = space.snap(sobol_points(range(number, number + _SPARE), len(space.categories), seed=seed))
+    if isinstance(space, ProductSpace):
+        points = points[space.valid(points)]
     free = points[~is_taken(points, taken)]
     if len(free):
         return free[0]
     other = untried_point(space, taken, rng)
     if other is None:
         warnings.warn("every point of the space has been tried; suggesting one again", RepeatWarning, stacklevel=3)
-        return points[0]
+        return points[0] if len(points) else space.sample(1, rng)[0]
     return other

@@ -149,7 +149,7 @@ class ModelBased:
         replicate: Whether a point may be measured again, which is worth it only if measurements are noisy.
         name: Of the method, for messages.
         tradeoff: What makes the acquisition function of several objectives.
-        anchors: How many of the best points are searched around.
+        anchors: How many of the best points are searched around, or more if the search copies more.
     """
 
     surrogate: Surrogate
@@ -167,7 +167,7 @@ class ModelBased:
             acquisition=self._acquisition(models, data, rng),
             forecaster=ModelForecaster(models, makers(self.surrogate)),
             models=models,
-            anchors=anchor_points(data, self.anchors),
+            anchors=anchor_points(data, max(self.anchors, getattr(self.search, "parents", 0))),
             taken=data.X_pending if self.replicate else np.vstack([tried, data.X_pending]),
             hyperparameters=tuple(m.hyperparameters if isinstance(m, HasHyperparameters) else () for m in models),
         )
@@ -266,7 +266,16 @@ def anchor_points(data: Dataset, count: int = _ANCHORS) -> Array:
     on_front = np.flatnonzero(pareto_mask(Y))
     # Spread over the front, by the first objective.
     order = on_front[np.argsort(-Y[on_front, 0], kind="stable")]
-    return X[order[np.unique(np.linspace(0, len(order) - 1, 2 * count).round().astype(np.intp))]]
+    picked = order[np.unique(np.linspace(0, len(order) - 1, 2 * count).round().astype(np.intp))]
+    # The ends first, then what lies between, so that a search that looks at few of them sees all of the front.
+    shared = np.arange(len(picked)) / max(len(picked) - 1, 1)
+    coarse = np.array([_coarseness(float(s)) for s in shared])
+    return X[picked[np.lexsort((shared, coarse))]]
+
+
+def _coarseness(share: float) -> int:
+    """How often [0, 1] must be halved before some place of it is within an eighth of a step; 0 at the ends."""
+    return next((k for k in range(5) if abs(share * 2**k - round(share * 2**k)) < 0.125), 5)
 
 
 def _success(data: Dataset, rng: np.random.Generator) -> SuccessModel | None:

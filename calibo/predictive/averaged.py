@@ -14,7 +14,7 @@ from calibo.predictive.quantile_table import QuantileTable
 
 
 def averaged(laws: Sequence[Predictive], weights: Sequence[Array | float], *, between: bool = False) -> Predictive:
-    """The law with the average of the laws' quantiles (Vincent's average), all Gaussian or all tables of the same levels.
+    """The law with the average of the laws' quantiles (Vincent's average): all Gaussian, or tables on the levels they share.
 
     Args:
         laws: P of them, each ... x q.
@@ -25,14 +25,17 @@ def averaged(laws: Sequence[Predictive], weights: Sequence[Array | float], *, be
     if all(isinstance(law, Gaussian) for law in laws):
         return _gaussian([law for law in laws if isinstance(law, Gaussian)], weights, between)
     tables = [law for law in laws if isinstance(law, QuantileTable)]
-    if len(tables) == len(laws) and all(np.array_equal(t.levels, tables[0].levels) for t in tables):
+    common = set.intersection(*(set(t.levels.tolist()) for t in tables)) if len(tables) == len(laws) else set[float]()
+    if min(common, default=1.0) < 0.5 < max(common, default=0.0):
+        levels = np.array(sorted(common))
         spread = [np.asarray(w)[..., None] for w in weights]
-        values = sum(w * table.values for w, table in zip(spread, tables, strict=True))
+        shared = [t.values[..., np.isin(t.levels, levels)] for t in tables]
+        values = sum(w * own for w, own in zip(spread, shared, strict=True))
         low, high = max(t.backed[0] for t in tables), min(t.backed[1] for t in tables)
-        return QuantileTable(tables[0].levels, np.maximum.accumulate(values, axis=-1), (low, high))
+        return QuantileTable(levels, np.maximum.accumulate(values, axis=-1), (low, high))
     raise RecipeError(
         f"laws of {sorted({type(law).__name__ for law in laws})} cannot be averaged: the models of folds and samples "
-        "need Gaussian laws or tables of the same levels; use KFold(refit=True) or Split() with others"
+        "need Gaussian laws or tables with common levels; use KFold(refit=True) or Split() with others"
     )
 
 

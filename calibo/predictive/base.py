@@ -52,6 +52,11 @@ class Predictive(ABC):
         """
         return self.draws(base), np.zeros(base.shape)
 
+    @property
+    def backed(self) -> tuple[float, float]:
+        """The lowest and the highest level that evidence backs; quantiles beyond are infinite."""
+        return 0.0, 1.0
+
     @abstractmethod
     def over_samples(self) -> Predictive:
         """The same marginals with a dimension for samples before the points: ... x 1 x q."""
@@ -64,13 +69,13 @@ class Predictive(ABC):
     def mean(self) -> Array:
         """Expected value, ... x q."""
         nodes, weights = _level_quadrature()
-        return sum(w * self.icdf(u) for u, w in zip(nodes, weights, strict=True))  # pyright: ignore[reportReturnType]
+        return sum(w * self.at_levels(u) for u, w in zip(nodes, weights, strict=True))  # pyright: ignore[reportReturnType]
 
     @cached_property
     def std(self) -> Array:
         """Standard deviation, ... x q."""
         nodes, weights = _level_quadrature()
-        square = sum(w * np.square(self.icdf(u) - self.mean) for u, w in zip(nodes, weights, strict=True))
+        square = sum(w * np.square(self.at_levels(u) - self.mean) for u, w in zip(nodes, weights, strict=True))
         return np.sqrt(square)
 
     @property
@@ -94,7 +99,7 @@ class Predictive(ABC):
         total = np.zeros(np.shape(below))
         for u, w in zip(nodes, weights, strict=True):
             level = np.minimum(below + (1.0 - below) * u, 1.0 - _SMALLEST_LEVEL)
-            total = total + w * (1.0 - below) * np.maximum(self.icdf(level) - c, 0.0)
+            total = total + w * (1.0 - below) * np.maximum(self.at_levels(level) - c, 0.0)
         return np.log(np.maximum(total, np.finfo(np.float64).tiny))
 
     def probability_of_improvement(self, c: Array | float) -> Array:
@@ -109,7 +114,8 @@ class Predictive(ABC):
         """The q laws in the form that is stored; only without batch dimensions."""
         quantiles = self.over_samples().at_levels(np.asarray(STORED_LEVELS)[:, None]).T
         rows = zip(self.mean, self.std, quantiles, strict=True)
-        return tuple(Marginal(float(m), float(s), tuple(float(v) for v in q)) for m, s, q in rows)
+        backed = None if self.backed == (0.0, 1.0) else self.backed
+        return tuple(Marginal(float(m), float(s), tuple(float(v) for v in q), backed) for m, s, q in rows)
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from calibo.data import Array, Marginal
+from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.predictive.base import Predictive
 from calibo.predictive.gaussian import Gaussian
@@ -47,7 +47,7 @@ class QuantileTable(Predictive):
 
     levels: Array
     values: Array
-    backed: tuple[float, float] = (0.0, 1.0)
+    backed: tuple[float, float] = (0.0, 1.0)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
     copula: Predictive | None = None
 
     def __post_init__(self) -> None:
@@ -195,12 +195,6 @@ class QuantileTable(Predictive):
         low, high = self.backed
         flipped = None if self.copula is None else self.copula.negated()
         return QuantileTable(1.0 - self.levels[::-1], -self.values[..., ::-1], (1.0 - high, 1.0 - low), flipped)
-
-    def marginals(self) -> tuple[Marginal, ...]:
-        return tuple(
-            Marginal(law.mean, law.sd, law.quantiles, self.backed if self.backed != (0.0, 1.0) else None)
-            for law in super().marginals()
-        )
 
     def gaussian(self) -> Gaussian:
         """The Gaussian law with the same mean and standard deviation, for what needs one."""

@@ -106,6 +106,18 @@ class Composed(Predictive):
     def icdf(self, u: Array | float) -> Array:
         return self.base.icdf(within_levels(self.levels.forward(u)))
 
+    def at_levels(self, u: Array | float) -> Array:
+        return self.base.at_levels(within_levels(self.levels.forward(u)))
+
+    @property
+    def backed(self) -> tuple[float, float]:
+        low, high = self.base.backed
+        # Where levels are mapped by point, what is backed at every one of them.
+        return (
+            0.0 if low <= 0.0 else float(np.max(self.levels.inverse(low))),
+            1.0 if high >= 1.0 else float(np.min(self.levels.inverse(high))),
+        )
+
     def scores(self, base: Array) -> Array:
         return self.base.scores(base)
 

@@ -146,7 +146,8 @@ def _checked_strategy(strategy: Strategy) -> ModelBased:
     if not isinstance(strategy, ModelBased) or not strategy.rule.smooth:
         raise RecipeError(
             f"ranking needs a method with one model and values that can be compared between any two rows, and "
-            f"{getattr(strategy, 'name', type(strategy).__name__)!r} is not one; use cbo, ocbo, locbo, ocbo_local or gp_ei"
+            f"{getattr(strategy, 'name', type(strategy).__name__)!r} is not one; use cbo, ocbo, locbo, "
+            "ocbo_local, cqr, conformal_ensemble or gp_ei"
         )
     return strategy
 

@@ -60,6 +60,8 @@ class CellSpace(ProductSpace):
             raise SpaceError(
                 f"a cell has two nodes or more and two different operations or more, got {nodes}, {chosen}"
             )
+        if path_bits is not None and path_bits < 1:
+            raise SpaceError(f"at least one bit of the path encoding is a feature, got path_bits={path_bits}")
         set_ = object.__setattr__
         set_(self, "nodes", nodes)
         set_(self, "operations", chosen)
@@ -116,12 +118,16 @@ class CellSpace(ProductSpace):
             by_start = sorted(range(len(self.edges)), key=lambda i: self.edges[i])
             operations = operations[:, by_start]
         total = sum(k**length for length in range(1, self.nodes))
-        encoded = np.zeros((len(X), total))
+        kept = total if bits is None else min(bits, total)
+        encoded = np.zeros((len(X), kept))
         for path in self.paths:
             before = sum(k**length for length in range(1, len(path)))
+            if before >= kept:
+                break
             code = before + operations[:, path] @ (k ** np.arange(len(path)))
-            encoded[np.arange(len(X)), code] = 1.0
-        return encoded[:, :bits]
+            rows = np.flatnonzero(code < kept)
+            encoded[rows, code[rows]] = 1.0
+        return encoded
 
     def features(self, X: Array) -> Array:
         """What a model of features sees of points, m x E: their paths, m x P."""

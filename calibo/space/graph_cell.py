@@ -136,7 +136,7 @@ class GraphCellSpace(ProductSpace):
         arrived = np.zeros((self.nodes, len(X), int(counts.sum())), dtype=bool)
         arrived[0, :, 0] = True
         for end in range(1, self.nodes):
-            coming = (arrived[:end] & matrices[:, :end, end].T[:, :, None]).any(axis=0)
+            coming = np.any(arrived[:end] & matrices[:, :end, end].T[:, :, None], axis=0)
             if end == self.nodes - 1:
                 arrived[end] = coming
                 continue

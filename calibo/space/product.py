@@ -108,6 +108,10 @@ class ProductSpace:
         """Valid points, n x d, drawn uniformly on the unit cube (so log scales are log-uniform)."""
         return self.snap(rng.random((n, len(self.names))))
 
+    def valid(self, X: Array) -> np.ndarray:
+        """Which points, m x d, make sense, m: all of them, unless a space says otherwise."""
+        return np.ones(len(X), dtype=bool)
+
     def snap(self, U: npt.ArrayLike) -> Array:
         """The valid points nearest, column by column, to points n x d, n x d."""
         points = as_points(U, len(self.names))

@@ -14,13 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from calibo.data import Array, Dataset
-from calibo.errors import FallbackWarning, RecipeError
+from calibo.errors import DataError, FallbackWarning, RecipeError
 from calibo.networks import Loss, Networks, Training, train
 from calibo.space.encoding import one_hot
 from calibo.surrogates.standardization import Standardization, single_outcome
 
 Subsets = Sequence[npt.NDArray[np.intp]]
 _FEWEST_POINTS = 2
+#: Single precision, in which networks are trained, has no squares of much larger numbers.
+_LARGEST_RAW = 1e12
 _DECIMALS = 10
 
 
@@ -212,6 +214,11 @@ def _part(
     own = np.flatnonzero(counts)
     units = Standardization.of(np.repeat(y[own], counts[own].astype(np.intp)))
     if not network.standardized and len(own) >= _FEWEST_POINTS:
+        if (largest := float(np.abs(y[own]).max())) > _LARGEST_RAW:
+            raise DataError(
+                f"networks that learn outcomes as they are take sizes up to {_LARGEST_RAW:g}, got {largest:.3g}: rescale "
+                "the objective, or use networks with standardized=True"
+            )
         units = Standardization(1.0, 0.0, 1.0)
     seen = np.ones((copies, len(own)), dtype=np.bool_)
     if shares > 1 and len(own) >= _FEWEST_POINTS:

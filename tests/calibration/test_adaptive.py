@@ -73,6 +73,41 @@ def test_the_bound_holds_against_an_adversary(steps: int, gamma: float, outside:
     assert abs(share - 0.2) <= aci.bound(0.2, steps) + 1e-12
 
 
+def test_two_steps_of_dtaci_by_hand() -> None:
+    """Weights by the formulas of Gibbs and Candes, written out for one interval and two experts."""
+    recipe = DtACI((0.1, 0.4), interval=10, alphas=(0.2,))
+    pit = np.array([0.02, 0.5])
+    eta = np.sqrt(3 / 10 * (np.log(2 * 10) + 2) / (0.8**2 * 0.2**3 + 0.2**2 * 0.8**3))
+    experts = [np.array([0.2, 0.2]), np.array([0.2 - 0.1 * 0.8, 0.2 - 0.4 * 0.8])]
+    experts.append(experts[1] + np.array([0.1, 0.4]) * 0.2)
+    weights, played = np.array([0.5, 0.5]), []
+    for beta, states in zip((0.04, 1.0), experts, strict=False):
+        played.append(weights @ states)
+        loss = 0.2 * (beta - states) - np.minimum(0, beta - states)
+        weights = weights * np.exp(-eta * loss)
+        weights = 0.95 * weights / weights.sum() + 0.05 / 2
+    played.append(weights @ experts[2])
+    np.testing.assert_allclose(recipe.run(pit)[:, 0], played)
+
+
+def test_two_steps_of_agaci_by_hand() -> None:
+    """Bernstein online aggregation, written out for the lower end of one interval and two experts."""
+    recipe = AgACI((0.1, 0.4), alphas=(0.2,))
+    pit = np.array([0.02, 0.5, 0.9])
+    experts = np.stack([ACI(g, (0.2,)).run(pit)[:, 0] for g in recipe.gammas], axis=1) / 2
+    gain, square, largest, weights, played = np.zeros(2), np.zeros(2), np.full(2, 1e-12), np.full(2, 0.5), []
+    for u, states in zip(pit, experts, strict=False):
+        played.append(weights @ states)
+        better = ((u <= played[-1]) - 0.1) * (played[-1] - states)
+        largest, square = np.maximum(largest, np.abs(better)), square + better**2
+        eta = np.minimum(0.5 / largest, np.sqrt(np.log(3) / np.maximum(square, 1e-300)))
+        gain = gain + better - eta * better**2
+        weights = eta * np.exp(eta * gain)
+        weights /= weights.sum()
+    played.append(weights @ experts[3])
+    np.testing.assert_allclose(recipe.run(pit)[0][:, 0], played)
+
+
 def test_one_step_by_hand() -> None:
     states = ACI(0.1, (0.2, 0.5)).run(np.array([0.05, 0.5]))
     np.testing.assert_allclose(states, [[0.2, 0.5], [0.12, 0.45], [0.14, 0.5]])

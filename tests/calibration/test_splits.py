@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from calibo.calibration import Bootstrap, Calibrated, Conformal, KFold, Prequential, QuantileShift, Residual, Split
-from calibo.data import Array, Dataset
+from calibo.calibration import (
+    ACI,
+    AgACI,
+    Bootstrap,
+    Calibrated,
+    Conformal,
+    DtACI,
+    KFold,
+    OnlineQuantile,
+    Prequential,
+    QuantileShift,
+    Residual,
+    Split,
+    Temperature,
+)
+from calibo.data import Array, Dataset, Forecast, Marginal
 from calibo.errors import RecipeError
 from calibo.predictive import FlatSet, Gaussian, Predictive, QuantileTable
 from calibo.surrogates import GaussianProcess, Model
@@ -233,8 +247,67 @@ def test_batches_of_points_are_calibrated_alike() -> None:
 
 
 def test_conformal_calibration_from_stored_forecasts_needs_no_resampling() -> None:
-    model = Calibrated(Line(), by=Conformal(), evidence=Prequential()).fit(dataset(), rng=RNG(0))
-    assert isinstance(model.predict(np.array([[0.3]]), latent=False), Gaussian)
+    """As long as no forecast has met its result nothing is promised; then as much as ranks allow."""
+    data, surrogate = dataset(12), Calibrated(Line(), by=Conformal(), evidence=Prequential())
+    X = np.array([[0.3]])
+    before = surrogate.fit(data, rng=RNG(0)).predict(X, latent=False)
+    assert before.interval(0.2) == (-np.inf, np.inf) and np.isfinite([before.mean, before.std]).all()
+    stamped = tuple((Forecast((Marginal(2 * float(x), 0.1),), ("Line",)),) for x in data.X[:, 0])
+    after = surrogate.fit(replace(data, forecasts=stamped), rng=RNG(0)).predict(X, latent=False)
+    assert np.isfinite(after.interval(0.9)).all() and after.interval(0.95) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("resampler", [Split(), KFold(3), Bootstrap(5)], ids=repr)
+def test_nothing_held_out_promises_nothing(resampler: Any, n: int) -> None:
+    model, evidence = resampler.fit(Line(), dataset(n), makers=("Line",), rng=RNG(0))
+    assert len(evidence) == 0 and isinstance(model, LineModel)
+    law = Calibrated(Line(), by=Conformal(plus=False), evidence=resampler).fit(dataset(n), rng=RNG(0))
+    assert law.predict(np.array([[0.3]]), latent=False).interval(0.5) == (-np.inf, np.inf)
+
+
+def test_the_median_of_plus_is_that_of_the_models() -> None:
+    model, evidence = KFold(4).fit(Line(), dataset(25), makers=("Line",), rng=RNG(2))
+    X = np.array([[0.1], [2.0]])
+    law = Conformal(levels=(0.1, 0.5, 0.9), plus=True).fit(evidence)(model.predict(X, latent=False), X)
+    assert evidence.left_out is not None
+    np.testing.assert_allclose(law.median, np.median(evidence.left_out(X).mean, axis=0))
+
+
+def test_many_points_of_plus_are_done_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Calibrated(Line(), by=Conformal(plus=True), evidence=KFold(3)).fit(dataset(), rng=RNG(0))
+    X = RNG(1).random((40, 1))
+    whole = model.predict(X, latent=False).icdf(0.8)
+    monkeypatch.setattr("calibo.calibration.conformal._MOST_SUMS", 2000)
+    np.testing.assert_array_equal(model.predict(X, latent=False).icdf(0.8), whole)
+
+
+def test_folds_of_a_conformal_surrogate_share_what_levels_they_can() -> None:
+    inner = Calibrated(Line(), by=Conformal(), evidence=Split(0.4))
+    law = (
+        Calibrated(inner, by=Conformal(), evidence=KFold(3))
+        .fit(dataset(32), rng=RNG(0))
+        .predict(np.array([[0.3]]), latent=False)
+    )
+    assert np.isfinite([law.mean, law.std]).all() and np.isfinite(law.interval(0.8)).all()
+
+
+@pytest.mark.parametrize(
+    "by", [ACI(), DtACI(), AgACI(), OnlineQuantile(), Temperature(), Conformal(QuantileShift())], ids=repr
+)
+def test_any_recalibrator_around_a_conformal_one(by: Any) -> None:
+    """What is not backed inside is not backed outside, and all else is finite."""
+    inner = Calibrated(Line(), by=Conformal(), evidence=Split(0.3))
+    data, X = dataset(24), np.linspace(-0.5, 1.5, 6)[:, None]
+    laws = inner.fit(data, rng=RNG(1)).predict(data.X, latent=False).marginals()
+    stamped = tuple((Forecast((Marginal(0.0, 1.0), law), ("Line", "Conformal")),) for law in laws)
+    law = Calibrated(inner, by=by).fit(replace(data, forecasts=stamped), rng=RNG(0)).predict(X, latent=False)
+    draws = law.draws(RNG(2).standard_normal((50, 6)))
+    for found in (law.mean, law.std, law.log_expected_improvement(3.0), law.log_expected_improvement(0.0), draws):
+        assert np.isfinite(found).all()
+    stored = law.marginals()[0]
+    assert stored.interval(0.99) == (-np.inf, np.inf) and np.isfinite([stored.mean, stored.sd]).all()
+    assert stored.quantiles is not None and np.isfinite(stored.quantiles).all()
 
 
 def test_laws_that_cannot_be_averaged_are_named() -> None:
@@ -249,6 +322,9 @@ def test_laws_that_cannot_be_averaged_are_named() -> None:
 
     with pytest.raises(RecipeError, match="cannot be averaged"):
         KFold(3).fit(Odd(), dataset(), makers=("Odd",), rng=RNG(0))
+    # The way out that the message names.
+    _, evidence = KFold(3, refit=True).fit(Odd(), dataset(), makers=("Odd",), rng=RNG(0))
+    assert len(evidence) == 30
 
 
 def test_bad_recipes_are_refused() -> None:

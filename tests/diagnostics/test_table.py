@@ -133,3 +133,16 @@ def test_a_method_without_forecasts_is_not_waited_for() -> None:
     assert "makes no forecasts" in never.headline() and never.sentences() == []
     judged = forecast_table([Forecast((Marginal(0.0, 1.0),))] * 5, [0.0] * 5, forecasting=False)
     assert "no forecasts" not in judged.headline() and len(judged.sentences()) == 3
+
+
+def test_intervals_without_an_end_are_not_judged() -> None:
+    """They contain anything, so counting them as successes would praise whoever promises nothing."""
+    endless = Marginal(0.0, 1.0, backed=(0.2, 0.8))
+    found = calibration_table([endless] * 30 + [Marginal(0.0, 1.0)] * 40, np.zeros(70), coverages=(0.5, 0.8))
+    half, most = found.rows
+    assert (half.of, half.contained, half.endless) == (70, 70, 0)
+    assert (most.of, most.contained, most.endless) == (40, 40, 30)
+    assert most.sentence().endswith("; 30 results came while too little was held out for an interval with an end")
+    assert found.to_frame()["endless"].tolist() == [0, 30]
+    nothing = calibration_table([endless] * 3, np.zeros(3), coverages=(0.8,))
+    assert "cannot be judged yet; 3 results" in nothing.headline() and nothing.rows[0].of == 0

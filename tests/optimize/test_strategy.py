@@ -16,11 +16,11 @@ from calibo.calibration.density_ratio import (
     effective_sample_size,
     importance_weights,
 )
-from calibo.candidates import Explored, Langevin, Learning, MultiStart, Pool, RandomDraw
+from calibo.candidates import Dynamic, Explored, Langevin, Learning, MultiStart, Pool, RandomDraw
 from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.optimize import ModelBased, suggest
-from calibo.optimize.strategy import LearningAcquisition
+from calibo.optimize.strategy import LearningAcquisition, anchor_points
 from calibo.predictive import Gaussian
 from calibo.space import Float, PoolSpace, ProductSpace
 from calibo.surrogates import GaussianProcess, SuccessModel
@@ -225,3 +225,22 @@ def test_a_pool_is_learned_from_too() -> None:
     strategy = ModelBased(WeighedProcess(), ExpectedImprovement(), search=Langevin())
     (suggestion,) = suggest(data(), space=pool, strategy=strategy, search=strategy.searcher(pool), q=1, rng=RNG(1))
     assert suggestion.params in [{"x": i / 29, "y": (i * 7 % 30) / 29} for i in range(30)]
+
+
+def test_a_search_that_copies_few_points_sees_all_of_a_front() -> None:
+    """Of two objectives the first anchors are the ends of the front, then what lies between."""
+    x = np.linspace(0.0, 1.0, 21)[:, None]
+    data = Dataset(X=x, Y=np.column_stack([x[:, 0], 1.0 - x[:, 0]]))
+    anchors = anchor_points(data)[:, 0]
+    assert set(anchors[:2]) == {0.0, 1.0} and 0.3 < anchors[2] < 0.7
+    assert len(set(anchors)) == len(anchors)
+
+
+def test_a_search_has_as_many_anchors_as_it_copies() -> None:
+    rng = np.random.default_rng(0)
+    data = Dataset(X=rng.random((40, 2)), Y=rng.random((40, 1)))
+    plain, dynamic = (
+        ModelBased(GaussianProcess(), ExpectedImprovement(), search).plan(data, rng=rng).anchors
+        for search in (None, Dynamic(budget=160))
+    )
+    assert len(plain) == 5 and len(dynamic) == 8

@@ -10,6 +10,7 @@ import pytest
 from calibo.data import STORED_LEVELS, Dataset, Forecast, Marginal
 from calibo.methods import cbo, gp_ei, ocbo
 from calibo.optimize import ModelBased, Plan
+from calibo.predictive import QuantileTable
 from calibo.ranking.recalibration import corrected, tempered
 
 
@@ -71,3 +72,8 @@ def test_a_tempered_law() -> None:
         law = tempered(stored, factor)
         assert law.mean == pytest.approx(1.0) and law.sd == pytest.approx(2.0 * factor)
         assert law.interval(0.8) == pytest.approx(Marginal(1.0, 2.0 * factor).interval(0.8))
+
+
+def test_what_is_not_backed_stays_so() -> None:
+    law = QuantileTable(np.array([0.2, 0.5, 0.8]), np.array([[-1.0, 0.0, 1.0]]), backed=(0.2, 0.8)).marginals()[0]
+    assert tempered(law, 2.0).interval(0.9) == (-np.inf, np.inf)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calibo import Optimizer
 from calibo.errors import SpaceError
 from calibo.space import CellSpace, ProductSpace
 from calibo.testing import SpaceLaws
@@ -174,3 +175,22 @@ def test_the_number_of_classes_of_all_cells() -> None:
     params = cell.decode((codes + 0.5) / k)
     assert len({cell.isomorphism_class(p) for p in params}) == 4930
     assert int(cell.valid((codes + 0.5) / k).sum()) == 15284
+
+
+@pytest.mark.parametrize("method", ["ocbo", "bananas", "cqr"])
+def test_only_valid_cells_are_suggested(method: str) -> None:
+    """Of 8 cells of three nodes 5 connect input and output, and all of these are found before one is repeated."""
+    cell = CellSpace(3, ("none", "conv"))
+    optimizer = Optimizer(cell, method, direction="maximize", seed=1)
+    for i in range(5):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, float(i))
+    X = optimizer.data().X
+    assert cell.valid(X).all() and len(np.unique(X, axis=0)) == 5
+
+
+def test_bits_that_are_not_wanted_are_not_made() -> None:
+    deep = CellSpace(9, path_bits=30)
+    assert deep.features(deep.sample(3, RNG(0))).shape == (3, 30)
+    with pytest.raises(SpaceError, match="at least one bit"):
+        CellSpace(path_bits=0)

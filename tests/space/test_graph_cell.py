@@ -98,3 +98,12 @@ def test_bad_spaces_are_refused() -> None:
     ):
         with pytest.raises(SpaceError):
             make()
+
+
+def test_edges_off_every_path_go_first() -> None:
+    """With too many edges those that lead nowhere are removed, and what computes something stays."""
+    space = GraphCellSpace(5, ("a",), max_edges=3)
+    useful = {(0, 1), (1, 2), (2, 4)}
+    x = space.encode([cell_of(space, useful | {(0, 3), (1, 3)}, ["a"] * 3)])
+    kept = space.matrices(space.snap(x))[0]
+    assert {(int(s), int(e)) for s, e in zip(*np.nonzero(kept), strict=True)} == useful

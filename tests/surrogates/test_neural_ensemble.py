@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibo.data import Array, Dataset
-from calibo.errors import FallbackWarning, RecipeError
+from calibo.errors import DataError, FallbackWarning, RecipeError
 from calibo.surrogates import NeuralEnsemble, Perceptron, Surrogate
 from calibo.surrogates.base import FitsMany
 from calibo.testing import SurrogateLaws
@@ -217,3 +217,18 @@ def test_hardly_any_points(n: int) -> None:
     latent, measured = (model.predict(smooth(4, seed=1).X, latent=flag) for flag in (True, False))
     np.testing.assert_allclose(np.square(latent.sd) + latent.noise_sd**2, np.square(measured.sd), rtol=1e-9)
     assert np.isfinite(latent.mean).all() and (latent.sd > 0.0).all()
+
+
+def test_only_a_latent_law_knows_of_noise() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 1))
+    model = NeuralEnsemble().fit(Dataset(X=X, Y=X + 0.3 * rng.standard_normal((60, 1))), rng=rng)
+    latent, measured = (model.predict(X[:4], latent=flag) for flag in (True, False))
+    assert measured.noise_sd == 0.0 and float(np.max(latent.noise_sd)) > 0.1
+    np.testing.assert_allclose(np.square(measured.sd), np.square(latent.sd) + np.square(latent.noise_sd))
+
+
+def test_raw_outcomes_of_any_size_are_not_for_raw_presets() -> None:
+    X = np.random.default_rng(0).random((12, 2))
+    with pytest.raises(DataError, match="standardized=True"):
+        NeuralEnsemble.published().fit(Dataset(X=X, Y=1e20 * X[:, :1]), rng=np.random.default_rng(0))

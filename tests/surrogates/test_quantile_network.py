@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.surrogates import Perceptron, QuantileNetwork, Surrogate
 from calibo.surrogates.base import FitsMany
+from calibo.surrogates.quantile_network import QuantileNetworkModel
+from calibo.surrogates.standardization import Standardization
 from calibo.testing import SurrogateLaws
 
 QUICK = QuantileNetwork((0.1, 0.5, 0.9), Perceptron(layers=2, width=16, epochs=40, fewest_steps=100))
@@ -95,3 +99,11 @@ def test_presets_predict_accuracies(preset: type[QuantileNetwork]) -> None:
 def test_bad_levels_are_refused(levels: tuple[float, ...]) -> None:
     with pytest.raises(RecipeError, match="levels increase"):
         QuantileNetwork(levels)
+
+
+def test_quantiles_that_cross_are_rearranged() -> None:
+    """Sorted, not merely kept from falling: each law has the same quantiles in another order."""
+    said = np.array([0.5, -1.0, 0.0])
+    fitted: Any = SimpleNamespace(outputs=lambda X: said[:, None], units=Standardization(1.0, 0.0, 1.0))
+    law = QuantileNetworkModel(fitted, np.array([0.1, 0.5, 0.9])).predict(np.zeros((1, 1)), latent=False)
+    np.testing.assert_allclose(law.values[0], [-1.0, 0.0, 0.5], atol=1e-5)

@@ -79,3 +79,16 @@ def test_known_noise_is_announced_as_unused() -> None:
 def test_bad_levels_are_refused(levels: tuple[float, ...]) -> None:
     with pytest.raises(RecipeError, match="levels increase"):
         QuantileTrees(levels=levels)
+
+
+def test_quantiles_that_cross_are_rearranged() -> None:
+    """Sorted, not merely kept from falling: each law has the same quantiles in another order."""
+
+    class Crossing:
+        def fit(self, features, y, levels, *, categories, rng):  # type: ignore[no-untyped-def]
+            return lambda points: np.tile([0.5, -1.0, 0.0], (len(points), 1))
+
+    data = Dataset(X=RNG(0).random((10, 1)), Y=RNG(1).random((10, 1)))
+    law = QuantileTrees(Crossing(), levels=(0.1, 0.5, 0.9)).fit(data, rng=RNG(0)).predict(data.X[:1], latent=False)
+    z = (law.values[0] - data.Y.mean()) / data.Y.std()
+    np.testing.assert_allclose(z, [-1.0, 0.0, 0.5], atol=1e-5)
