@@ -274,8 +274,8 @@ def anchor_points(data: Dataset, count: int = _ANCHORS) -> Array:
 
 
 def _coarseness(share: float) -> int:
-    """How often [0, 1] must be halved before some place of it is within an eighth of a step; 0 at the ends."""
-    return next((k for k in range(5) if abs(share * 2**k - round(share * 2**k)) < 0.125), 5)
+    """How often [0, 1] must be halved until a cut lies within a sixteenth of a place of it; 0 at the ends."""
+    return next((k for k in range(5) if abs(share - round(share * 2**k) / 2**k) < 0.0625), 5)
 
 
 def _success(data: Dataset, rng: np.random.Generator) -> SuccessModel | None:
