@@ -7,7 +7,7 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 # What `make test` needs beyond the core.
-TEST_EXTRAS := dev,botorch,xgboost,postgres,tables,chem,ray
+TEST_EXTRAS := dev,botorch,xgboost,postgres,tables,chem,ray,bench
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
 
 # The first Python that is recent enough; `make PYTHON=/path/to/python3.11 ...` chooses another.
