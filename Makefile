@@ -59,7 +59,7 @@ $(VENV)/.core-installed: $(VENV)/.created pyproject.toml constraints.txt
 	$(PIP_INSTALL) -e .
 	@touch $@
 
-$(VENV)/.test-installed: $(VENV)/.created pyproject.toml constraints.txt
+$(VENV)/.test-installed: $(VENV)/.created pyproject.toml constraints.txt Makefile
 	@echo "installing calibo and what its tests need into $(VENV) (a few minutes)"
 	$(PIP_INSTALL) -e '.[$(TEST_EXTRAS)]'
 	@touch $(VENV)/.core-installed $@
