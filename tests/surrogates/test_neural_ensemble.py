@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibo.data import Array, Dataset
-from calibo.errors import DataError, FallbackWarning, RecipeError
+from calibo.errors import FallbackWarning, RecipeError
 from calibo.surrogates import NeuralEnsemble, Perceptron, Surrogate
 from calibo.surrogates.base import FitsMany
 from calibo.testing import SurrogateLaws
@@ -226,9 +226,3 @@ def test_only_a_latent_law_knows_of_noise() -> None:
     latent, measured = (model.predict(X[:4], latent=flag) for flag in (True, False))
     assert measured.noise_sd == 0.0 and float(np.max(latent.noise_sd)) > 0.1
     np.testing.assert_allclose(np.square(measured.sd), np.square(latent.sd) + np.square(latent.noise_sd))
-
-
-def test_raw_outcomes_of_any_size_are_not_for_raw_presets() -> None:
-    X = np.random.default_rng(0).random((12, 2))
-    with pytest.raises(DataError, match="standardized=True"):
-        NeuralEnsemble.published().fit(Dataset(X=X, Y=1e20 * X[:, :1]), rng=np.random.default_rng(0))
