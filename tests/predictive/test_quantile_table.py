@@ -66,7 +66,7 @@ def test_reference_values(golden: Callable[[str], Any]) -> None:
 increments = st.lists(st.floats(0.0, 5.0), min_size=3, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(increments, st.integers(0, 2**32 - 1), st.floats(-1e3, 1e3))
 def test_improvement_is_the_integral_of_the_survival_function(steps: list[float], seed: int, start: float) -> None:
     rng = np.random.default_rng(seed)
