@@ -27,11 +27,10 @@ from scipy.stats import spearmanr
 from calibo.data import Array, Dataset
 from calibo.networks import AbsoluteError, Networks, Training, train
 from calibo.problems import NAS_BENCH_201, nas_bench_201
+from calibo.problems.nas_bench_201 import CELL
 from calibo.surrogates import NeuralEnsemble, Perceptron
 
 POINTS, FOLDS, MEMBERS = 150, 3, 5
-PATHS = ((3,), (0, 4), (1, 5), (0, 2, 5))
-STARTS = (0, 5, 30)
 HERE = Path(__file__).parent
 PARTS = ("speed", "searches", "accuracy")
 RECIPES = {"paper": Perceptron.paper(), "bananas": Perceptron.bananas(), "default": Perceptron()}
@@ -41,20 +40,6 @@ PRESETS = {
     "bananas": NeuralEnsemble.bananas(),
     "default": NeuralEnsemble(),
 }
-
-
-def operations(X: Array) -> np.ndarray:
-    """The operations on the 6 edges, m x 6, of encoded cells, m x 6."""
-    return np.clip((X * 5).astype(np.intp), 0, 4)
-
-
-def paths(X: Array) -> Array:
-    """Which of the 155 paths cells have, m x 155."""
-    ops, found = operations(X), np.zeros((len(X), 155))
-    for edges in PATHS:
-        place = STARTS[len(edges) - 1] + sum(ops[:, e] * 5**j for j, e in enumerate(edges))
-        found[np.arange(len(X)), place] = 1.0
-    return found
 
 
 def cells() -> Array:
@@ -155,7 +140,7 @@ WAYS = {
 def speed(epochs: int, repeats: int) -> list[dict[str, Any]]:
     """CPU milliseconds of a step of all 15 networks, the least of some repeats, for every recipe and way."""
     rng = np.random.default_rng(0)
-    X, y = paths(rng.random((POINTS, 6))), rng.standard_normal(POINTS)
+    X, y = CELL.path_encoding(rng.random((POINTS, 6))), rng.standard_normal(POINTS)
     masks = np.repeat(np.stack([np.isin(np.arange(POINTS), rows) for rows in folds(POINTS, 0)]), MEMBERS, axis=0)
     rows: list[dict[str, Any]] = []
     for name, recipe in RECIPES.items():
@@ -186,7 +171,7 @@ def searches() -> dict[str, dict[str, float]]:
         rng, rounds = np.random.default_rng(0), []
         rows = rng.permutation(len(X))[:250]
         for n in range(10, POINTS, 10):
-            data = Dataset(X=X[rows[:n]], Y=table[rows[:n], None], features=paths)
+            data = Dataset(X=X[rows[:n]], Y=table[rows[:n], None], features=CELL.features)
             start = time.process_time()
             for model in ensemble.fit_many(data, folds(n, n), rng=rng):
                 model.predict(X[rows[150:]], latent=False)
@@ -212,7 +197,7 @@ def judged(ensemble: NeuralEnsemble, accuracy: Array, n: int, kind: str, seed: i
     """The errors of an ensemble, in standard deviations of all accuracies."""
     seen, new = split(accuracy, n, kind, seed)
     X, truth = cells(), accuracy[new]
-    data = Dataset(X=X[seen], Y=accuracy[seen, None], features=paths)
+    data = Dataset(X=X[seen], Y=accuracy[seen, None], features=CELL.features)
     start = time.process_time()
     law = ensemble.fit(data, rng=np.random.default_rng(seed)).predict(X[new], latent=False)
     spent = time.process_time() - start

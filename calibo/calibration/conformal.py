@@ -13,7 +13,7 @@ import numpy as np
 from calibo.calibration.base import LevelMap
 from calibo.data import STORED_LEVELS, Array, Evidence
 from calibo.errors import RecipeError
-from calibo.predictive import Predictive, QuantileTable
+from calibo.predictive import Predictive, QuantileTable, checked_levels
 
 #: The ends of the 50, 80, 90, 95, 98 and 99 % intervals are among them.
 CONFORMAL_LEVELS: tuple[float, ...] = (
@@ -146,10 +146,7 @@ class Conformal:
     plus: bool = False
 
     def __post_init__(self) -> None:
-        levels = np.asarray(self.levels, dtype=np.float64)
-        if len(levels) < 2 or not (np.diff(levels) > 0.0).all() or not 0.0 < levels[0] < 0.5 < levels[-1] < 1.0:
-            raise RecipeError(f"levels increase within (0, 1), from below one half to above it, got {self.levels}")
-        _mirrors(levels)
+        _mirrors(checked_levels(self.levels))
 
     def fit(self, evidence: Evidence) -> LevelMap:
         if self.plus and evidence.left_out is None:

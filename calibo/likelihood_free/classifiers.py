@@ -85,12 +85,6 @@ class WarmStarted(Protocol):
         ...
 
 
-def codes(X: Array, categories: tuple[int, ...]) -> Array:
-    """Points, m x d, with categorical columns as whole numbers from 0 on, m x d: one column each, for trees."""
-    k = np.asarray(categories)
-    return np.where(k > 0, np.clip(np.floor(X * k), 0, np.maximum(k - 1, 0)), X)
-
-
 def log_odds(probability: Array) -> Array:
     """Log-odds of probabilities, m, kept finite."""
     p = np.clip(probability, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)

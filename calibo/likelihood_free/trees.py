@@ -10,8 +10,9 @@ import numpy as np
 
 from calibo.data import Array
 from calibo.errors import MissingExtra, RecipeError
-from calibo.likelihood_free.classifiers import LogOdds, codes, log_odds
+from calibo.likelihood_free.classifiers import LogOdds, log_odds
 from calibo.likelihood_free.labels import Labelled
+from calibo.space.encoding import codes
 
 #: scikit-learn's boosting bins every column into at most so many values, and takes no more choices as such.
 _MOST_BINS = 255

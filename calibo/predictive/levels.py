@@ -6,6 +6,7 @@ A calibrated quantile at level p is the model's own at level R(p), so the calibr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -19,6 +20,14 @@ from calibo.predictive.normal import density
 
 #: Steps of a level map below this are rounding, not density.
 _SMALLEST_STEP = 1e-12
+
+
+def checked_levels(levels: Sequence[float] | Array) -> Array:
+    """The levels of a law between quantiles, K, or a ``RecipeError`` saying what is wrong with them."""
+    p = np.asarray(levels, dtype=np.float64)
+    if p.ndim != 1 or p.size < 2 or not (np.diff(p) > 0.0).all() or not 0.0 < p[0] < 0.5 < p[-1] < 1.0:
+        raise RecipeError(f"levels increase within (0, 1), from below one half to above it, got {levels}")
+    return p
 
 
 class LevelFunction(Protocol):

@@ -16,6 +16,7 @@ from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.predictive.base import Predictive
 from calibo.predictive.gaussian import Gaussian
+from calibo.predictive.levels import checked_levels
 from calibo.predictive.normal import density
 
 _SMALLEST_LEVEL = 1e-16
@@ -51,12 +52,9 @@ class QuantileTable(Predictive):
     copula: Predictive | None = None
 
     def __post_init__(self) -> None:
-        p, v = np.asarray(self.levels, dtype=np.float64), np.asarray(self.values, dtype=np.float64)
-        if p.ndim != 1 or v.shape[-1:] != p.shape:
+        p, v = checked_levels(self.levels), np.asarray(self.values, dtype=np.float64)
+        if v.shape[-1:] != p.shape:
             raise RecipeError(f"a table has one value for every level, got levels {p.shape} and values {v.shape}")
-        inside = len(p) >= 2 and 0.0 < p[0] < 0.5 < p[-1] < 1.0
-        if not inside or not (np.diff(p) > 0.0).all():
-            raise RecipeError(f"levels increase within (0, 1), from below one half to above it, got {p}")
         if not (np.isfinite(v).all() and (np.diff(v, axis=-1) >= 0.0).all()):
             raise RecipeError(
                 "the values of a table are finite and do not fall: sort them first (QuantileTable.sorted)"

@@ -6,15 +6,13 @@ Notation: K levels, z standardised outcomes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 from scipy.special import ndtri
 
 from calibo.data import Array, Dataset
-from calibo.errors import RecipeError
 from calibo.networks import Loss, Pinball
-from calibo.predictive import QuantileTable
+from calibo.predictive import QuantileTable, checked_levels
 from calibo.surrogates.network_fit import Fitted, Perceptron, Subsets, fit_networks
 
 #: Those of Chen (2025) for ten parts.
@@ -45,10 +43,7 @@ class QuantileNetwork:
     network: Perceptron = field(default_factory=lambda: Perceptron(width=20, epochs=30, fewest_steps=100))
 
     def __post_init__(self) -> None:
-        p = self.levels
-        inside = len(p) >= 2 and 0.0 < p[0] < 0.5 < p[-1] < 1.0
-        if not inside or any(b <= a for a, b in pairwise(p)):
-            raise RecipeError(f"levels increase within (0, 1), from below one half to above it, got {p}")
+        checked_levels(self.levels)
 
     @classmethod
     def paper(cls, levels: tuple[float, ...] = LEVELS) -> QuantileNetwork:

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from calibo.data import Array, Dataset
-from calibo.errors import FallbackWarning, RecipeError
-from calibo.predictive import QuantileTable
+from calibo.errors import FallbackWarning
+from calibo.predictive import QuantileTable, checked_levels
 from calibo.space.encoding import codes
 from calibo.surrogates.quantile_engines import QuantileForest
 from calibo.surrogates.standardization import Standardization, single_outcome
@@ -68,9 +68,7 @@ class QuantileTrees:
     levels: tuple[float, ...] = QUANTILE_LEVELS
 
     def __post_init__(self) -> None:
-        levels = np.asarray(self.levels, dtype=np.float64)
-        if len(levels) < 2 or not (np.diff(levels) > 0.0).all() or not 0.0 < levels[0] < 0.5 < levels[-1] < 1.0:
-            raise RecipeError(f"levels increase within (0, 1), from below one half to above it, got {self.levels}")
+        checked_levels(self.levels)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> QuantileModel:
         """The fitted trees as a model."""

@@ -27,7 +27,7 @@ from calibo.likelihood_free import (
     Wrapped,
     XGBoost,
 )
-from calibo.likelihood_free.classifiers import codes, log_odds
+from calibo.likelihood_free.classifiers import log_odds
 
 
 def wrapped() -> Wrapped:
@@ -125,11 +125,6 @@ def test_the_order_of_choices_does_not_matter(classifier: Any) -> None:
         y = (place == best) + 0.1 * rng.standard_normal(120)
         odds = fitted(classifier, (place[:, None] + 0.5) / 7, y, (7,))((np.arange(7)[:, None] + 0.5) / 7)
         assert np.argmax(odds) == best
-
-
-def test_codes() -> None:
-    X = np.array([[0.25, 0.5 / 3, 0.75], [1.0, 2.5 / 3, 0.25]])
-    np.testing.assert_array_equal(codes(X, CATEGORIES), [[0.25, 0, 1], [1.0, 2, 0]])
 
 
 def test_log_odds_are_finite() -> None:

@@ -246,13 +246,13 @@ def test_nothing_is_suggested_by_the_forecaster() -> None:
 @pytest.mark.parametrize("method", [bore(), lfbo(classifier=XGBoost()), lfbo(classifier=MLP(cold_steps=300))])
 def test_several_objectives_with_every_kind_of_labels(method: Any) -> None:
     """Both ends of the front between (0, 0.7) and (1, 0.7) are reached, in whichever space."""
-    optimizer = Optimizer({**CUBE, "c": Categorical(["a", "b"])}, method, directions=["min", "max"], seed=0)
+    optimizer = Optimizer({**CUBE, "c": Categorical(["a", "b"])}, method, directions=["min", "max"], seed=1)
     for _ in range(30):
         suggestion = optimizer.ask()
         x, far = suggestion.params["x"], abs(suggestion.params["y"] - 0.7) + (suggestion.params["c"] == "b")
         optimizer.tell(suggestion, (x + far, x - far))
     late = optimizer.data().X[15:]
-    assert np.mean(late[:, 2] < 0.5) > 0.6 and np.ptp(late[:, 0]) > 0.3
+    assert np.mean(late[:, 2] < 0.5) > 0.6 and np.ptp(late[:, 0]) > 0.4
 
 
 @pytest.mark.parametrize("forecaster", [None, GaussianProcess()])

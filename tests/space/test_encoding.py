@@ -7,6 +7,7 @@ import pytest
 
 from calibo.errors import DataError
 from calibo.space import Categorical, Float, Int, ProductSpace, from_one_hot, one_hot
+from calibo.space.encoding import codes
 
 
 def test_categorical_columns_become_indicators() -> None:
@@ -43,3 +44,8 @@ def test_wrong_shapes_are_refused() -> None:
         one_hot(np.zeros(3), ())
     with pytest.raises(DataError, match="shape"):
         from_one_hot(np.zeros((2, 2)), (0, 2))
+
+
+def test_codes() -> None:
+    X = np.array([[0.25, 0.5 / 3, 0.75], [1.0, 2.5 / 3, 0.25]])
+    np.testing.assert_array_equal(codes(X, (0, 3, 2)), [[0.25, 0, 1], [1.0, 2, 0]])
