@@ -25,6 +25,13 @@ NAS_BENCH_201_OPERATIONS: tuple[str, ...] = ("none", "skip_connect", "nor_conv_1
 _ATTEMPTS = 1000
 
 
+def operation_names(operations: Sequence[str]) -> tuple[str, ...]:
+    """Operations as given by a user, checked to be several names."""
+    if isinstance(operations, str) or not all(isinstance(name, str) for name in operations):
+        raise SpaceError(f"operations are a list of names, got {operations!r}")
+    return tuple(operations)
+
+
 @dataclass(frozen=True)
 class CellSpace(ProductSpace):
     """All cells of ``nodes`` nodes with an operation on each edge: a product of categorical parameters op0, op1, ...
@@ -55,13 +62,13 @@ class CellSpace(ProductSpace):
         identity: str | None = "skip_connect",
         path_bits: int | None = None,
     ) -> None:
-        chosen = tuple(operations)
-        if nodes < 2 or not 2 <= len(chosen) == len(set(chosen)):
+        chosen = operation_names(operations)
+        if not isinstance(nodes, int) or nodes < 2 or not 2 <= len(chosen) == len(set(chosen)):
             raise SpaceError(
-                f"a cell has two nodes or more and two different operations or more, got {nodes}, {chosen}"
+                f"a cell has two nodes or more and two different operations or more, got {nodes!r}, {chosen}"
             )
-        if path_bits is not None and path_bits < 1:
-            raise SpaceError(f"at least one bit of the path encoding is a feature, got path_bits={path_bits}")
+        if path_bits is not None and (not isinstance(path_bits, int) or path_bits < 1):
+            raise SpaceError(f"at least one bit of the path encoding is a feature, got path_bits={path_bits!r}")
         set_ = object.__setattr__
         set_(self, "nodes", nodes)
         set_(self, "operations", chosen)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from calibo.data import Array
 from calibo.errors import SpaceError
+from calibo.space.cell import operation_names
 from calibo.space.parameters import Categorical, Int, Parameter
 from calibo.space.product import ProductSpace
 
@@ -45,7 +46,9 @@ class GraphCellSpace(ProductSpace):
     def __init__(
         self, nodes: int = 7, operations: Sequence[str] = NAS_BENCH_101_OPERATIONS, *, max_edges: int = 9
     ) -> None:
-        chosen = tuple(operations)
+        chosen = operation_names(operations)
+        if not (isinstance(nodes, int) and isinstance(max_edges, int)):
+            raise SpaceError(f"nodes and max_edges are whole numbers, got {nodes!r} and {max_edges!r}")
         if not 3 <= nodes <= _MOST_NODES or not 1 <= len(chosen) == len(set(chosen)) or max_edges < 1:
             raise SpaceError(
                 f"a cell has 3 to {_MOST_NODES} nodes, different operations and an edge, got {nodes}, {chosen}, {max_edges}"

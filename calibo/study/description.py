@@ -9,19 +9,30 @@ from dataclasses import fields
 from typing import Any
 
 from calibo.space import Float, Int, Parameter, PoolSpace, ProductSpace, space_from_dict
+from calibo.space.spec import CELLS, cell_spec
 from calibo.study.distributions import labels
 
 
 def described(space: ProductSpace | PoolSpace) -> dict[str, Any]:
-    """A space as plain data; a pool only by its size, its features and a checksum."""
+    """A space as plain data; a pool only by its size, its features and a checksum, a user's own kind of product by name."""
     if isinstance(space, PoolSpace):
         rows = repr([{name: row[name] for name in space.names} for row in space.decode(space.X)])
         return {"pool": {"rows": len(space.X), "features": list(space.names), "sum": zlib.crc32(rows.encode())}}
-    return {"parameters": {name: _parameter(parameter) for name, parameter in space.parameters.items()}}
+    plain = {"parameters": {name: _parameter(parameter) for name, parameter in space.parameters.items()}}
+    if type(space) is ProductSpace:
+        return plain
+    own = cell_spec(space) or {"type": type(space).__name__}
+    # As it comes back from a storage, which has lists only.
+    return {**plain, "own": json.loads(json.dumps(own))}
 
 
 def rebuilt(description: Mapping[str, Any]) -> ProductSpace | None:
-    """The space that was described, or ``None`` where only its makers can build it: a pool, or choices of odd types."""
+    """The space that was described, or ``None`` where only its makers can build it.
+
+    That is a pool, choices of odd types, or a kind of product that is not the library's.
+    """
+    if (own := description.get("own")) is not None:
+        return space_from_dict({"cell": own}, source="the stored space") if own["type"] in CELLS else None
     table = description.get("parameters")
     if table is None or any("labels" in one for one in table.values()):
         return None
@@ -40,6 +51,9 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         for name in before
         if name in after and before[name] != after[name]
     ]
+    kinds = [description.get("own") for description in (old, new)]
+    if not (gone or added or changed) and kinds[0] != kinds[1]:
+        changed = [f"it was {_kind(kinds[0])} and is now {_kind(kinds[1])}"]
     return gone + added + changed
 
 
@@ -51,6 +65,10 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     if named is None:
         return {"type": kind, "choices": list(parameter.choices)}
     return {"type": kind, "labels": list(named)}
+
+
+def _kind(own: Mapping[str, Any] | None) -> str:
+    return "a plain product" if own is None else _spec(own)
 
 
 def _spec(spec: Mapping[str, Any]) -> str:

@@ -255,7 +255,7 @@ def load_result(
         storage: See ``open_storage``.
         study_name: Name of the study; not needed if there is only one.
         space: The space. Only needed for predictions, and then only for a pool, for choices that are not plain
-            values, or for a study that calibo did not make.
+            values, for a kind of space of your own, or for a study that calibo did not make.
         method: The method; by default the one the study was made with.
         reference: Of several objectives, the values that are just not worth having; by default as the study
             was made with, or inferred from the data.

@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 
 from calibo.errors import SpaceError
-from calibo.space import Categorical, Float, Int, Ordinal, ProductSpace, space_from_dict, space_from_toml
+from calibo.space import (
+    Categorical,
+    CellSpace,
+    Float,
+    GraphCellSpace,
+    Int,
+    Ordinal,
+    ProductSpace,
+    space_from_dict,
+    space_from_toml,
+)
 
 TOML = """
 [lr]
@@ -89,3 +99,27 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
     for path in (tmp_path / "none.toml", tmp_path):
         with pytest.raises(SpaceError, match="cannot be read"):
             space_from_toml(path)
+
+
+def test_a_cell_is_one_table(tmp_path: Path) -> None:
+    path = tmp_path / "cell.toml"
+    path.write_text('[cell]\ntype = "cell"\nnodes = 3\noperations = ["none", "conv"]\n')
+    assert space_from_toml(path) == CellSpace(3, ["none", "conv"])
+    assert space_from_dict({"cell": {"type": "graph_cell", "max_edges": 7}}) == GraphCellSpace(max_edges=7)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"cell": {"type": "cell"}, "lr": {"type": "float", "low": 0, "high": 1}}, "must be the only table"),
+        ({"cell": {"type": "cell", "edges": 3}}, "unknown edges"),
+        ({"cell": {"type": "cell", "nodes": "four"}}, "'four'"),
+        ({"cell": {"type": "cell", "path_bits": 1.5}}, "path_bits=1.5"),
+        ({"cell": {"type": "graph_cell", "nodes": 4.5}}, "4.5"),
+        ({"cell": {"type": "cell", "operations": "conv"}}, "list of names"),
+        ({"cell": {"type": "graph_cell", "operations": [1, 2]}}, "list of names"),
+    ],
+)
+def test_a_cell_that_makes_no_sense_is_refused(table: dict[str, Any], said: str) -> None:
+    with pytest.raises(SpaceError, match=said):
+        space_from_dict(table)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
+from calibo.space import Categorical, CellSpace, Float, GraphCellSpace, Int, Ordinal, PoolSpace, ProductSpace
 from calibo.study.description import described, differences, rebuilt
 
 SPACE = ProductSpace(
@@ -83,3 +83,28 @@ def test_a_pool_is_known_by_its_features() -> None:
     assert found.count("a pool of 2 rows with x, kind (checksum ") == 2
     (found,) = differences(_stored(pool), described(ProductSpace({"y": Float(0, 1)})))
     assert found.endswith(" and is now a product of y")
+
+
+@pytest.mark.parametrize(
+    "space", [CellSpace(), CellSpace(3, ["none", "conv"], path_bits=4, zero=None), GraphCellSpace(5, max_edges=6)]
+)
+def test_a_cell_is_rebuilt_with_its_features(space: CellSpace | GraphCellSpace) -> None:
+    again = rebuilt(_stored(space))
+    assert type(again) is type(space)
+    assert again == space
+    assert differences(_stored(space), described(space)) == []
+
+
+def test_a_cell_is_not_the_product_of_its_choices() -> None:
+    plain = ProductSpace(CellSpace(3).parameters)
+    (said,) = differences(_stored(plain), described(CellSpace(3)))
+    assert said.startswith("it was a plain product and is now cell(nodes=3")
+    (said,) = differences(_stored(CellSpace(3, path_bits=4)), described(CellSpace(3)))
+    assert "path_bits=4" in said
+
+
+def test_a_kind_of_space_that_is_not_known_is_not_rebuilt_as_another() -> None:
+    class Own(ProductSpace):
+        pass
+
+    assert rebuilt(_stored(Own({"a": Float(0.0, 1.0)}))) is None
