@@ -1,6 +1,7 @@
 """Surrogates: Dataset -> Model."""
 
 from calibo.surrogates.base import FitsMany, HasHyperparameters, HasLeaveOneOut, Model, Surrogate
+from calibo.surrogates.gaussian_moments import GaussianMoments
 from calibo.surrogates.gaussian_process import GaussianProcess
 from calibo.surrogates.heteroscedastic import HasNoiseModel, HeteroscedasticGP
 from calibo.surrogates.kernels import RBF, Kernel, Matern52
@@ -16,6 +17,7 @@ __all__ = [
     "QUANTILE_LEVELS",
     "RBF",
     "FitsMany",
+    "GaussianMoments",
     "GaussianProcess",
     "HasHyperparameters",
     "HasLeaveOneOut",

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning, RecipeError
@@ -226,3 +227,19 @@ def test_only_a_latent_law_knows_of_noise() -> None:
     latent, measured = (model.predict(X[:4], latent=flag) for flag in (True, False))
     assert measured.noise_sd == 0.0 and float(np.max(latent.noise_sd)) > 0.1
     np.testing.assert_allclose(np.square(measured.sd), np.square(latent.sd) + np.square(latent.noise_sd))
+
+
+def test_the_noise_is_just_what_the_spread_leaves_over() -> None:
+    """80 % intervals of a measurement hold 80 % of the outcomes that a member left out, and no more noise is added."""
+    data = smooth(25, seed=2)
+    model = QUICK.fit(data, rng=np.random.default_rng(0))
+    fitted = model.fitted
+    assert fitted.networks is not None
+    members, points = np.nonzero(~fitted.seen)
+    values = fitted.networks(fitted.features)[..., 0]
+    away = np.abs(values[members, points] - fitted.z[points])
+    sd = np.sqrt(values.var(axis=0, ddof=1)[points] + model.noise)
+    assert len(points) == len(data)
+    assert np.mean(away <= ndtri(0.9) * sd + 1e-12) == pytest.approx(0.8, abs=1.0 / len(points))
+    # Counted twice, the spread would hold too many.
+    assert np.mean(away <= ndtri(0.9) * np.sqrt(sd**2 + values.var(axis=0, ddof=1)[points])) > 0.85
