@@ -24,6 +24,7 @@ from calibo.calibration import (
     OnlineQuantile,
     QuantileShift,
     RatioEstimator,
+    Recalibrator,
     Resampler,
     ShrinkingAlpha,
     Split,
@@ -182,16 +183,17 @@ def bananas(
 def bananas_cp(
     *,
     surrogate: Surrogate | None = None,
-    by: Conformal = Conformal(),  # noqa: B008 (frozen)
+    by: Recalibrator = Conformal(),  # noqa: B008 (frozen)
     evidence: Resampler = Split(),  # noqa: B008 (frozen)
     rule: AcquisitionRule | None = None,
     search: CandidateSearch | None = None,
     **options: Any,
 ) -> ModelBased:
-    """BANANAS with conformal intervals.
+    """BANANAS with conformal intervals, or calibrated otherwise.
 
     The ensembles of the thesis are ``evidence=Split(), KFold(3)`` and ``surrogate=NeuralEnsemble(1), evidence=Bootstrap()``;
     quantile regression is ``surrogate=QuantileNetwork(), by=Conformal(QuantileShift())`` with ``Split()`` or ``KFold(3)``.
+    ``by=OnlineQuantile(), evidence=Prequential()`` learns from how the search's own forecasts came out.
     """
     calibrated = Calibrated(surrogate or NeuralEnsemble(), by=by, evidence=evidence)
     rule = rule or ThompsonSampling(joint=False)

@@ -5,13 +5,15 @@ Notation: t held-out outcomes, K levels p, q points; a level p has coverage 1 - 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.special import ndtri
 
 from calibo.calibration.base import LevelMap
-from calibo.data import STORED_LEVELS, Array, Evidence
+from calibo.data import STORED_LEVELS, Array, Evidence, Marginal
 from calibo.errors import RecipeError
 from calibo.predictive import Predictive, QuantileTable, checked_levels
 
@@ -93,14 +95,7 @@ class QuantileShift:
     symmetric: bool = True
 
     def scores(self, evidence: Evidence, levels: Array) -> Array:
-        unknown = [float(p) for p in levels if not np.isclose(STORED_LEVELS, p, rtol=0, atol=_DUST).any()]
-        if unknown:
-            raise RecipeError(
-                f"levels {unknown} are not among those that forecasts are stored at, {STORED_LEVELS}: choose from these"
-            )
-        # Also of laws that promise nothing far out: their own quantiles are what is moved.
-        known = [replace(law, backed=None) for law in evidence.laws]
-        at = np.array([[law.icdf(float(p)) for p in levels] for law in known]).reshape(-1, len(levels))
+        at = _own_quantiles(evidence.laws, levels)
         below, above = at - evidence.y[:, None], evidence.y[:, None] - at
         own = np.where(levels < 0.5, below, above)
         if not self.symmetric:
@@ -223,6 +218,19 @@ class _ConformalMap:
         values = np.moveaxis(values, 0, -1)
         values[..., kept == 0.5] = np.median(place[..., kept == 0.5], axis=0)
         return values
+
+
+def _own_quantiles(laws: Sequence[Marginal], levels: Array) -> Array:
+    """The quantiles that laws are stored with, t x K, also where they promise none: those are what is moved."""
+    known = np.isclose(np.asarray(STORED_LEVELS), levels[:, None], rtol=0, atol=_DUST)
+    if not known.any(axis=1).all():
+        unknown = levels[~known.any(axis=1)].tolist()
+        raise RecipeError(
+            f"levels {unknown} are not among those that forecasts are stored at, {STORED_LEVELS}: choose from these"
+        )
+    scores = ndtri(np.asarray(STORED_LEVELS))
+    at = [law.mean + law.sd * scores if law.quantiles is None else np.asarray(law.quantiles) for law in laws]
+    return np.array(at).reshape(-1, len(scores))[:, known.argmax(axis=1)]
 
 
 def _sides(levels: Array) -> Array:

@@ -129,8 +129,13 @@ class Fitted:
         """What the networks say of points, ... x d, on standardised outcomes: C x ...; ``None`` without networks."""
         if self.networks is None:
             return None
-        found = self.networks(self.encode(X.reshape(-1, X.shape[-1])))
-        return found.reshape(len(found), *X.shape[:-1])
+        points = X.reshape(-1, X.shape[-1])
+        if X.ndim == 2:
+            return self.networks(self.encode(points))[..., 0]
+        # Sets of points, of a batch or beside pending ones, have most of them in common.
+        unique, place = np.unique(points, axis=0, return_inverse=True)
+        found = self.networks(self.encode(unique))[..., 0]
+        return found[:, place.reshape(X.shape[:-1])]
 
 
 def encoder(data: Dataset) -> Callable[[Array], Array]:

@@ -26,6 +26,7 @@ from settings import (
     RULES,
     SPLIT_ENSEMBLE,
     SPLIT_QUANTILE,
+    UNCALIBRATED,
 )
 
 from calibo.data import Array
@@ -169,7 +170,7 @@ def of_search(done: Finished) -> list[Claim]:
         text = f"{dataset}: calibration score, {FOLDS_QUANTILE_EI} / BANANAS"
         a, b = done.of(best, "sum_score"), done.of(plain, "sum_score")
         claims.append(judged("search", text, a, b, "ratio", "below", f"{ratio:.2f}"))
-        claims += [claim for base in (BANANAS, HELD_OUT) for claim in demanded(done, dataset, base)]
+        claims += [claim for base in (*UNCALIBRATED, HELD_OUT) for claim in demanded(done, dataset, base)]
     return claims
 
 

@@ -14,6 +14,7 @@ from runs import BATCH, COVERAGE, CURVE_LEVELS
 from settings import (
     AGACI,
     BANANAS,
+    BANANAS_FOUR,
     BOOTSTRAP_ENSEMBLE,
     DATASETS,
     DTACI,
@@ -25,6 +26,8 @@ from settings import (
     METHODS,
     MODEL_FREE,
     ONLINE,
+    ONLINE_FOUR,
+    ONLINE_TEN,
     RANDOM,
     SIDE,
     SPLIT_ENSEMBLE,
@@ -36,6 +39,7 @@ STYLES: dict[str, tuple[str, str]] = {
     RANDOM: ("#aaaaaa", ":"),
     EVOLUTION: ("#777777", "--"),
     BANANAS: ("#111111", "-"),
+    BANANAS_FOUR: ("#111111", "--"),
     SPLIT_ENSEMBLE: ("#2166ac", "-"),
     FOLDS_ENSEMBLE: ("#2a9d4b", "-"),
     BOOTSTRAP_ENSEMBLE: ("#8b5fbf", "-"),
@@ -46,6 +50,8 @@ STYLES: dict[str, tuple[str, str]] = {
     DTACI: ("#c0392b", "-"),
     AGACI: ("#e0559b", "-"),
     ONLINE: ("#00a0b0", "-"),
+    ONLINE_TEN: ("#006070", "-"),
+    ONLINE_FOUR: ("#00a0b0", "--"),
 }
 _SIDES = ("candidates", "levels", "acquisition")
 

@@ -15,11 +15,11 @@ from calibo.acquisition import (
 from calibo.calibration import (
     AgACI,
     Bootstrap,
-    Calibrated,
     Conformal,
     DtACI,
     KFold,
     OnlineQuantile,
+    Prequential,
     QuantileShift,
     Recalibrator,
     Residual,
@@ -38,6 +38,8 @@ SPLIT_QUANTILE, FOLDS_QUANTILE = "Split, quantiles", "KFold(3), quantiles"
 FOLDS_QUANTILE_EI = "KFold(3), quantiles, EI"
 HELD_OUT = "calibo's bananas()"
 DTACI, AGACI, ONLINE = "DtACI, ensemble", "AgACI, ensemble", "OnlineQuantile, ensemble"
+ONLINE_TEN = "OnlineQuantile, ten networks"
+BANANAS_FOUR, ONLINE_FOUR = "BANANAS, four parents", "OnlineQuantile, four parents"
 #: Without a model, and so without forecasts.
 MODEL_FREE = (RANDOM, EVOLUTION)
 #: The five of the thesis, and its best with expected improvement.
@@ -50,9 +52,17 @@ CONFORMAL = (
     FOLDS_QUANTILE_EI,
 )
 #: Ours: noise learned from points that members leave out, and levels that follow how the search's forecasts came out.
-OURS = (HELD_OUT, DTACI, AGACI, ONLINE)
-_ONLINE: dict[str, Recalibrator] = {DTACI: DtACI(), AGACI: AgACI(), ONLINE: OnlineQuantile()}
-METHODS = (*MODEL_FREE, BANANAS, *CONFORMAL, *OURS)
+OURS = (HELD_OUT, DTACI, AGACI, ONLINE, ONLINE_TEN, ONLINE_FOUR)
+#: Without calibration: what is believed is the spread of the networks.
+UNCALIBRATED = (BANANAS, BANANAS_FOUR)
+_ONLINE: dict[str, Recalibrator] = {
+    DTACI: DtACI(),
+    AGACI: AgACI(),
+    ONLINE: OnlineQuantile(),
+    ONLINE_TEN: OnlineQuantile(),
+    ONLINE_FOUR: OnlineQuantile(),
+}
+METHODS = (*MODEL_FREE, *UNCALIBRATED, *CONFORMAL, *OURS)
 DATASETS = ("cifar10", "cifar100", "imagenet16_120")
 #: The data set of the side lines.
 SIDE = "cifar100"
@@ -141,13 +151,16 @@ SMOKE = Size(20, 2, {"search": 1, "candidates": 1, "levels": 1, "acquisition": 1
 def strategy(job: Job) -> ModelBased:
     """The method of a job, composed of the library's parts."""
     rule, search = RULES[job.rule or "ITS"], CANDIDATES[job.candidates or "mutation"]
+    if job.method in (BANANAS_FOUR, ONLINE_FOUR):
+        search = MutatedBest(parents=4, candidates=100)
     ensemble, single, quantiles = _networks(job.network)
     if job.method == HELD_OUT:
         return bananas(surrogate=ensemble, rule=rule, search=search)
-    if job.method == BANANAS:
+    if job.method in UNCALIBRATED:
         return bananas(surrogate=replace(ensemble, leave_out=False), rule=rule, search=search)
     if job.method in _ONLINE:
-        return bananas(surrogate=Calibrated(ensemble, by=_ONLINE[job.method]), rule=rule, search=search)
+        members = replace(ensemble, members=10) if job.method == ONLINE_TEN else ensemble
+        return bananas_cp(surrogate=members, by=_ONLINE[job.method], evidence=Prequential(), rule=rule, search=search)
     if job.method == FOLDS_QUANTILE_EI:
         rule = RULES["EI"]
     surrogate, score, evidence = {
