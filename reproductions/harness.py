@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,28 @@ from tqdm import tqdm
 _START, _END = "<!-- results -->", "<!-- end of results -->"
 
 
+def key_of(job: Any) -> str:
+    """A job, a dataclass of plain values, as text: the same for the same job, and for no other."""
+    return " ".join(f"{name}={value}" for name, value in asdict(job).items() if value is not None)
+
+
+def of_seeds(job: Any, repeats: int) -> tuple[Any, ...]:
+    """The same job with the first so many seeds."""
+    return tuple(replace(job, seed=seed) for seed in range(repeats))
+
+
+def seconds_of(jobs: Iterable[Any], found: Mapping[str, Mapping[str, Any]]) -> float:
+    """That jobs took together, each counted once."""
+    return float(sum(found[key]["seconds"] for key in {key_of(job) for job in jobs}))
+
+
 @dataclass(frozen=True)
 class Store:
     """A folder of finished runs, one line of JSON each, written at once. Deleting it starts afresh.
 
     Attributes:
         folder: Where the files are.
-        kind: The dataclass of a job, of plain values, with a property ``key`` that tells jobs apart.
+        kind: The dataclass of a job.
         filed_by: The field of a job by which its file is named.
     """
 
@@ -36,7 +51,7 @@ class Store:
             for line in file.read_text().splitlines():
                 try:
                     record = json.loads(line)
-                    found[self.kind(**record["job"]).key] = record["found"]
+                    found[key_of(self.kind(**record["job"]))] = record["found"]
                 except (json.JSONDecodeError, KeyError, TypeError):
                     continue
         return found
@@ -70,7 +85,7 @@ def finish(
         order: Of the jobs to run: seed by seed, so that what is there after a stop is balanced.
     """
     found = store.load()
-    missing = sorted((job for key, job in {job.key: job for job in jobs}.items() if key not in found), key=order)
+    missing = sorted((job for key, job in {key_of(job): job for job in jobs}.items() if key not in found), key=order)
     for job, result in tqdm(
         _performed(missing, perform, processes), total=len(missing), desc="runs", disable=not missing
     ):

@@ -1,19 +1,16 @@
 """The thesis's claims as numbers, ours beside them, and whether they agree.
 
-Differences and ratios of means carry 80 % intervals by resampling the seeds (the same seeds on both sides, since methods
-share their initial cells). A claim agrees if the whole interval lies within what it claims, disagrees if the whole
-interval lies outside, and is "open" otherwise: the repeats cannot tell.
+Differences and ratios of means carry 80 % intervals; see ``judging.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-from distributions import ESTIMATORS, GAUSSIAN, SD, SIZES, TEN, TWENTY
+from distributions import ESTIMATORS, GAUSSIAN, SD, SIZES, TEN, TWENTY, table
 from figures import DEFAULT_LEVELS, LEVELS, Finished, near_nominal
+from judging import Claim, Found, counted, difference_of_means, held, ratio_of_means, resampled, verdict
 from settings import (
     BANANAS,
     BOOTSTRAP_ENSEMBLE,
@@ -27,13 +24,14 @@ from settings import (
     SPLIT_ENSEMBLE,
     SPLIT_QUANTILE,
     UNCALIBRATED,
+    Size,
 )
 
 from calibo.data import Array
 
 How = Literal["difference", "ratio"]
 Side = Literal["above", "below"]
-_RESAMPLES, _CONFIDENCE = 4000, 0.8
+CONFIDENCE = 0.8
 #: Validation accuracies of the thesis (50 seeds), by method and data set.
 THESIS_ACCURACY: dict[str, tuple[float, ...]] = {
     BANANAS: (91.148, 72.691, 46.804),
@@ -47,56 +45,19 @@ THESIS_ACCURACY: dict[str, tuple[float, ...]] = {
 THESIS_SCORE: dict[str, tuple[float, ...]] = {BANANAS: (0.179, 0.162, 0.185), FOLDS_QUANTILE_EI: (0.070, 0.062, 0.058)}
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One row of the table.
-
-    Attributes:
-        part: Where it is from.
-        text: What is compared.
-        thesis: What the thesis says.
-        ours: What was found.
-        verdict: "agrees", "disagrees", "open" (within the noise of the repeats), or "-" where nothing is claimed.
-    """
-
-    part: str
-    text: str
-    thesis: str
-    ours: str
-    verdict: str
+def compared(a: Array, b: Array, how: How) -> Found:
+    """Mean a less (or over) mean b, an entry for each seed, and its 80 % interval."""
+    statistic = difference_of_means(a, b) if how == "difference" else ratio_of_means(a, b)
+    return resampled(statistic, len(a), CONFIDENCE)
 
 
-def compared(a: Array, b: Array, how: How) -> tuple[float, float, float]:
-    """Mean a less (or over) mean b, an entry for each seed, and the 80 % interval of the resampled one."""
-
-    def of(x: Array, y: Array) -> Array:
-        return x - y if how == "difference" else x / np.maximum(y, 1e-12)
-
-    rows = np.random.default_rng(0).integers(len(a), size=(_RESAMPLES, len(a)))
-    low, high = np.quantile(
-        of(a[rows].mean(axis=1), b[rows].mean(axis=1)), [0.5 - _CONFIDENCE / 2, 0.5 + _CONFIDENCE / 2]
-    )
-    return float(of(a.mean(), b.mean())), float(low), float(high)
-
-
-def judged(
-    part: str,
-    text: str,
-    a: Array,
-    b: Array,
-    how: How,
-    side: Side,
-    thesis: str,
-) -> Claim:
+def judged(part: str, text: str, a: Array, b: Array, how: How, side: Side, thesis: str) -> Claim:
     """The claim that the difference of means is above or below 0, or their ratio above or below 1."""
-    middle, low, high = compared(a, b, how)
-    bound = 0.0 if how == "difference" else 1.0
-    if len(a) < 2 or low <= bound <= high:
-        verdict = "open"
-    else:
-        verdict = "agrees" if (low > bound) == (side == "above") else "disagrees"
+    found, bound = compared(a, b, how), 0.0 if how == "difference" else 1.0
+    said = verdict(found, len(a), low=bound) if side == "above" else verdict(found, len(a), high=bound)
+    middle, low, high = found
     sign = "+" if how == "difference" else ""
-    return Claim(part, text, thesis, f"{middle:{sign}.3f} ({low:{sign}.3f} to {high:{sign}.3f})", verdict)
+    return Claim(part, text, thesis, f"{middle:{sign}.3f} ({low:{sign}.3f} to {high:{sign}.3f})", said)
 
 
 def of_table(rows: list[dict[str, Any]]) -> list[Claim]:
@@ -115,18 +76,16 @@ def of_table(rows: list[dict[str, Any]]) -> list[Claim]:
     biased = at[last, TEN]["sd"] / SD
     forward = [at[n, TEN]["kl_of_truth"] < at[n, GAUSSIAN]["kl_of_truth"] for n in SIZES]
     return [
-        _count("3.1", "sizes x q at which quantiles have the smaller KL(estimate, truth) than a Gaussian", better),
-        Claim(
-            "3.1", "sizes at which q = 20 is better than q = 10", _sizes(theirs), _sizes(rank), _same(theirs == rank)
-        ),
+        counted("3.1", "sizes x q at which quantiles have the smaller KL(estimate, truth) than a Gaussian", better),
+        held("3.1", "sizes at which q = 20 is better than q = 10", _sizes(theirs), _sizes(rank), theirs == rank),
         Claim("3.1", f"KL at n = 150: {', '.join(ESTIMATORS)}", _three(at, True), _three(at, False), "-"),
         Claim("3.1", "largest difference of any KL from the thesis's", "0", f"{off:.4f}", "-"),
-        Claim(
+        held(
             "3.1",
             f"sd of q = 10 at n = {last} / true sd: biased",
             f"{at[last, TEN]['thesis'][1] / SD:.2f}",
             f"{biased:.2f}",
-            _same(biased > 1.05),
+            biased > 1.05,
         ),
         Claim(
             "3.1", "sizes at which q = 10 is better than a Gaussian by KL(truth, estimate)", "-", _sizes(forward), "-"
@@ -143,14 +102,6 @@ def _sizes(holds: list[bool]) -> str:
     """Which sample sizes, of those at which something holds, from the first on."""
     chosen = [str(n) for n, yes in zip(SIZES, holds, strict=True) if yes]
     return f"{chosen[0]} to {chosen[-1]}" if len(chosen) > 1 else (chosen or ["none"])[0]
-
-
-def _same(holds: bool) -> str:
-    return "agrees" if holds else "disagrees"
-
-
-def _count(part: str, text: str, holds: list[bool]) -> Claim:
-    return Claim(part, text, f"{len(holds)} of {len(holds)}", f"{sum(holds)} of {len(holds)}", _same(all(holds)))
 
 
 def of_search(done: Finished) -> list[Claim]:
@@ -208,7 +159,7 @@ def of_sides(finished: Mapping[str, Finished]) -> list[Claim]:
     return claims
 
 
-def claims(table: list[dict[str, Any]], finished: Mapping[str, Finished]) -> list[Claim]:
+def claims(finished: Mapping[str, Finished], size: Size) -> list[Claim]:
     """All that can be said of the parts that are there."""
     searched = of_search(finished["search"]) if "search" in finished else []
-    return [*of_table(table), *searched, *of_sides(finished)]
+    return [*of_table(table(size.trials)), *searched, *of_sides(finished)]

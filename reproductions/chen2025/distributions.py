@@ -46,6 +46,7 @@ def _true(wide: bool) -> Array:
     return log_truth(_WIDE if wide else _GRID)
 
 
+@cache
 def table(trials: int) -> list[dict[str, Any]]:
     """A row for each size and estimator: means over the trials of mean, sd and divergence, the thesis's beside."""
     rows = []

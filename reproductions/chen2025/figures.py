@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from harness import key_of, of_seeds, seconds_of
 from runs import BATCH, COVERAGE
 from settings import (
     BANANAS,
@@ -88,8 +89,7 @@ def figure(name: str, size: Size) -> Figure:
         rows = [(r, job(SIDE, SPLIT_ENSEMBLE, rule=None if r == "ITS" else r)) for r in RULES]
     else:
         rows = [(method, job(SIDE, method, network="published")) for method in PUBLISHED]
-    seeds = range(size.seeds[name])
-    return Figure(name, tuple(Cell(one.dataset, label, tuple(one.of_seed(s) for s in seeds)) for label, one in rows))
+    return Figure(name, tuple(Cell(one.dataset, label, of_seeds(one, size.repeats[name])) for label, one in rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +110,11 @@ class Finished:
 
     def of(self, cell: Cell, what: str) -> Array:
         """What the runs of a cell stored, repeats x ... ."""
-        return np.array([self.found[job.key][what] for job in cell.jobs])
+        return np.array([self.found[key_of(job)][what] for job in cell.jobs])
 
     def forecasts(self, cell: Cell) -> bool:
         """Whether its method makes any."""
-        return "held" in self.found[cell.jobs[0].key]
+        return "held" in self.found[key_of(cell.jobs[0])]
 
     def accuracy(self, cell: Cell) -> Array:
         """Validation accuracies of the best cells found, one for each seed."""
@@ -154,7 +154,7 @@ class Finished:
     @property
     def seconds(self) -> float:
         """That all its runs took together."""
-        return float(sum(self.found[key]["seconds"] for key in {job.key for job in self.figure.jobs}))
+        return seconds_of(self.figure.jobs, self.found)
 
 
 def standard_error(values: Array) -> float:

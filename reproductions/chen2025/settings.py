@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from calibo.acquisition import (
     AcquisitionRule,
@@ -116,15 +116,6 @@ class Job:
     rule: str | None = None
     network: str | None = None
 
-    @property
-    def key(self) -> str:
-        """The same for the same job, and for no other."""
-        return " ".join(f"{name}={value}" for name, value in asdict(self).items() if value is not None)
-
-    def of_seed(self, seed: int) -> Job:
-        """The same with another seed."""
-        return replace(self, seed=seed)
-
 
 @dataclass(frozen=True)
 class Size:
@@ -133,13 +124,13 @@ class Size:
     Attributes:
         evaluations: Of a search.
         trials: Of Table 3.1.
-        seeds: By part.
+        repeats: Seeds, by part.
         network: Of all parts but the one with the published networks.
     """
 
     evaluations: int
     trials: int
-    seeds: dict[str, int]
+    repeats: dict[str, int]
     network: str | None = None
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from claims import THESIS_ACCURACY, THESIS_SCORE, claims
-from distributions import ESTIMATORS, SIZES
+from claims import CONFIDENCE, THESIS_ACCURACY, THESIS_SCORE, claims
+from distributions import ESTIMATORS, SIZES, table
 from figures import TITLES, Finished
-from settings import DATASETS
+from judging import claim_lines
+from settings import DATASETS, Size
 
 
-def markdown(table: list[dict[str, Any]], finished: Mapping[str, Finished]) -> str:
+def markdown(finished: Mapping[str, Finished], size: Size) -> str:
     """The claims, Table 3.1, and the means of every part."""
-    lines = ["| part | claim | thesis | ours (80 % interval) | |", "|---|---|---|---|---|"]
-    lines += [f"| {c.part} | {c.text} | {c.thesis} | {c.ours} | {c.verdict} |" for c in claims(table, finished)]
+    lines = claim_lines(claims(finished, size), part="part", paper="thesis", confidence=CONFIDENCE)
     lines += [
         "",
         "Table 3.1: mean, standard deviation, KL(estimate, truth); in brackets the thesis's",
         "",
-        *_table(table),
+        *_table(table(size.trials)),
     ]
     for name, done in finished.items():
         seeds = len(done.figure.cells[0].jobs)

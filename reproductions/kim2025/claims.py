@@ -1,87 +1,45 @@
 """The paper's claims as numbers, ours beside them, and whether they agree.
 
-Ratios of means carry 70 % intervals by resampling the seeds (the same seeds in numerator and denominator, since methods
-share initial points and noise). A claim agrees if the whole interval lies within what it claims, disagrees if the whole
-interval lies outside, and is "open" otherwise: the repeats cannot tell.
+Ratios of means carry 70 % intervals; see ``judging.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from figures import ALPHAS, CHANNELS, CONFIDENCE, LENGTH_SCALES, Finished
+from judging import Claim, counted, held, ratio_of_means, resampled, verdict
 from settings import BO, CBO, LOCBO, LOCBO_INF, METHODS, OCBO, OCBO_L, OURS, RANDOM
 
 from calibo.data import Array
 
-_RESAMPLES = 4000
 #: What "similar" and "roughly a 10 % gain" leave room for.
 _SIMILAR, _ROUGHLY = 0.2, 0.05
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One row of the table.
-
-    Attributes:
-        figure: Where it is from.
-        text: What is compared.
-        paper: What the paper says.
-        ours: What was found.
-        verdict: "agrees", "disagrees", "open" (within the noise of the repeats), or "-" where nothing is claimed.
-    """
-
-    figure: str
-    text: str
-    paper: str
-    ours: str
-    verdict: str
-
-
-def ratio(a: Array, b: Array) -> tuple[float, float, float]:
-    """Mean of ``a`` over mean of ``b``, one entry for each seed, and the 70 % interval of the resampled ratio."""
-    # Rounding leaves regrets of exactly 0 now and then.
-    tiny = 1e-12
-    rows = np.random.default_rng(0).integers(len(a), size=(_RESAMPLES, len(a)))
-    drawn = a[rows].mean(axis=1) / np.maximum(b[rows].mean(axis=1), tiny)
-    low, high = np.quantile(drawn, [0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2])
-    return float(a.mean() / max(b.mean(), tiny)), float(low), float(high)
-
-
 def judged(
-    figure: str, text: str, a: Array, b: Array, *, low: float = -np.inf, high: float = np.inf, paper: str = "-"
+    part: str, text: str, a: Array, b: Array, *, low: float = -np.inf, high: float = np.inf, claimed: str = "-"
 ) -> Claim:
     """The claim that mean a / mean b lies between ``low`` and ``high``; without either, nothing is claimed."""
-    middle, least, most = ratio(a, b)
-    if paper == "-":
-        verdict = "-"
-    elif len(a) < 2 or not (most <= low or least >= high or (low <= least and most <= high)):
-        verdict = "open"
-    else:
-        verdict = "agrees" if low <= least and most <= high else "disagrees"
-    return Claim(figure, text, paper, f"{middle:.2f} ({least:.2f} to {most:.2f})", verdict)
+    found = resampled(ratio_of_means(a, b), len(a), CONFIDENCE)
+    said = "-" if claimed == "-" else verdict(found, len(a), low=low, high=high)
+    return Claim(part, text, claimed, "{:.2f} ({:.2f} to {:.2f})".format(*found), said)
 
 
-def below(figure: str, text: str, a: Array, b: Array, bound: float = 1.0) -> Claim:
+def below(part: str, text: str, a: Array, b: Array, bound: float = 1.0) -> Claim:
     """The claim that mean a / mean b is below a number."""
-    return judged(figure, text, a, b, high=bound, paper=f"< {bound:g}")
+    return judged(part, text, a, b, high=bound, claimed=f"< {bound:g}")
 
 
-def above(figure: str, text: str, a: Array, b: Array, bound: float = 1.0) -> Claim:
+def above(part: str, text: str, a: Array, b: Array, bound: float = 1.0) -> Claim:
     """The claim that mean a / mean b is above a number."""
-    return judged(figure, text, a, b, low=bound, paper=f"> {bound:g}")
+    return judged(part, text, a, b, low=bound, claimed=f"> {bound:g}")
 
 
-def about(figure: str, text: str, a: Array, b: Array, number: float, give: float) -> Claim:
+def about(part: str, text: str, a: Array, b: Array, number: float, give: float) -> Claim:
     """The claim that mean a / mean b is a number, give or take so much."""
-    return judged(figure, text, a, b, low=number - give, high=number + give, paper=f"about {number:g}")
-
-
-def _count(figure: str, text: str, holds: list[bool]) -> Claim:
-    verdict = "agrees" if all(holds) else "disagrees"
-    return Claim(figure, text, f"{len(holds)} of {len(holds)}", f"{sum(holds)} of {len(holds)}", verdict)
+    return judged(part, text, a, b, low=number - give, high=number + give, claimed=f"about {number:g}")
 
 
 def _others(*extra: str) -> list[str]:
@@ -136,8 +94,8 @@ def _figure_6a(done: Finished) -> list[Claim]:
     means = {length: float(at(LOCBO, length).mean()) for length in LENGTH_SCALES}
     best = min(means, key=lambda length: means[length])
     return [
-        Claim("6a", "best length scale l", "5", f"{best:g}", "agrees" if best == 5.0 else "disagrees"),
-        _count("6a", "length scales with less regret than l = inf", [m < plain.mean() for m in means.values()]),
+        held("6a", "best length scale l", "5", f"{best:g}", best == 5.0),
+        counted("6a", "length scales with less regret than l = inf", [m < plain.mean() for m in means.values()]),
         Claim("6a", "mean regret at l = 5", "axis from 0.5 to 4", f"{means[5.0]:.2f}", "-"),
         Claim("6a", "mean regret at l = inf", "axis from 0.5 to 4", f"{plain.mean():.2f}", "-"),
     ]
@@ -154,7 +112,7 @@ def _figure_6b(done: Finished) -> list[Claim]:
     spread = f"{max(means) / max(min(means), 1e-12):.2f}"
     wins = _wins(done, ALPHAS["6b"], lambda a, b: a < b)
     return [
-        _count("6b", "values of alpha at which LOCBO has the least regret", wins),
+        counted("6b", "values of alpha at which LOCBO has the least regret", wins),
         Claim("6b", "LOCBO's largest mean regret over alpha / its smallest", "quite robust", spread, "-"),
     ]
 
@@ -178,12 +136,12 @@ def _figure_8(done: Finished) -> list[Claim]:
         return [
             above(number, "capacity LOCBO, n_ch = 4 / n_ch = 1", at(LOCBO, last), at(LOCBO, first)),
             above(number, "capacity BO, n_ch = 4 / n_ch = 1", at(BO, last), at(BO, first)),
-            _count(number, "values of n_ch at which LOCBO has the largest capacity", wins),
-            _count(number, "calibrated methods x n_ch with more capacity than BO", gains),
+            counted(number, "values of n_ch at which LOCBO has the largest capacity", wins),
+            counted(number, "calibrated methods x n_ch with more capacity than BO", gains),
         ]
     wins = _wins(done, ALPHAS["8c"], lambda a, b: a > b, RANDOM)
     return [
-        _count(number, "values of alpha at which LOCBO has the largest capacity", wins),
+        counted(number, "values of alpha at which LOCBO has the largest capacity", wins),
         above(number, "capacity LOCBO, alpha = 0.45 / alpha = 0.15", at(LOCBO, 0.45), at(LOCBO, 0.15)),
     ]
 

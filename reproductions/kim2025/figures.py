@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from harness import key_of, of_seeds, seconds_of
+from judging import mean_interval
 from runs import GRID, curve_step
-from scipy.special import stdtrit
 from settings import LOCBO, LOCBO_INF, METHODS, OURS, RANDOM, WITH_ALPHA, Job, Size, job
 
 from calibo.data import Array
@@ -105,8 +106,7 @@ def _figure(
     rows: list[tuple[str, float | None, Job]],
     size: Size,
 ) -> Figure:
-    seeds = range(size.repeats[number])
-    cells = tuple(Cell(method, x, tuple(one.of_seed(seed) for seed in seeds)) for method, x, one in rows)
+    cells = tuple(Cell(method, x, of_seeds(one, size.repeats[number])) for method, x, one in rows)
     return Figure(number, kind, title, across, up, cells)
 
 
@@ -124,7 +124,7 @@ class Finished:
 
     def of(self, cell: Cell, what: str = "curve") -> Array:
         """What the runs of a cell stored, repeats x length."""
-        return np.array([self.found[job.key][what] for job in cell.jobs])
+        return np.array([self.found[key_of(job)][what] for job in cell.jobs])
 
     def finals(self, method: str, x: float | None = None) -> Array:
         """Final regrets or capacities of a method, one for each seed; at ``x`` of a sweep, where the method has one."""
@@ -143,7 +143,7 @@ class Finished:
                 continue
             curve = self.of(cell)
             curve = curve if self.figure.kind == "curves" else curve[:, -1:]
-            low, high = mean_interval(curve)
+            low, high = mean_interval(curve, CONFIDENCE)
             if self.figure.kind == "curves":
                 every = curve_step(cell.jobs[0].steps) if cell.jobs[0].problem == "radio" else 1
                 row["steps"] = list(range(0, cell.jobs[0].steps + 1, every))
@@ -170,18 +170,9 @@ class Finished:
     @property
     def seconds(self) -> float:
         """That all its runs took together."""
-        return float(sum(self.found[key]["seconds"] for key in {job.key for job in self.figure.jobs}))
+        return seconds_of(self.figure.jobs, self.found)
 
 
 def near_optimum(x: Array) -> np.ndarray:
     """Whether points lie within 0.5 of one of the two best points of the problem of Figure 4."""
     return np.abs(np.abs(x) - 3.993) <= 0.5
-
-
-def mean_interval(values: Array) -> tuple[Array, Array]:
-    """70 % t-intervals of the mean over the rows, repeats x length; nothing but the mean itself for one row."""
-    mean, n = values.mean(axis=0), len(values)
-    if n == 1:
-        return mean, mean
-    half = stdtrit(n - 1, 0.5 + CONFIDENCE / 2) * values.std(axis=0, ddof=1) / np.sqrt(n)
-    return mean - half, mean + half

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from figures import Finished, mean_interval
+from figures import CONFIDENCE, Finished
+from harness import key_of
+from judging import mean_interval
 from runs import GRID, curve_step
 from settings import BO, CBO, LOCBO, LOCBO_INF, OCBO, OCBO_L, OURS, RANDOM
 
@@ -53,7 +55,7 @@ def _curves(done: Finished, axes: Any) -> None:
         every = curve_step(first.steps) if first.problem == "radio" else 1
         steps = range(0, first.steps + 1, every)
         colour, dashes = STYLES[cell.method]
-        low, high = mean_interval(curve)
+        low, high = mean_interval(curve, CONFIDENCE)
         axes[0].plot(steps, curve.mean(axis=0), color=colour, ls=dashes, label=cell.method)
         axes[0].fill_between(steps, low, high, color=colour, alpha=0.1, lw=0)
     axes[0].legend(fontsize=8)
@@ -64,7 +66,7 @@ def _sweep(done: Finished, axes: Any) -> None:
         cells = [cell for cell in done.figure.cells if cell.method == method]
         finals = [done.of(cell)[:, -1:] for cell in cells]
         means = [float(values.mean()) for values in finals]
-        ends = [tuple(float(end[0]) for end in mean_interval(values)) for values in finals]
+        ends = [tuple(float(end[0]) for end in mean_interval(values, CONFIDENCE)) for values in finals]
         colour, dashes = STYLES[method]
         if cells[0].x is None:
             # A method without the setting that is varied: the same everywhere.
@@ -81,7 +83,7 @@ def _sweep(done: Finished, axes: Any) -> None:
 def _intervals(done: Finished, axes: Any) -> None:
     truth = locbo_1d().problem
     for panel, cell in zip(axes, done.figure.cells, strict=True):
-        run = done.found[cell.jobs[0].key]
+        run = done.found[key_of(cell.jobs[0])]
         panel.fill_between(GRID, run["lower"], run["upper"], color="#88aadd", alpha=0.5, lw=0, label="80 % interval")
         panel.plot(GRID, truth(GRID[:, None]), color="black", lw=1.2, label="f")
         panel.plot(GRID, run["mean"], color="#2166ac", lw=1.2, label="mean")

@@ -6,7 +6,7 @@ on the unit cube.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from variants import Noiseless
@@ -88,15 +88,6 @@ class Job:
     kappa: float | None = None
     length_scale: float | None = None
     channels: int = 1
-
-    @property
-    def key(self) -> str:
-        """The same for the same job, and for no other."""
-        return " ".join(f"{name}={value}" for name, value in asdict(self).items() if value is not None)
-
-    def of_seed(self, seed: int) -> Job:
-        """The same with another seed."""
-        return replace(self, seed=seed)
 
 
 @dataclass(frozen=True)

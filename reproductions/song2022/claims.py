@@ -1,8 +1,6 @@
 """The paper's claims as numbers, ours beside them, and whether they agree.
 
-Ratios of means carry 80 % intervals by resampling the seeds (the same seeds in numerator and denominator, since methods
-share initial points). A claim agrees if the whole interval lies within what it claims, disagrees if the whole interval lies
-outside, and is "open" otherwise: the repeats cannot tell.
+Ratios of means carry 80 % intervals; see ``judging.py``.
 
 On the tables a run counts with its mean regret over the second half of its evaluations, and a mean of these with at least
 the difference between the best two configurations, since of regrets of exactly 0 there is no ratio.
@@ -11,10 +9,10 @@ the difference between the best two configurations, since of regrets of exactly 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from figures import CONFIDENCE, Finished
+from judging import TINY, Claim, held, log_mean, ratio_of_means, resampled, verdict
 from runs import table_of
 from settings import (
     BORE,
@@ -36,83 +34,35 @@ from settings import (
 
 from calibo.data import Array
 
-_RESAMPLES = 2000
-#: Rounding and luck leave regrets of exactly 0 now and then.
-_TINY = 1e-12
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One row of the table.
-
-    Attributes:
-        figure: Where it is from.
-        text: What is compared.
-        paper: What the paper says.
-        ours: What was found.
-        verdict: "agrees", "disagrees", "open" (within the noise of the repeats), or "-" where nothing is claimed.
-    """
-
-    figure: str
-    text: str
-    paper: str
-    ours: str
-    verdict: str
-
-
-def interval(statistic: Callable[[np.ndarray], Array], repeats: int) -> tuple[float, float, float]:
-    """A statistic of all seeds, and its 80 % interval when the seeds are resampled.
-
-    ``statistic`` takes numbers of seeds, R x repeats, to R values.
-    """
-    rows = np.random.default_rng(0).integers(repeats, size=(_RESAMPLES, repeats))
-    low, high = np.quantile(statistic(rows), [0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2])
-    return float(statistic(np.arange(repeats)[None, :])[0]), float(low), float(high)
-
-
-def verdict(found: tuple[float, float, float], low: float, high: float, repeats: int) -> str:
-    """Whether a number with its interval lies between two others."""
-    _, least, most = found
-    if repeats < 2:
-        return "open"
-    if low <= least and most <= high:
-        return "agrees"
-    return "disagrees" if most <= low or least >= high else "open"
-
 
 def ratio(
-    figure: str,
+    part: str,
     text: str,
     a: Array,
     b: Array,
     *,
     low: float = -np.inf,
     high: float = np.inf,
-    paper: str = "-",
-    least: float = _TINY,
+    claimed: str = "-",
+    least: float = TINY,
 ) -> Claim:
-    """The claim that mean a / mean b lies between ``low`` and ``high``; nothing is claimed where ``paper`` is "-".
+    """The claim that mean a / mean b lies between ``low`` and ``high``; nothing is claimed where ``claimed`` is "-".
 
     Means below ``least`` count as that.
     """
-    found = interval(lambda rows: np.exp(_log_mean(a, rows, least) - _log_mean(b, rows, least)), len(a))
+    found = resampled(ratio_of_means(a, b, least), len(a), CONFIDENCE)
     shown = "{:.3g} ({:.3g} to {:.3g})".format(*found)
-    return Claim(figure, text, paper, shown, "-" if paper == "-" else verdict(found, low, high, len(a)))
+    return Claim(part, text, claimed, shown, "-" if claimed == "-" else verdict(found, len(a), low=low, high=high))
 
 
-def _log_mean(values: Array, rows: np.ndarray, least: float) -> Array:
-    """Logarithms of means of resampled seeds, R, at least that of ``least``."""
-    return np.log(np.maximum(values[rows].mean(axis=1), least))
-
-
-def below(figure: str, text: str, a: Array, b: Array, bound: float = 1.0, least: float = _TINY) -> Claim:
+def below(part: str, text: str, a: Array, b: Array, bound: float = 1.0, least: float = TINY) -> Claim:
     """The claim that mean a / mean b is below a number."""
-    return ratio(figure, text, a, b, high=bound, paper=f"< {bound:g}", least=least)
+    return ratio(part, text, a, b, high=bound, claimed=f"< {bound:g}", least=least)
 
 
-def above(figure: str, text: str, a: Array, b: Array, bound: float = 1.0, least: float = _TINY) -> Claim:
+def above(part: str, text: str, a: Array, b: Array, bound: float = 1.0, least: float = TINY) -> Claim:
     """The claim that mean a / mean b is above a number."""
-    return ratio(figure, text, a, b, low=bound, paper=f"> {bound:g}", least=least)
+    return ratio(part, text, a, b, low=bound, claimed=f"> {bound:g}", least=least)
 
 
 def _late(done: Finished, panel: str, method: str, x: float | None = None) -> Array:
@@ -134,10 +84,10 @@ def _figure_3(done: Finished) -> list[Claim]:
     for panel, method in (("error to PI", LFBO_PI), ("error to EI", LFBO_EI), ("error to PI", BORE)):
         n, values = _errors(done, panel, method)
         repeats = values.shape[1]
-        found = interval(_slope(np.log(n), np.log(values)), repeats)
+        found = resampled(_slope(np.log(n), np.log(values)), repeats, CONFIDENCE)
         shown = "{:.2f} ({:.2f} to {:.2f})".format(*found)
         text = f"{method}, {panel}: falls like n to the power of"
-        claims.append(Claim("3", text, "about -1", shown, verdict(found, -1.25, -0.75, repeats)))
+        claims.append(Claim("3", text, "about -1", shown, verdict(found, repeats, low=-1.25, high=-0.75)))
     bore, lfbo = (_errors(done, "error to EI", method)[1] for method in (BORE, LFBO_EI))
     claims.append(above("3", "BORE, error to EI, largest n / n = 100: remains large", bore[-1], bore[0], 0.5))
     claims.append(above("3", "error to EI at the largest n, BORE / LFBO (EI)", bore[-1], lfbo[-1]))
@@ -153,7 +103,7 @@ def _errors(done: Finished, panel: str, method: str) -> tuple[Array, Array]:
 def _slope(x: Array, Y: Array) -> Callable[[np.ndarray], Array]:
     """Least-squares slope over x of the mean over seeds, the columns of Y."""
     centred = x - x.mean()
-    scale = max(float(centred @ centred), _TINY)
+    scale = max(float(centred @ centred), TINY)
     return lambda rows: centred @ Y[:, rows].mean(axis=2) / scale
 
 
@@ -175,7 +125,7 @@ def _tables(done: Finished) -> list[Claim]:
             claims.append(above(number, f"{problem}: regret GP-EI / best LFBO", at[GP], best, least=gap))
         else:
             # The paper leaves GP-EI out of its figure, as it was "close to random search".
-            like_random = {"low": 0.8, "high": 1.25, "paper": "about 1", "least": gap}
+            like_random = {"low": 0.8, "high": 1.25, "claimed": "about 1", "least": gap}
             claims.append(ratio(number, f"{problem}: regret GP-EI / random search", at[GP], at[RANDOM], **like_random))
         claims.append(ratio(number, f"{problem}: regret {OURS} / best LFBO of the paper", at[OURS], best, least=gap))
     return [*claims, *_overall(done)]
@@ -191,13 +141,13 @@ def _overall(done: Finished) -> list[Claim]:
         ]
 
         def mean_ratio(rows: np.ndarray, pairs: list[tuple[Array, Array, float]] = pairs) -> Array:
-            return np.exp(np.mean([_log_mean(a, rows, gap) - _log_mean(b, rows, gap) for a, b, gap in pairs], axis=0))
+            return np.exp(np.mean([log_mean(a, rows, gap) - log_mean(b, rows, gap) for a, b, gap in pairs], axis=0))
 
         repeats = len(pairs[0][0])
-        found = interval(mean_ratio, repeats)
+        found = resampled(mean_ratio, repeats, CONFIDENCE)
         shown = "{:.2f} ({:.2f} to {:.2f})".format(*found)
         text = f"all {len(problems)} tables: regret LFBO / BORE, {name} (geometric mean)"
-        claims.append(Claim(done.figure.number, text, "< 1", shown, verdict(found, -np.inf, 1.0, repeats)))
+        claims.append(Claim(done.figure.number, text, "< 1", shown, verdict(found, repeats, high=1.0)))
     return claims
 
 
@@ -217,14 +167,14 @@ def _figure_7(done: Finished) -> list[Claim]:
     return [
         below("7", "regret composite LFBO / LFBO: orders of magnitude", ours, done.finals(panel, f"{LFBO} MLP"), 0.1),
         below("7", "regret composite LFBO / GP-EI", ours, done.finals(panel, GP)),
-        ratio("7", "regret composite LFBO / composite EI: on par", ours, peer, low=1 / 3, high=3.0, paper="about 1"),
+        ratio("7", "regret composite LFBO / composite EI: on par", ours, peer, low=1 / 3, high=3.0, claimed="about 1"),
         ratio(
             "7",
             "CPU time composite EI / composite LFBO",
             done.of(done.cell(panel, COMPOSITE_EI), "seconds"),
             done.of(done.cell(panel, COMPOSITE_LFBO), "seconds"),
             low=15.0,
-            paper="15 to 30 (or more)",
+            claimed="15 to 30 (or more)",
         ),
     ]
 
@@ -241,7 +191,7 @@ def _figure_9(done: Finished) -> list[Claim]:
             spread.append(max(means) / min(means))
         shown = f"{spread[0]:.2f} and {spread[1]:.2f}"
         text = f"{problem}: largest / smallest regret over gamma, LFBO and BORE"
-        claims.append(Claim("9", text, "LFBO's is less", shown, "agrees" if spread[0] < spread[1] else "disagrees"))
+        claims.append(held("9", text, "LFBO's is less", shown, spread[0] < spread[1]))
     return claims
 
 
@@ -249,9 +199,9 @@ def _figure_11(done: Finished) -> list[Claim]:
     claims = []
     for cell in done.figure.cells:
         failed = (done.last(cell) >= FOUND).astype(np.float64)
-        paper = "-" if cell.method == OURS else "about 0.25"
+        claimed = "-" if cell.method == OURS else "about 0.25"
         text = f"{cell.method}: share of searches that fail"
-        claims.append(ratio("11", text, failed, np.ones(len(failed)), low=0.1, high=0.4, paper=paper))
+        claims.append(ratio("11", text, failed, np.ones(len(failed)), low=0.1, high=0.4, claimed=claimed))
     return claims
 
 
@@ -262,8 +212,8 @@ def _times(done: Finished) -> list[Claim]:
     claims = []
     for name in (*PAPERS, "default"):
         text = f"CPU time GP-EI (BoTorch) / LFBO {name}, {most:g} results"
-        paper = "-" if name == "default" else "about 5 (or more)"
-        claims.append(ratio("C2", text, peer, done.finals(panel, f"{LFBO} {name}", most), low=5.0, paper=paper))
+        claimed = "-" if name == "default" else "about 5 (or more)"
+        claims.append(ratio("C2", text, peer, done.finals(panel, f"{LFBO} {name}", most), low=5.0, claimed=claimed))
     ours = done.finals(panel, GP, most)
     return [*claims, ratio("C2", f"CPU time GP-EI (BoTorch) / GP-EI (calibo), {most:g} results", peer, ours)]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import stdtrit
+from harness import key_of, of_seeds, seconds_of
+from judging import mean_interval
 from settings import (
     BORE,
     COMPOSITE_EI,
@@ -92,10 +93,9 @@ Row = tuple[str, str, float | None, Job, str]
 
 def figure(number: str, size: Size) -> Figure:
     """The figure of that number."""
-    seeds = range(size.repeats[number])
     kind, title, across, up = _HEADS[number]
     cells = tuple(
-        Cell(panel, method, x, tuple(job.of_seed(seed) for seed in seeds), what)
+        Cell(panel, method, x, of_seeds(job, size.repeats[number]), what)
         for panel, method, x, job, what in _rows(number, size)
     )
     return Figure(number, kind, title, across, up, cells)
@@ -170,7 +170,7 @@ class Finished:
 
     def of(self, cell: Cell, what: str | None = None) -> Array:
         """What the runs of a cell stored, repeats x length, or repeats where that is a number."""
-        return np.array([self.found[job.key][what or cell.what] for job in cell.jobs])
+        return np.array([self.found[key_of(job)][what or cell.what] for job in cell.jobs])
 
     def cell(self, panel: str, method: str, x: float | None = None) -> Cell:
         """The cell of a method in a panel; at ``x`` of a sweep."""
@@ -200,7 +200,7 @@ class Finished:
             if self.figure.kind == "curves":
                 first = cell.jobs[0]
                 row["evaluations"] = list(range(first.initial, first.initial + first.steps + 1))
-            low, high = mean_interval(values)
+            low, high = mean_interval(values, CONFIDENCE)
             shown = {"mean": values.mean(axis=0), "low": low, "high": high, "median": np.median(values, axis=0)}
             rows.append({**row, **{name: [float(f"{v:.4g}") for v in line] for name, line in shown.items()}})
         return rows
@@ -208,13 +208,4 @@ class Finished:
     @property
     def seconds(self) -> float:
         """That all its runs took together."""
-        return float(sum(self.found[key]["seconds"] for key in {job.key for job in self.figure.jobs}))
-
-
-def mean_interval(values: Array) -> tuple[Array, Array]:
-    """80 % t-intervals of the mean over the rows, repeats x length; nothing but the mean itself for one row."""
-    mean, n = values.mean(axis=0), len(values)
-    if n == 1:
-        return mean, mean
-    half = stdtrit(n - 1, 0.5 + CONFIDENCE / 2) * values.std(axis=0, ddof=1) / np.sqrt(n)
-    return mean - half, mean + half
+        return seconds_of(self.figure.jobs, self.found)

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 from claims import least_regret
-from figures import Cell, Finished, mean_interval
+from figures import CONFIDENCE, Cell, Finished
+from harness import key_of
+from judging import mean_interval
 from settings import (
     BORE,
     COMPOSITE_EI,
@@ -81,7 +83,7 @@ def _curves(done: Finished, cells: list[Cell], axis: Any) -> None:
         curve, first = done.of(cell), cell.jobs[0]
         evaluations = np.arange(first.initial, first.initial + first.steps + 1)
         colour, dashes = STYLES[cell.method]
-        low, high = mean_interval(curve)
+        low, high = mean_interval(curve, CONFIDENCE)
         mean = np.maximum(curve.mean(axis=0), least)
         axis.plot(evaluations, mean, color=colour, ls=dashes, lw=1.4, label=cell.method)
         # A mean less its interval may be below 0, which has no place on this axis.
@@ -102,7 +104,7 @@ def _points(done: Finished, cells: list[Cell], axis: Any) -> None:
             ends = [(float(values.min()), float(values.max())) for values in finals]
         else:
             middle = [float(values.mean()) for values in finals]
-            ends = [tuple(max(float(end[0]), 0.0) for end in mean_interval(values)) for values in finals]
+            ends = [tuple(max(float(end[0]), 0.0) for end in mean_interval(values, CONFIDENCE)) for values in finals]
         reach = [[m - low for m, (low, _) in zip(middle, ends, strict=True)]]
         reach.append([high - m for m, (_, high) in zip(middle, ends, strict=True)])
         colour, dashes = STYLES[method]
@@ -129,7 +131,7 @@ def _searches(done: Finished, cells: list[Cell], axis: Any) -> None:
         if not len(at):
             continue
         first = cell.jobs[int(at[0])]
-        x = np.array(done.found[first.key]["x"])
+        x = np.array(done.found[key_of(first)]["x"])
         y = problem(x[:, None]) + lift
         axis.plot(
             x[: first.initial], y[: first.initial], "^", color="#c0392b", ms=7, label="initial" if wanted else None

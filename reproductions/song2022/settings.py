@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 
 from calibo.candidates import Mutation
 from calibo.likelihood_free import MLP, BySize, Classifier, Improvement, Power, Probability, RandomForest, XGBoost
@@ -61,15 +61,6 @@ class Job:
     steps: int
     gamma: float | None = None
     power: float | None = None
-
-    @property
-    def key(self) -> str:
-        """The same for the same job, and for no other."""
-        return " ".join(f"{name}={value}" for name, value in asdict(self).items() if value is not None)
-
-    def of_seed(self, seed: int) -> Job:
-        """The same with another seed."""
-        return replace(self, seed=seed)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,110 @@
+"""What all reproductions share: the command line that runs what is missing and writes what was found."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from harness import Store, fill, finish, key_of, seconds_of
+from judging import Claim, print_claims
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """One paper's reproduction, as its command line needs it.
+
+    Attributes:
+        folder: Its folder, which ``README.md`` and ``results/`` are in.
+        about: What it does, for the help.
+        parts: Names of its parts.
+        called: What parts are called on the command line.
+        full: The size of a full run; ``repeats`` says how many seeds each part has.
+        smoke: The size of one that means nothing.
+        figure: (name, size) -> a part, with its ``jobs``.
+        finished: (part, what came of all jobs by key) -> a part whose runs are there.
+        job: The dataclass of a job.
+        filed_by: Its field by which files are named.
+        perform: What a job is.
+        order: Of the jobs to run.
+        claims: (finished parts, size) -> the claims about them.
+        tables: The same -> markdown for the README.
+        write: (finished parts, size, folder) writes tables and pictures.
+    """
+
+    folder: Path
+    about: str | None
+    parts: Sequence[str]
+    called: str
+    full: Any
+    smoke: Any
+    figure: Callable[[str, Any], Any]
+    finished: Callable[[Any, Mapping[str, Mapping[str, Any]]], Any]
+    job: type[Any]
+    filed_by: str
+    perform: Callable[[Any], dict[str, Any]]
+    order: Callable[[Any], Any]
+    claims: Callable[[Mapping[str, Any], Any], list[Claim]]
+    tables: Callable[[Mapping[str, Any], Any], str]
+    write: Callable[[Mapping[str, Any], Any, Path], None]
+
+    def main(self, argv: Sequence[str] | None = None) -> int:
+        """Runs the command line; the number of jobs that were run."""
+        arguments = self._parsed(argv)
+        size = self.smoke if arguments.smoke else self.full
+        if arguments.repeats:
+            size = replace(size, repeats={part: most and arguments.repeats for part, most in size.repeats.items()})
+        results = arguments.results or self.folder / "results"
+        if arguments.smoke and not arguments.results:
+            results = Path(tempfile.mkdtemp(prefix=f"{self.folder.name}-"))
+        figures = {name: self.figure(name, size) for name in arguments.parts}
+        store = Store(results / "runs", self.job, self.filed_by)
+        if arguments.table or arguments.readme:
+            tables = self.tables(self.stored(figures, store), size)
+            print(tables)
+            if arguments.readme:
+                readme = self.folder / "README.md"
+                readme.write_text(fill(readme.read_text(), tables))
+            return 0
+        jobs = [job for one in figures.values() for job in one.jobs]
+        ran = finish(jobs, self.perform, store, processes=arguments.processes, order=self.order)
+        done = self.stored(figures, store)
+        results.mkdir(parents=True, exist_ok=True)
+        self.write(done, size, results)
+        said = self.claims(done, size)
+        (results / "claims.json").write_text(json.dumps([asdict(claim) for claim in said], indent=1) + "\n")
+        print_claims(said)
+        seconds = seconds_of(jobs, store.load())
+        print(f"{ran} runs now; all of them took {seconds:.0f} s of computing; results in {results}")
+        return ran
+
+    def stored(self, figures: Mapping[str, Any], store: Store) -> dict[str, Any]:
+        """The parts all of whose runs are stored, by name; the others are named."""
+        found, done = store.load(), {}
+        for name, one in figures.items():
+            missing = len({key_of(job) for job in one.jobs} - found.keys())
+            if missing:
+                print(f"{name}: {missing} runs are missing")
+            elif one.jobs:
+                done[name] = self.finished(one, found)
+        return done
+
+    def _parsed(self, argv: Sequence[str] | None) -> argparse.Namespace:
+        parser = argparse.ArgumentParser(
+            description=self.about, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+        )
+        parser.add_argument(f"--{self.called}", dest="parts", nargs="+", choices=self.parts, default=self.parts)
+        parser.add_argument("--smoke", action="store_true", help="a few steps of everything, in seconds; means nothing")
+        parser.add_argument("--repeats", type=int, help=f"seeds of all {self.called}, instead of those in settings.py")
+        parser.add_argument("--processes", type=int, default=2)
+        parser.add_argument("--results", type=Path, help="where to write (a temporary folder for --smoke)")
+        parser.add_argument("--table", action="store_true", help="run nothing; print what is stored as markdown")
+        parser.add_argument("--readme", action="store_true", help="run nothing; put the same into the README")
+        arguments = parser.parse_args(argv)
+        if arguments.smoke and arguments.readme:
+            parser.error("--smoke means nothing: it does not go into the README")
+        return arguments

@@ -1,0 +1,108 @@
+"""What all reproductions share: claims as numbers with intervals, and whether ours agree.
+
+Intervals come from resampling the seeds, the same ones on both sides of a comparison, since methods share their initial
+points. A claim agrees if the whole interval lies within what it claims, disagrees if the whole interval lies outside, and is
+"open" otherwise: the repeats cannot tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from calibo.data import Array
+
+#: Numbers of seeds, R x repeats -> a statistic of each choice of them, R.
+Statistic = Callable[[np.ndarray], Array]
+#: A number and the ends of its interval.
+Found = tuple[float, float, float]
+#: Rounding and luck leave regrets of exactly 0 now and then.
+TINY = 1e-12
+_RESAMPLES = 4000
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of the table.
+
+    Attributes:
+        part: Where it is from.
+        text: What is compared.
+        claimed: What the paper says; "-" for nothing.
+        ours: What was found.
+        verdict: "agrees", "disagrees", "open" (within the noise of the repeats), or "-" where nothing is claimed.
+    """
+
+    part: str
+    text: str
+    claimed: str
+    ours: str
+    verdict: str
+
+
+def resampled(statistic: Statistic, repeats: int, confidence: float) -> Found:
+    """A statistic of all seeds, and its interval when the seeds are resampled."""
+    rows = np.random.default_rng(0).integers(repeats, size=(_RESAMPLES, repeats))
+    low, high = np.quantile(statistic(rows), [0.5 - confidence / 2, 0.5 + confidence / 2])
+    return float(statistic(np.arange(repeats)[None, :])[0]), float(low), float(high)
+
+
+def ratio_of_means(a: Array, b: Array, least: float = TINY) -> Statistic:
+    """Mean a / mean b, an entry for each seed; means below ``least`` count as that."""
+    return lambda rows: np.exp(log_mean(a, rows, least) - log_mean(b, rows, least))
+
+
+def difference_of_means(a: Array, b: Array) -> Statistic:
+    """Mean a less mean b, an entry for each seed."""
+    return lambda rows: a[rows].mean(axis=1) - b[rows].mean(axis=1)
+
+
+def log_mean(values: Array, rows: np.ndarray, least: float = TINY) -> Array:
+    """Logarithms of means of resampled seeds, R, at least that of ``least``."""
+    return np.log(np.maximum(values[rows].mean(axis=1), least))
+
+
+def verdict(found: Found, repeats: int, *, low: float = -np.inf, high: float = np.inf) -> str:
+    """Whether a number with its interval lies between two others."""
+    _, least, most = found
+    if repeats < 2:
+        return "open"
+    if low <= least and most <= high:
+        return "agrees"
+    return "disagrees" if most <= low or least >= high else "open"
+
+
+def held(part: str, text: str, claimed: str, ours: str, holds: bool) -> Claim:
+    """A claim that holds or does not, without noise."""
+    return Claim(part, text, claimed, ours, "agrees" if holds else "disagrees")
+
+
+def counted(part: str, text: str, holds: Sequence[bool]) -> Claim:
+    """The claim that something holds in all of some cases."""
+    return held(part, text, f"{len(holds)} of {len(holds)}", f"{sum(holds)} of {len(holds)}", all(holds))
+
+
+def mean_interval(values: Array, confidence: float) -> tuple[Array, Array]:
+    """t-intervals of the mean over the rows, repeats x length; nothing but the mean itself for one row."""
+    mean, n = values.mean(axis=0), len(values)
+    if n == 1:
+        return mean, mean
+    half = stdtrit(n - 1, 0.5 + confidence / 2) * values.std(axis=0, ddof=1) / np.sqrt(n)
+    return mean - half, mean + half
+
+
+def claim_lines(rows: Iterable[Claim], *, part: str, paper: str, confidence: float) -> list[str]:
+    """Claims as lines of markdown; ``part`` and ``paper`` head the first and the third column."""
+    lines = [f"| {part} | claim | {paper} | ours ({100 * confidence:.0f} % interval) | |", "|---|---|---|---|---|"]
+    return lines + [f"| {c.part} | {c.text} | {c.claimed} | {c.ours} | {c.verdict} |" for c in rows]
+
+
+def print_claims(rows: Sequence[Claim]) -> None:
+    """Prints claims as a table."""
+    wide = max((len(row.text) for row in rows), default=0)
+    first = max((len(row.part) for row in rows), default=0)
+    for row in rows:
+        print(f"{row.part:{first}s} {row.text:{wide}s}  paper {row.claimed:18s} ours {row.ours:26s} {row.verdict}")

@@ -1,0 +1,98 @@
+"""The command line of a reproduction, with one that adds numbers."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Job:
+    problem: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Size:
+    repeats: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Figure:
+    jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True)
+class Finished:
+    figure: Figure
+    found: Any
+
+
+def figure(name: str, size: Size) -> Figure:
+    return Figure(tuple(Job(name, seed) for seed in range(size.repeats[name])))
+
+
+def perform(job: Job) -> dict[str, Any]:
+    return {"value": job.seed, "seconds": 1.0}
+
+
+@pytest.fixture
+def adding(modules: dict[str, ModuleType], tmp_path: Path) -> Any:
+    (tmp_path / "README.md").write_text("<!-- results -->\n<!-- end of results -->\n")
+
+    def claims(done: Any, size: Size) -> list[Any]:
+        return [modules["judging"].counted(name, "all there", [True]) for name in done]
+
+    def write(done: Any, size: Size, results: Path) -> None:
+        (results / "sums.json").write_text(json.dumps({name: len(one.found) for name, one in done.items()}))
+
+    return modules["command"].Reproduction(
+        folder=tmp_path,
+        about="Adds.",
+        parts=("a", "b"),
+        called="figures",
+        full=Size({"a": 3, "b": 2}),
+        smoke=Size({"a": 1, "b": 0}),
+        figure=figure,
+        finished=Finished,
+        job=Job,
+        filed_by="problem",
+        perform=perform,
+        order=lambda job: job.seed,
+        claims=claims,
+        tables=lambda done, size: f"| {' '.join(done)} |",
+        write=write,
+    )
+
+
+def test_what_is_missing_is_run_and_written(adding: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert adding.main(["--figures", "a", "--processes", "1"]) == 3
+    assert json.loads((tmp_path / "results" / "sums.json").read_text()) == {"a": 3}
+    assert [row["part"] for row in json.loads((tmp_path / "results" / "claims.json").read_text())] == ["a"]
+    capsys.readouterr()
+    assert adding.main(["--table"]) == 0
+    assert capsys.readouterr().out == "b: 2 runs are missing\n| a |\n"
+    assert adding.main(["--processes", "1"]) == 2
+    assert "5 s of computing" in capsys.readouterr().out
+
+
+def test_tables_go_into_the_readme(adding: Any, tmp_path: Path) -> None:
+    adding.main(["--processes", "1"])
+    adding.main(["--readme"])
+    assert (tmp_path / "README.md").read_text() == "<!-- results -->\n| a b |\n<!-- end of results -->\n"
+
+
+def test_repeats_can_be_chosen_but_not_of_parts_that_have_none(adding: Any, tmp_path: Path) -> None:
+    assert adding.main(["--repeats", "1", "--processes", "1"]) == 2
+    assert adding.main(["--smoke", "--repeats", "4", "--processes", "1", "--results", str(tmp_path / "s")]) == 4
+
+
+def test_a_smoke_run_leaves_the_results_alone(adding: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert adding.main(["--smoke", "--processes", "1"]) == 1
+    assert not (tmp_path / "results").exists()
+    with pytest.raises(SystemExit):
+        adding.main(["--smoke", "--readme"])
+    assert "does not go into the README" in capsys.readouterr().err
