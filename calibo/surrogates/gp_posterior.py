@@ -16,6 +16,7 @@ from calibo.predictive import Gaussian
 from calibo.predictive.gaussian import stable_cholesky
 from calibo.space.encoding import one_hot
 from calibo.surrogates.augmentation import Augmentation
+from calibo.surrogates.distinct import distinct_points
 from calibo.surrogates.kernels import Kernel, squared_distances
 from calibo.surrogates.standardization import Standardization
 
@@ -216,25 +217,6 @@ class Posterior:
 
     def _in_units(self, mean: Array, sd: Array) -> Gaussian:
         return Gaussian(self.units.backward(mean), self.units.backward_sd(sd))
-
-
-def distinct_points(X: Array) -> tuple[Array, np.ndarray]:
-    """Points, p x d, and an index, ... x q, with points[index] = X, ... x q x d.
-
-    Sets that share members (the pending points stand in every one of them) have these only once among the points.
-    """
-    if X.ndim == 2:
-        return X, np.arange(len(X))
-    if not X.size:
-        return X.reshape(0, X.shape[-1]), np.zeros(X.shape[:-1], dtype=np.intp)
-    sets = X.reshape(-1, *X.shape[-2:])
-    count, q, d = sets.shape
-    shared = (sets == sets[:1]).all(axis=(0, 2))
-    own = sets[:, ~shared].reshape(-1, d)
-    index = np.empty((count, q), dtype=np.intp)
-    index[:, ~shared] = np.arange(len(own)).reshape(count, int((~shared).sum()))
-    index[:, shared] = len(own) + np.arange(int(shared.sum()))
-    return np.vstack([own, sets[0, shared]]), index.reshape(X.shape[:-1])
 
 
 def _correlation(kernel: Kernel, scale: float, scaled: Array, projected: Array, total: Array) -> Array:

@@ -17,6 +17,7 @@ from calibo.data import Array, Dataset
 from calibo.errors import DataError, FallbackWarning, RecipeError
 from calibo.networks import Loss, Networks, Training, train
 from calibo.space.encoding import one_hot
+from calibo.surrogates.distinct import distinct_points
 from calibo.surrogates.standardization import Standardization, single_outcome
 
 Subsets = Sequence[npt.NDArray[np.intp]]
@@ -129,13 +130,8 @@ class Fitted:
         """What the networks say of points, ... x d, on standardised outcomes: C x ...; ``None`` without networks."""
         if self.networks is None:
             return None
-        points = X.reshape(-1, X.shape[-1])
-        if X.ndim == 2:
-            return self.networks(self.encode(points))[..., 0]
-        # Sets of points, of a batch or beside pending ones, have most of them in common.
-        unique, place = np.unique(points, axis=0, return_inverse=True)
-        found = self.networks(self.encode(unique))[..., 0]
-        return found[:, place.reshape(X.shape[:-1])]
+        points, index = distinct_points(X)
+        return self.networks(self.encode(points))[..., 0][:, index]
 
 
 def encoder(data: Dataset) -> Callable[[Array], Array]:

@@ -17,6 +17,7 @@ from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning
 from calibo.predictive import QuantileTable, checked_levels
 from calibo.space.encoding import codes
+from calibo.surrogates.distinct import distinct_points
 from calibo.surrogates.quantile_engines import QuantileForest
 from calibo.surrogates.standardization import Standardization, single_outcome
 
@@ -127,10 +128,11 @@ class QuantileModel:
 
     def predict(self, X: Array, *, latent: bool) -> QuantileTable:
         """The law at ``X``, ... x q x d; the same for f and for a measurement."""
-        z = np.sort(self.quantiles(self.view.of(X.reshape(-1, X.shape[-1]))), axis=-1)
+        points, index = distinct_points(X)
+        z = np.sort(self.quantiles(self.view.of(points)), axis=-1)
         z = z + _LEAST_SPREAD * ndtri(self.levels)
         values = np.maximum.accumulate(self.units.backward(z), axis=-1)
-        return QuantileTable(self.levels, values.reshape(*X.shape[:-1], len(self.levels)))
+        return QuantileTable(self.levels, values[index])
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning, RecipeError
 from calibo.predictive import Gaussian
 from calibo.space.encoding import one_hot
+from calibo.surrogates.distinct import distinct_points
 from calibo.surrogates.standardization import Standardization, single_outcome
 
 _SMALLEST_VARIANCE = 1e-12
@@ -106,21 +107,21 @@ class ScikitModel:
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         """The law at ``X``, ... x q x d."""
-        shape = X.shape[:-1]
-        features = one_hot(X.reshape(-1, X.shape[-1]), self.categories)
+        points, index = distinct_points(X)
+        shape, features = X.shape[:-1], one_hot(points, self.categories)
         mean, variance = self.beliefs.moments(features)
         total = np.maximum(variance, _SMALLEST_VARIANCE) + (0.0 if latent else self.beliefs.noise)
-        sd = np.sqrt(total).reshape(shape)
+        sd = np.sqrt(total)[index]
 
         def correlation() -> Array:
-            covariance = self.beliefs.covariance(features.reshape(*shape, -1))
+            covariance = self.beliefs.covariance(features[index])
             unit = np.broadcast_to(np.eye(shape[-1]), (*shape, shape[-1]))
             if covariance is None:
                 return unit
             return np.where(unit > 0.0, 1.0, covariance / (sd[..., :, None] * sd[..., None, :]))
 
         noise_sd = float(self.units.backward_sd(np.sqrt(self.beliefs.noise))) if latent else 0.0
-        return Gaussian(self.units.backward(mean).reshape(shape), self.units.backward_sd(sd), correlation, noise_sd)
+        return Gaussian(self.units.backward(mean)[index], self.units.backward_sd(sd), correlation, noise_sd)
 
 
 @dataclass(frozen=True)
@@ -163,8 +164,9 @@ class Members:
         return values.mean(axis=0), _spread(values)
 
     def covariance(self, features: Array) -> Array | None:
-        flat = self.predictions(features.reshape(-1, features.shape[-1]))
-        deviations = (flat - flat.mean(axis=0)).reshape(-1, *features.shape[:-1])
+        points, index = distinct_points(features)
+        values = self.predictions(points)
+        deviations = (values - values.mean(axis=0))[:, index]
         return np.einsum("m...i,m...j->...ij", deviations, deviations) / max(len(deviations) - 1, 1)
 
 
