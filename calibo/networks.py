@@ -17,8 +17,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from calibo.checks import check_between, check_has, check_whole
 from calibo.data import Array
-from calibo.errors import DataError, RecipeError
+from calibo.errors import DataError
 
 _TINY = 1e-8
 #: Predictions are made for so many points at a time, so that a large pool needs little memory.
@@ -161,12 +162,15 @@ class Training:
     output_l1: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or (self.batch is not None and self.batch < 1) or not self.learning_rate > 0.0:
-            raise RecipeError(f"epochs, batch and learning rate are positive, got {self}")
-        if not (0.0 <= self.momentum < 1.0 and 0.0 <= self.squares < 1.0):
-            raise RecipeError(f"Adam's decay rates lie in [0, 1), got {self.momentum} and {self.squares}")
-        if self.output_l1 < 0.0:
-            raise RecipeError(f"a penalty is not negative, got {self.output_l1}")
+        check_has("loss", self.loss, "slope", "AbsoluteError()")
+        check_whole("epochs", self.epochs)
+        check_whole("fewest_steps", self.fewest_steps)
+        if self.batch is not None:
+            check_whole("batch", self.batch)
+        check_between("learning_rate", self.learning_rate, 0.0, np.inf)
+        check_between("momentum", self.momentum, 0.0, 1.0, including="low")
+        check_between("squares", self.squares, 0.0, 1.0, including="low")
+        check_between("output_l1", self.output_l1, 0.0, np.inf, including="low")
 
     def steps(self, rows: int) -> int:
         """Steps taken when the network that has the most rows has so many."""

@@ -12,6 +12,7 @@ from calibo import minimize
 from calibo.acquisition import ConformalUCB, ExpectedImprovement, NoisyExpectedImprovement, UpperQuantile
 from calibo.calibration import (
     Calibrated,
+    Conformal,
     ConformalBayes,
     DensityRatio,
     LocalizedOnline,
@@ -21,7 +22,21 @@ from calibo.calibration import (
 )
 from calibo.candidates import Langevin, RandomDraw
 from calibo.errors import CaliboError, FallbackWarning, RecipeError
-from calibo.methods import METHODS, cbo, gp_ei, locbo, ocbo, ocbo_local, penalized_ei, risk_averse, strategy, turbo
+from calibo.methods import (
+    METHODS,
+    bananas,
+    bananas_cp,
+    cbo,
+    conformal_trees,
+    gp_ei,
+    locbo,
+    ocbo,
+    ocbo_local,
+    penalized_ei,
+    risk_averse,
+    strategy,
+    turbo,
+)
 from calibo.optimize import ModelBased, Optimizer
 from calibo.space import Categorical, Float, Int, PoolSpace
 from calibo.surrogates import RBF, GaussianProcess
@@ -97,6 +112,24 @@ def test_the_parts_can_be_exchanged() -> None:
 def test_a_bad_setting_is_refused_when_composing() -> None:
     with pytest.raises(RecipeError, match="eta"):
         ocbo(eta=-1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "part", "bad"),
+    [
+        (bananas_cp, "evidence", "kfold"),
+        (bananas_cp, "by", "cqr"),
+        (bananas_cp, "surrogate", "ensemble"),
+        (bananas, "surrogate", "gp"),
+        (bananas, "rule", "thompson"),
+        (bananas, "search", "mutation"),
+        (conformal_trees, "by", Conformal),
+        (gp_ei, "surrogate", GaussianProcess),
+    ],
+)
+def test_a_name_or_a_class_is_no_part(make: Any, part: str, bad: object) -> None:
+    with pytest.raises(RecipeError, match=f"^{part} is an object such as"):
+        make(**{part: bad})
 
 
 class TestComposition:

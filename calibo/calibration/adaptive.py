@@ -29,8 +29,8 @@ class ACI:
     """Adaptive conformal inference (Gibbs and Candes 2021): a_{t+1} = a_t + gamma (alpha - 1[beta_t < a_t]).
 
     Each central interval has a state of its own, which is never clipped, so that on any stream of T outcomes its share of
-    misses is within (max(alpha, 1 - alpha) + gamma) / (gamma T) of alpha. Only the map handed on is clipped and made monotone
-    over the intervals.
+    misses is within (max(alpha, 1 - alpha) + gamma) / (gamma T) of alpha. A state of 0 or less asks for the whole line: that
+    interval is infinite. Only draws and moments use a map that is clipped; it is made monotone over the intervals.
 
     Attributes:
         gamma: Step size, positive: large ones follow a shift fast, small ones are steady.
@@ -178,12 +178,15 @@ def _map(alpha: Array, below: Array, above: Array) -> LevelMap:
     high = 1.0 - np.clip(isotonic_projection(above), 0.0, 1.0) / 2.0
     levels = np.concatenate([alpha / 2.0, [0.5], 1.0 - alpha[::-1] / 2.0])
     played = np.maximum.accumulate(np.concatenate([low, [0.5], high[::-1]]))
-    return Relevel(Levels.clipped(levels, played, _SMALLEST_LEVEL))
+    # No quantile of the model is far enough out where none, or less, of the mass is to lie beyond.
+    inside = levels[(played > 0.0) & (played < 1.0)]
+    backed = (0.0 if played[0] > 0.0 else float(inside[0]), 1.0 if played[-1] < 1.0 else float(inside[-1]))
+    return Relevel(Levels.clipped(levels, played, _SMALLEST_LEVEL, backed))
 
 
 def _check(alphas: tuple[float, ...], gammas: tuple[float, ...]) -> None:
     a, g = np.asarray(alphas, dtype=np.float64), np.asarray(gammas, dtype=np.float64)
-    if a.size == 0 or np.any(np.diff(a) <= 0.0) or a[0] <= 0.0 or a[-1] >= 1.0:
+    if a.size == 0 or not (np.all(np.diff(a) > 0.0) and a[0] > 0.0 and a[-1] < 1.0):
         raise RecipeError(f"miscoverages increase within (0, 1), got {alphas}")
     if g.size == 0 or not (np.isfinite(g) & (g > 0.0)).all():
         raise RecipeError(f"step sizes are positive numbers, got {gammas}; 0.05 is a good start")

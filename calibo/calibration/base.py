@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from calibo.calibration.resampling import Prequential, Resampler
+from calibo.checks import check_has
 from calibo.data import Array, Dataset, Evidence
 from calibo.predictive import LevelFunction, Predictive, relevel
 from calibo.surrogates.base import HasHyperparameters, Model, Surrogate
@@ -65,6 +66,11 @@ class Calibrated:
     surrogate: Surrogate
     by: Recalibrator
     evidence: Resampler = field(default_factory=Prequential)
+
+    def __post_init__(self) -> None:
+        check_has("surrogate", self.surrogate, "fit", "GaussianProcess()")
+        check_has("by", self.by, "fit", "OnlineQuantile() or Conformal()")
+        check_has("evidence", self.evidence, "fit", "Prequential(), Split() or KFold()")
 
     @property
     def maker(self) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from calibo.calibration.base import LevelMap
+from calibo.checks import check_has
 from calibo.data import STORED_LEVELS, Array, Evidence, Marginal
 from calibo.errors import RecipeError
 from calibo.predictive import Predictive, QuantileTable, checked_levels
@@ -120,7 +121,10 @@ class Conformal:
     2. The quantile is where a score of 0 lies, less (below the median) or plus (above) that many lengths of a score.
     3. Levels whose rank exceeds t are not backed by evidence: quantiles there are infinite. The law's tails begin at
        the last level that is backed. The median is the model's own.
-    4. Quantiles that cross are sorted.
+    4. Quantiles that cross are nested: an interval is widened to hold those inside it, and so keeps its promise.
+
+    A score in standard deviations tells laws of f and of a measurement apart. Unscaled residuals and ``plus`` are made of
+    outcomes alone: their law of f is that of a measurement.
 
     With ``plus``, 1 and 2 are CV+ / jackknife+ (Barber et al. 2021): each held-out score is added to what the models that
     had not seen its outcome say *at the new point*, and the quantile is of the right rank among these sums. That needs a
@@ -141,13 +145,17 @@ class Conformal:
     plus: bool = False
 
     def __post_init__(self) -> None:
-        _mirrors(checked_levels(self.levels))
+        check_has("the score", self.score, "scores", "Residual() or QuantileShift()")
+        levels = checked_levels(self.levels)
+        _mirrors(levels)
+        if isinstance(self.score, QuantileShift):
+            _stored_columns(levels)
 
     def fit(self, evidence: Evidence) -> LevelMap:
         if self.plus and evidence.left_out is None:
             raise RecipeError(
-                "plus=True needs models that have not seen each outcome: use evidence=KFold(...) or Bootstrap(...), "
-                "or plus=False"
+                "plus=True needs models that have not seen each outcome: use evidence=KFold(...) without refit=True, or "
+                "Bootstrap(...), or plus=False"
             )
         levels = np.asarray(self.levels, dtype=np.float64)
         scores, coverage = self.score.scores(evidence, levels), self.score.coverage(levels)
@@ -158,7 +166,7 @@ class Conformal:
         """The model's own quantiles, without a promise at any level: what nothing held out gives."""
         levels = np.asarray(self.levels, dtype=np.float64)
         own, _ = QuantileShift().place(law, levels)
-        return QuantileTable.sorted(levels, own, backed=(0.5, 0.5), copula=law)
+        return QuantileTable.nested(levels, own, backed=(0.5, 0.5), copula=law)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +193,7 @@ class _ConformalMap:
             return self.recipe.unbacked(law, X)
         kept = self.levels[self.backed]
         values = self._plus_in_parts(X) if self.recipe.plus else self._moved(law)
-        return QuantileTable.sorted(kept, values, backed=(float(kept[0]), float(kept[-1])), copula=law)
+        return QuantileTable.nested(kept, values, backed=(float(kept[0]), float(kept[-1])), copula=law)
 
     def _moved(self, law: Predictive) -> Array:
         """The quantiles of a law moved by the score of each level, ... x q x (backed levels)."""
@@ -222,15 +230,20 @@ class _ConformalMap:
 
 def _own_quantiles(laws: Sequence[Marginal], levels: Array) -> Array:
     """The quantiles that laws are stored with, t x K, also where they promise none: those are what is moved."""
+    scores = ndtri(np.asarray(STORED_LEVELS))
+    at = [law.mean + law.sd * scores if law.quantiles is None else np.asarray(law.quantiles) for law in laws]
+    return np.array(at).reshape(-1, len(scores))[:, _stored_columns(levels)]
+
+
+def _stored_columns(levels: Array) -> np.ndarray:
+    """The places of levels among those that laws are stored at, K."""
     known = np.isclose(np.asarray(STORED_LEVELS), levels[:, None], rtol=0, atol=_DUST)
     if not known.any(axis=1).all():
         unknown = levels[~known.any(axis=1)].tolist()
         raise RecipeError(
             f"levels {unknown} are not among those that forecasts are stored at, {STORED_LEVELS}: choose from these"
         )
-    scores = ndtri(np.asarray(STORED_LEVELS))
-    at = [law.mean + law.sd * scores if law.quantiles is None else np.asarray(law.quantiles) for law in laws]
-    return np.array(at).reshape(-1, len(scores))[:, known.argmax(axis=1)]
+    return known.argmax(axis=1)
 
 
 def _sides(levels: Array) -> Array:

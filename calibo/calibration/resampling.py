@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
+from calibo.checks import check_whole
 from calibo.data import Dataset, Evidence, Forecast, Marginal
-from calibo.errors import RecipeError
 from calibo.surrogates.base import HasLeaveOneOut, Model, Surrogate
 from calibo.surrogates.standardization import single_outcome
 
@@ -18,7 +18,7 @@ FEWEST_POINTS = 2
 
 
 class Resampler(Protocol):
-    """Gives a model of all data and evidence of how the surrogate forecasts what it has not seen."""
+    """Gives a model, of all data or of what is not held out, and evidence of how it forecasts what it has not seen."""
 
     def fit(
         self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
@@ -81,8 +81,8 @@ class TimeSeries:
     splits: int | None = None
 
     def __post_init__(self) -> None:
-        if self.splits is not None and self.splits < 1:
-            raise RecipeError(f"TimeSeries needs at least one split, got {self.splits}")
+        if self.splits is not None:
+            check_whole("the number of splits", self.splits)
 
     def fit(
         self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator

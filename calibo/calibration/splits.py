@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from calibo.calibration.resampling import FEWEST_POINTS, held_out
+from calibo.checks import check_between, check_whole
 from calibo.data import Array, Dataset, Evidence, Marginal
-from calibo.errors import RecipeError
 from calibo.predictive import Predictive, averaged
 from calibo.surrogates.base import FitsMany, Model, Surrogate
 
@@ -28,8 +29,7 @@ class Split:
     fraction: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.fraction < 1.0:
-            raise RecipeError(f"the fraction of points kept for calibration lies between 0 and 1, got {self.fraction}")
+        check_between("the fraction of points kept for calibration", self.fraction, 0.0, 1.0)
 
     def fit(
         self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
@@ -38,7 +38,7 @@ class Split:
         kept = min(max(round(self.fraction * n), 1), n - FEWEST_POINTS)
         if kept < 1:
             return surrogate.fit(data, rng=rng), held_out(data, [None] * n)
-        order = rng.permutation(n)
+        order = shuffled(data, rng)
         model = surrogate.fit(data.rows(np.sort(order[kept:])), rng=rng)
         test = np.sort(order[:kept])
         laws: list[Marginal | None] = [None] * n
@@ -61,8 +61,7 @@ class KFold:
     refit: bool = False
 
     def __post_init__(self) -> None:
-        if self.k < 2:
-            raise RecipeError(f"KFold needs at least two folds, got {self.k}")
+        check_whole("the number of folds", self.k, 2)
 
     def fit(
         self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
@@ -70,7 +69,7 @@ class KFold:
         n = len(data)
         if n <= FEWEST_POINTS:
             return surrogate.fit(data, rng=rng), held_out(data, [None] * n)
-        folds = np.array_split(rng.permutation(n), min(self.k, n))
+        folds = np.array_split(shuffled(data, rng), min(self.k, n))
         rest = [np.setdiff1d(np.arange(n), fold) for fold in folds]
         unseen = np.zeros((n, len(folds)))
         for j, fold in enumerate(folds):
@@ -99,8 +98,7 @@ class Bootstrap:
     samples: int = 20
 
     def __post_init__(self) -> None:
-        if self.samples < 2:
-            raise RecipeError(f"Bootstrap needs at least two samples, got {self.samples}")
+        check_whole("the number of bootstrap samples", self.samples, 2)
 
     def fit(
         self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
@@ -108,7 +106,8 @@ class Bootstrap:
         n = len(data)
         if n <= FEWEST_POINTS:
             return surrogate.fit(data, rng=rng), held_out(data, [None] * n)
-        drawn = [np.sort(rng.integers(n, size=n)) for _ in range(self.samples)]
+        order = in_order(data)
+        drawn = [np.sort(order[rng.integers(n, size=n)]) for _ in range(self.samples)]
         unseen = np.ones((n, self.samples))
         for j, rows in enumerate(drawn):
             unseen[rows, j] = 0.0
@@ -158,16 +157,27 @@ def _pooled(
         rng: For the fits.
     """
     models = fitted_to(surrogate, data, subsets, rng=rng)
+    pooled = Pooled(models, between, np.full(len(models), 1.0 / len(models)))
     known = np.flatnonzero(unseen.any(axis=1))
-    weights = (unseen[known] / unseen[known].sum(axis=1, keepdims=True)).T
     laws: list[Marginal | None] = [None] * len(data)
+    if not known.size:
+        return pooled, held_out(data, laws)
+    weights = (unseen[known] / unseen[known].sum(axis=1, keepdims=True)).T
     at_data = [model.predict(data.X[known], latent=False) for model in models]
     for i, law in zip(known, averaged(at_data, list(weights), between=between).marginals(), strict=True):
         laws[i] = law
-    evidence = held_out(data, laws)
     left_out = Pooled(models, between, weights)
-    pooled = Pooled(models, between, np.full(len(models), 1.0 / len(models)))
-    return pooled, replace(evidence, left_out=lambda X: left_out.predict(X, latent=False))
+    return pooled, replace(held_out(data, laws), left_out=partial(left_out.predict, latent=False))
+
+
+def in_order(data: Dataset) -> np.ndarray:
+    """The rows in an order that does not depend on the order they came in, n: by point, then by outcome."""
+    return np.lexsort((*data.Y.T, *data.X.T[::-1]))
+
+
+def shuffled(data: Dataset, rng: np.random.Generator) -> np.ndarray:
+    """The rows in a random order, n, the same whatever order they came in."""
+    return in_order(data)[rng.permutation(len(data))]
 
 
 def fitted_to(

@@ -1,6 +1,6 @@
 """Candidate searches: acquisition function -> points."""
 
-from calibo.candidates.base import CandidateSearch, Explored, Explorer, Learning
+from calibo.candidates.base import CandidateSearch, CopiesParents, Explored, Explorer, Learning
 from calibo.candidates.exploring import EpsilonGreedy, Indifferent
 from calibo.candidates.finite import Pool, RandomDraw
 from calibo.candidates.langevin import Langevin
@@ -10,6 +10,7 @@ from calibo.candidates.parents import Dynamic, MutatedBest, RandomCandidates
 
 __all__ = [
     "CandidateSearch",
+    "CopiesParents",
     "Dynamic",
     "EpsilonGreedy",
     "Explored",

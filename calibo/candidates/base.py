@@ -35,6 +35,16 @@ class CandidateSearch(Protocol):
 
 
 @runtime_checkable
+class CopiesParents(Protocol):
+    """A search that copies the best points."""
+
+    @property
+    def parents(self) -> int:
+        """The largest number of points copied: so many anchors are of use to it."""
+        ...
+
+
+@runtime_checkable
 class Learning(Protocol):
     """An acquisition function that depends on where the search goes."""
 

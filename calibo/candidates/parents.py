@@ -13,6 +13,7 @@ import numpy as np
 from calibo.candidates.base import Acquisition, is_taken, with_chosen
 from calibo.candidates.finite import Pool
 from calibo.candidates.multistart import best_available, reflected
+from calibo.checks import check_whole
 from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.space import PoolSpace, ProductSpace, Space
@@ -40,8 +41,9 @@ class MutatedBest:
     edits: int = 1
 
     def __post_init__(self) -> None:
-        if min(self.parents, self.candidates, self.edits) < 1:
-            raise RecipeError(f"parents, candidates and edits are whole numbers from 1 on, got {self}")
+        check_whole("parents", self.parents)
+        check_whole("candidates", self.candidates)
+        check_whole("edits", self.edits)
 
     def maximize(
         self, acquisition: Acquisition, space: Space, q: int, *, anchors: Array, taken: Array, rng: np.random.Generator
@@ -63,8 +65,7 @@ class RandomCandidates:
     candidates: int = 100
 
     def __post_init__(self) -> None:
-        if self.candidates < 1:
-            raise RecipeError(f"there is at least one candidate, got {self.candidates}")
+        check_whole("candidates", self.candidates)
 
     def maximize(
         self, acquisition: Acquisition, space: Space, q: int, *, anchors: Array, taken: Array, rng: np.random.Generator
@@ -82,7 +83,8 @@ class Dynamic:
     The number of parents falls by two every 20 evaluations, to two at the end of the budget and after it.
 
     Attributes:
-        budget: Evaluations in all; how many have been made is told by the points that are taken.
+        budget: Evaluations in all; how many have been made is told by the points that are taken, so that a point must
+            not be tried again.
         candidates: How many are scored for a batch.
         edits: As for ``MutatedBest``.
     """
@@ -97,9 +99,9 @@ class Dynamic:
         return 2 * -(-(self.budget // 2) // 20)
 
     def __post_init__(self) -> None:
-        if self.budget < 1:
-            raise RecipeError(f"a budget is a number of evaluations from 1 on, got {self.budget}")
-        MutatedBest(1, self.candidates, self.edits)
+        check_whole("budget", self.budget)
+        check_whole("candidates", self.candidates)
+        check_whole("edits", self.edits)
 
     def maximize(
         self, acquisition: Acquisition, space: Space, q: int, *, anchors: Array, taken: Array, rng: np.random.Generator

@@ -22,7 +22,17 @@ from calibo.acquisition import (
     multiplied,
 )
 from calibo.calibration import makers, stages
-from calibo.candidates import CandidateSearch, Explored, MultiStart, Pool, RandomDraw
+from calibo.candidates import (
+    CandidateSearch,
+    CopiesParents,
+    Dynamic,
+    EpsilonGreedy,
+    Explored,
+    MultiStart,
+    Pool,
+    RandomDraw,
+)
+from calibo.checks import check_flag, check_has, check_whole
 from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import RecipeError
 from calibo.pareto import pareto_mask
@@ -160,14 +170,32 @@ class ModelBased:
     tradeoff: TradeoffRule = field(default_factory=HypervolumeImprovement)
     anchors: int = _ANCHORS
 
+    def __post_init__(self) -> None:
+        check_has("surrogate", self.surrogate, "fit", "GaussianProcess()")
+        check_has("rule", self.rule, "build", "ExpectedImprovement()")
+        if not (hasattr(self.rule, "smooth") and hasattr(self.rule, "logarithmic")):
+            raise RecipeError(f"a rule says whether it is smooth and logarithmic, got a {type(self.rule).__name__}")
+        if self.search is not None:
+            check_has("search", self.search, "maximize", "MultiStart()")
+        check_has("tradeoff", self.tradeoff, "build", "HypervolumeImprovement()")
+        check_whole("anchors", self.anchors, least=0)
+        check_flag("replicate", self.replicate)
+        if self.replicate and isinstance(_innermost(self.search), Dynamic):
+            raise RecipeError(
+                "Dynamic counts evaluations by the points that are not to be tried again, which with replicate=True are "
+                "only the pending ones: it would choose at random for ever. Use MutatedBest() or RandomCandidates()"
+            )
+
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         models = tuple(self.surrogate.fit(data.outcome(i), rng=rng) for i in range(data.Y.shape[1]))
         tried = np.vstack([data.X, data.X_failed])
+        search = _innermost(self.search)
+        parents = search.parents if isinstance(search, CopiesParents) else 0
         return Plan(
             acquisition=self._acquisition(models, data, rng),
             forecaster=ModelForecaster(models, makers(self.surrogate)),
             models=models,
-            anchors=anchor_points(data, max(self.anchors, getattr(self.search, "parents", 0))),
+            anchors=anchor_points(data, max(self.anchors, parents)),
             taken=data.X_pending if self.replicate else np.vstack([tried, data.X_pending]),
             hyperparameters=tuple(m.hyperparameters if isinstance(m, HasHyperparameters) else () for m in models),
         )
@@ -236,6 +264,11 @@ class ModelBased:
         if isinstance(space, PoolSpace):
             return Pool() if self.rule.smooth else Pool(drawn=_DRAWN_ROWS)
         return MultiStart() if self.rule.smooth else RandomDraw()
+
+
+def _innermost(search: CandidateSearch | None) -> CandidateSearch | None:
+    """The search inside those that now and then choose at random."""
+    return _innermost(search.search) if isinstance(search, EpsilonGreedy) else search
 
 
 def check_outcomes(strategy: Strategy, objectives: int, constraints: int = 0) -> None:

@@ -20,7 +20,8 @@ def averaged(laws: Sequence[Predictive], weights: Sequence[Array | float], *, be
         laws: P of them, each ... x q.
         weights: One for each law, of sum 1: a number, or an array that ... x q broadcasts with, so that t pools of
             the same laws are made at once by weights of t x 1 x ... x 1.
-        between: Count the variance between the means of Gaussian laws as well, as a mixture does.
+        between: Count the variance between the means of Gaussian laws as well, as a mixture does. Of several pools, one
+            with a single law gets the others' average variance, for it shows none.
     """
     if all(isinstance(law, Gaussian) for law in laws):
         return _gaussian([law for law in laws if isinstance(law, Gaussian)], weights, between)
@@ -44,21 +45,34 @@ def _gaussian(laws: Sequence[Gaussian], weights: Sequence[Array | float], betwee
         return np.asarray(sum(w * value for w, value in zip(weights, values, strict=True)))
 
     mean = average([law.mean for law in laws])
+    away = [law.mean - mean if between else np.zeros_like(mean) for law in laws]
+    # In units of the largest, whose square need not be a float.
+    unit = np.max([np.max(np.maximum(law.sd, np.abs(off)), initial=0.0) for law, off in zip(laws, away, strict=True)])
+    unit = float(unit) or 1.0
     if between:
-        square = average([np.square(law.sd) + np.square(law.mean - mean) for law in laws])
-        sd = np.sqrt(square)
+        spread = _filled(average([np.square(off / unit) for off in away]), weights)
+        sd = unit * np.sqrt(average([np.square(law.sd / unit) for law in laws]) + spread)
     else:
         sd = average([law.sd for law in laws])
 
     def correlation() -> Array:
         covariance = np.zeros((*mean.shape, mean.shape[-1]))
-        for w, law in zip(weights, laws, strict=True):
+        for w, law, off in zip(weights, laws, away, strict=True):
             own = np.eye(mean.shape[-1]) if law.correlation is None else law.correlation()
-            away = law.mean - mean if between else np.zeros_like(mean)
-            joint = own * (law.sd[..., :, None] * law.sd[..., None, :]) + away[..., :, None] * away[..., None, :]
+            s, o = law.sd / unit, off / unit
+            joint = own * (s[..., :, None] * s[..., None, :]) + o[..., :, None] * o[..., None, :]
             covariance = covariance + np.asarray(w)[..., None] * joint
         deviation = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
         return covariance / (deviation[..., :, None] * deviation[..., None, :])
 
     noise = average([np.asarray(law.noise_sd) for law in laws])
     return Gaussian(mean, sd, correlation, noise if noise.ndim else float(noise))
+
+
+def _filled(spread: Array, weights: Sequence[Array | float]) -> Array:
+    """Variances between laws, t x ..., those of pools with a single law replaced by the mean of the others."""
+    laws = np.sum([np.asarray(w) > 0.0 for w in weights], axis=0)
+    if not np.ndim(laws) or not (laws == 1).any() or (laws == 1).all():
+        return spread
+    others = spread[laws.reshape(len(laws), -1)[:, 0] > 1].mean(axis=0)
+    return np.where(laws == 1, others, spread)

@@ -12,6 +12,17 @@ from calibo.data import STORED_LEVELS, Array, Marginal
 
 #: Levels are kept this far from 0 and 1 when normal scores are turned into levels, so that samples stay finite.
 _SMALLEST_LEVEL = 1e-16
+#: Rounding allowed for when a level is compared with those that are backed.
+_SLACK = 1e-9
+
+
+def infinite_beyond(values: Array, u: Array | float, backed: tuple[float, float]) -> Array:
+    """Quantiles at levels ``u``, ... x q, infinite where the level is not backed."""
+    low, high = backed
+    if low <= 0.0 and high >= 1.0:
+        return values
+    u = np.asarray(u)
+    return np.where(u < low - _SLACK, -np.inf, np.where(u > high + _SLACK, np.inf, values))
 
 
 class Predictive(ABC):

@@ -24,9 +24,12 @@ _SMALLEST_STEP = 1e-12
 
 def checked_levels(levels: Sequence[float] | Array) -> Array:
     """The levels of a law between quantiles, K, or a ``RecipeError`` saying what is wrong with them."""
-    p = np.asarray(levels, dtype=np.float64)
+    try:
+        p = np.asarray(levels, dtype=np.float64)
+    except (TypeError, ValueError):
+        p = np.empty(0)
     if p.ndim != 1 or p.size < 2 or not (np.diff(p) > 0.0).all() or not 0.0 < p[0] < 0.5 < p[-1] < 1.0:
-        raise RecipeError(f"levels increase within (0, 1), from below one half to above it, got {levels}")
+        raise RecipeError(f"levels increase within (0, 1), from below one half to above it, got {levels!r}")
     return p
 
 
@@ -62,10 +65,13 @@ class Levels:
     Attributes:
         p: Calibrated levels, K, strictly increasing from 0 to 1.
         r: The model's levels, K, non-decreasing from 0 to 1. Where r is flat the calibrated law has an atom.
+        backed: The lowest and the highest calibrated level for which there is one of the model; quantiles beyond are
+            infinite, though draws and moments go on using the map.
     """
 
     p: Array
     r: Array
+    backed: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         p, r = np.asarray(self.p, dtype=np.float64), np.asarray(self.r, dtype=np.float64)
@@ -84,13 +90,13 @@ class Levels:
         return cls(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
 
     @classmethod
-    def clipped(cls, levels: Array, played: Array, smallest: float) -> Levels:
+    def clipped(cls, levels: Array, played: Array, smallest: float, backed: tuple[float, float] = (0.0, 1.0)) -> Levels:
         """The map handed to acquisition functions: played values clipped to [smallest, 1 - smallest], with end knots.
 
         Without the clipping mass would sit at plus and minus infinity and expected improvement would be infinite.
         """
         inner = np.clip(played, smallest, 1.0 - smallest)
-        return cls(np.concatenate([[0.0], levels, [1.0]]), np.concatenate([[0.0], inner, [1.0]]))
+        return cls(np.concatenate([[0.0], levels, [1.0]]), np.concatenate([[0.0], inner, [1.0]]), backed)
 
     def forward(self, p: Array | float) -> Array:
         return np.asarray(np.interp(p, self.p, self.r))
@@ -114,11 +120,12 @@ class Levels:
         p = np.concatenate([[0.0], knots, [1.0]])
         r = np.maximum.accumulate(self.forward(first.forward(p)))
         r[0], r[-1] = 0.0, 1.0
-        return Levels(p, r)
+        return Levels(p, r, backed_through(first, self.backed))
 
     def negated(self) -> Levels:
         """The map for minus the outcome."""
-        return Levels(1.0 - self.p[::-1], 1.0 - self.r[::-1])
+        low, high = self.backed
+        return Levels(1.0 - self.p[::-1], 1.0 - self.r[::-1], (1.0 - high, 1.0 - low))
 
     @cached_property
     def slope(self) -> Array:
@@ -147,6 +154,14 @@ class Levels:
         finite = np.where(np.isfinite(self.z), self.z, 0.0)
         part = np.diff(self.r) - np.diff(finite * density(self.z))
         return float(_suffix_sums(np.diff(self.p), np.diff(self.r), part, np.square(self.z[:-1]))[0])
+
+
+def backed_through(levels: LevelFunction, backed: tuple[float, float]) -> tuple[float, float]:
+    """The levels that are backed once a map is put around what backs some; by point, those backed at every point."""
+    low = 0.0 if backed[0] <= 0.0 else float(np.max(levels.inverse(backed[0])))
+    high = 1.0 if backed[1] >= 1.0 else float(np.min(levels.inverse(backed[1])))
+    own = levels.backed if isinstance(levels, Levels) else (0.0, 1.0)
+    return max(low, own[0]), min(high, own[1])
 
 
 def _without_dust(r: Array) -> Array:

@@ -14,12 +14,16 @@ from scipy.special import ndtri
 
 from calibo.data import Array
 from calibo.errors import RecipeError
-from calibo.predictive.base import Predictive
+from calibo.predictive.base import Predictive, infinite_beyond
 from calibo.predictive.gaussian import Gaussian
-from calibo.predictive.levels import checked_levels
+from calibo.predictive.levels import Levels, backed_through, checked_levels
 from calibo.predictive.normal import density
 
 _SMALLEST_LEVEL = 1e-16
+#: Ratio of the levels at the ends of a chord that stands for a piece of a tail.
+_CHORD = 1.15
+#: Knots of a level map nearer to 0 or 1 than this are rounding.
+_SMALLEST_KNOT = 1e-12
 #: A tail is at least so wide, relative to the values, so that nothing is divided by 0.
 _NARROWEST, _SMALLEST_VALUE = 1e-12, 1e-50
 
@@ -44,12 +48,14 @@ class QuantileTable(Predictive):
         values: v, non-decreasing along the last dimension, ... x q x K.
         backed: The lowest and the highest level that evidence backs.
         copula: A law whose dependence between the points is kept in joint draws; ``None`` for independent points.
+        tails: The scales of the lower and the upper tail, ... x q each; ``None`` for a Gaussian's as above.
     """
 
     levels: Array
     values: Array
     backed: tuple[float, float] = (0.0, 1.0)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
     copula: Predictive | None = None
+    tails: tuple[Array, Array] | None = None
 
     def __post_init__(self) -> None:
         p, v = checked_levels(self.levels), np.asarray(self.values, dtype=np.float64)
@@ -57,13 +63,13 @@ class QuantileTable(Predictive):
             raise RecipeError(f"a table has one value for every level, got levels {p.shape} and values {v.shape}")
         if not (np.isfinite(v).all() and (np.diff(v, axis=-1) >= 0.0).all()):
             raise RecipeError(
-                "the values of a table are finite and do not fall: sort them first (QuantileTable.sorted)"
+                "the values of a table are finite and do not fall: sort them first, or use QuantileTable.nested"
             )
         object.__setattr__(self, "levels", p)
         object.__setattr__(self, "values", v)
 
     @classmethod
-    def sorted(
+    def nested(
         cls,
         levels: Array,
         values: Array,
@@ -71,12 +77,26 @@ class QuantileTable(Predictive):
         backed: tuple[float, float] = (0.0, 1.0),
         copula: Predictive | None = None,
     ) -> QuantileTable:
-        """The table of quantiles that may cross, ... x q x K, rearranged (Chernozhukov et al. 2010)."""
-        return cls(levels, np.sort(values, axis=-1), backed, copula)
+        """The table of quantiles that may cross, ... x q x K, with every interval widened to hold those inside it.
+
+        So each keeps what it promises. (Sorting would give the outer end of an inner interval to the outer one instead.)
+        Quantiles of a pair that changed places are drawn together to the middle between them.
+        """
+        p = np.asarray(levels, dtype=np.float64)
+        below, above = int(np.searchsorted(p, 0.5)), int(np.searchsorted(p, 0.5, side="right"))
+        # The median where there is one, else the middle of the innermost pair: no interval excludes it.
+        around = values[..., below:above] if below < above else values[..., below - 1 : below + 1]
+        middle = around.mean(axis=-1, keepdims=True)
+        upper = np.maximum.accumulate(np.concatenate([middle, values[..., above:]], axis=-1), axis=-1)[..., 1:]
+        lower = np.minimum.accumulate(np.concatenate([middle, values[..., :below][..., ::-1]], axis=-1), axis=-1)
+        inner = values[..., below:above]
+        return cls(p, np.concatenate([lower[..., :0:-1], inner, upper], axis=-1), backed, copula)
 
     @cached_property
     def _scales(self) -> tuple[Array, Array]:
         """The scales of the lower and the upper tail, ... x q each."""
+        if self.tails is not None:
+            return self.tails
         first, last = self.values[..., 0], self.values[..., -1]
         middle = self._between(np.full(first.shape, 0.5))
         least = _NARROWEST * np.maximum(np.maximum(np.abs(first), np.abs(last)), _SMALLEST_VALUE)
@@ -106,12 +126,7 @@ class QuantileTable(Predictive):
 
     def icdf(self, u: Array | float) -> Array:
         """Quantile at level ``u``, ... x q; infinite beyond the levels that are backed."""
-        values = self.at_levels(u)
-        low, high = self.backed
-        if low <= 0.0 and high >= 1.0:
-            return values
-        u, slack = np.asarray(u), 1e-9
-        return np.where(u < low - slack, -np.inf, np.where(u > high + slack, np.inf, values))
+        return infinite_beyond(self.at_levels(u), u, self.backed)
 
     def cdf(self, y: Array | float) -> Array:
         y = np.asarray(y, dtype=np.float64)
@@ -187,18 +202,46 @@ class QuantileTable(Predictive):
         return base if self.copula is None else self.copula.scores(base)
 
     def over_samples(self) -> QuantileTable:
-        return QuantileTable(self.levels, self.values[..., None, :, :], self.backed)
+        lower, upper = self._scales
+        tails = lower[..., None, :], upper[..., None, :]
+        return QuantileTable(self.levels, self.values[..., None, :, :], self.backed, tails=tails)
 
     def negated(self) -> QuantileTable:
         low, high = self.backed
         flipped = None if self.copula is None else self.copula.negated()
-        return QuantileTable(1.0 - self.levels[::-1], -self.values[..., ::-1], (1.0 - high, 1.0 - low), flipped)
+        lower, upper = self._scales
+        levels, backed = 1.0 - self.levels[::-1], (1.0 - high, 1.0 - low)
+        return QuantileTable(levels, -self.values[..., ::-1], backed, flipped, (upper, lower))
+
+    def relevelled(self, levels: Levels) -> QuantileTable:
+        """The table read at other levels: again straight between knots, those of the map and those of the table.
+
+        Where the map has knots within a tail, chords stand for the tail between them (to within .003 of its scale). Beyond
+        the outermost knots the map is straight through (0, 0) and (1, 1), so that tails keep their scales.
+        """
+        read = np.concatenate([self.levels, _chords(levels.r, self.levels[0])])
+        read = np.concatenate([read, 1.0 - _chords(1.0 - levels.r[::-1], 1.0 - self.levels[-1])])
+        knots = np.unique(np.concatenate([levels.p, levels.inverse(read)]))
+        knots = knots[(knots > _SMALLEST_KNOT) & (knots < 1.0 - _SMALLEST_KNOT)]
+        read = np.clip(levels.forward(knots), _SMALLEST_LEVEL, 1.0 - _SMALLEST_LEVEL)
+        values = np.moveaxis(self.over_samples().at_levels(read[:, None]), -2, -1)
+        backed = backed_through(levels, self.backed)
+        return QuantileTable(knots, np.maximum.accumulate(values, axis=-1), backed, self.copula, self._scales)
 
     def gaussian(self) -> Gaussian:
         """The Gaussian law with the same mean and standard deviation, for what needs one."""
         copula = self.copula
         correlation = copula.correlation if isinstance(copula, Gaussian) else None
         return Gaussian(self.mean, self.std, correlation)
+
+
+def _chords(r: Array, first: float) -> Array:
+    """Levels that cut the lower tail, below ``first``, as far out as a map's knots ``r`` reach, into short chords."""
+    inside = r[(r > _SMALLEST_LEVEL) & (r < first)]
+    if not inside.size:
+        return inside
+    count = int(np.ceil(np.log(first / inside[0]) / np.log(_CHORD)))
+    return np.geomspace(inside[0], first, count + 1)
 
 
 def _gaussian_scale(p: float) -> float:

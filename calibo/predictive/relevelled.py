@@ -9,10 +9,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from calibo.data import Array
-from calibo.predictive.base import Predictive
+from calibo.predictive.base import Predictive, infinite_beyond
 from calibo.predictive.gaussian import Gaussian
-from calibo.predictive.levels import LevelFunction, Levels, Tempered
+from calibo.predictive.levels import LevelFunction, Levels, Tempered, backed_through
 from calibo.predictive.normal import density, first_integral, log_first_integral
+from calibo.predictive.quantile_table import QuantileTable
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,14 @@ class Relevelled(Predictive):
         return self.levels.inverse(self.base.cdf(y))
 
     def icdf(self, u: Array | float) -> Array:
+        return infinite_beyond(self.at_levels(u), u, self.levels.backed)
+
+    def at_levels(self, u: Array | float) -> Array:
         return self.base.icdf(within_levels(self.levels.forward(u)))
+
+    @property
+    def backed(self) -> tuple[float, float]:
+        return self.levels.backed
 
     @property
     def mean(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -104,19 +112,14 @@ class Composed(Predictive):
         return self.levels.inverse(self.base.cdf(y))
 
     def icdf(self, u: Array | float) -> Array:
-        return self.base.icdf(within_levels(self.levels.forward(u)))
+        return infinite_beyond(self.base.icdf(within_levels(self.levels.forward(u))), u, self.backed)
 
     def at_levels(self, u: Array | float) -> Array:
         return self.base.at_levels(within_levels(self.levels.forward(u)))
 
     @property
     def backed(self) -> tuple[float, float]:
-        low, high = self.base.backed
-        # Where levels are mapped by point, what is backed at every one of them.
-        return (
-            0.0 if low <= 0.0 else float(np.max(self.levels.inverse(low))),
-            1.0 if high >= 1.0 else float(np.min(self.levels.inverse(high))),
-        )
+        return backed_through(self.levels, self.base.backed)
 
     def scores(self, base: Array) -> Array:
         return self.base.scores(base)
@@ -170,4 +173,6 @@ def relevel(law: Predictive, levels: LevelFunction) -> Predictive:
         return Relevelled(law, levels)
     if isinstance(law, Relevelled) and isinstance(levels, Levels):
         return Relevelled(law.base, law.levels.after(levels))
+    if isinstance(law, QuantileTable) and isinstance(levels, Levels):
+        return law.relevelled(levels)
     return Composed(law, levels)

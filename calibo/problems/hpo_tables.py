@@ -9,9 +9,11 @@ Notation:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from numbers import Integral
 from types import ModuleType
 from typing import Any, Literal
 
@@ -118,14 +120,17 @@ class TableProblem:
         return {name: p.choices[int(i)] for (name, p), i in zip(self.parameters.items(), cells, strict=True)}
 
     def objective(self, params: Mapping[str, Any], seed: int | None = None) -> float:
-        """Value of parameters given by name: the mean, or that of training ``seed``, counted from 0."""
+        """Value of parameters given by name: the mean, or that of training ``seed``, a whole number counted from 0."""
         row = self.row(params)
         if seed is None:
             return float(self.means[row])
         known = self._known(row)
-        if not 0 <= seed < len(known):
-            raise DataError(f"{self.name} has trainings 0 to {len(known) - 1} of {dict(params)}, got {seed}")
-        return float(known[seed])
+        if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= int(seed) < len(known):
+            raise DataError(
+                f"{self.name} has trainings 0 to {len(known) - 1} of {dict(params)}, got {seed!r}; give one of these whole "
+                "numbers, or none for the mean"
+            )
+        return float(known[int(seed)])
 
     def measure(self, params: Mapping[str, Any], rng: np.random.Generator) -> float:
         """Value of a training drawn at random of parameters given by name: a measurement with noise."""
@@ -171,12 +176,17 @@ def _table(table: str, prefix: str, dataset: str, known: tuple[str, ...], metric
 
 
 def full_name(dataset: str, known: tuple[str, ...]) -> str:
-    """The one known name that begins like this."""
-    plain = dataset.strip().lower().replace("-", "_")
-    found = [name for name in known if name == plain] or [name for name in known if plain and name.startswith(plain)]
+    """The one known name that begins like this; case, hyphens, underscores and spaces do not count."""
+    wanted = _plain(dataset) if isinstance(dataset, str) else ""
+    names = {_plain(name): name for name in known}
+    found = [wanted] if wanted in names else [plain for plain in names if wanted and plain.startswith(wanted)]
     if len(found) != 1:
         raise RecipeError(f"unknown data set {dataset!r}: choose one of {', '.join(known)}")
-    return found[0]
+    return names[found[0]]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_\s]", "", name).lower()
 
 
 def direction_of(metric: str) -> Literal["minimize", "maximize"]:

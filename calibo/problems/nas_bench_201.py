@@ -24,7 +24,7 @@ def nas_bench_201(dataset: str, metric: str = "val_acc") -> TableProblem:
     Of 7,456 cells one of the three trainings is missing.
 
     Args:
-        dataset: One of ``NAS_BENCH_201``; "imagenet" will do.
+        dataset: One of ``NAS_BENCH_201``, however it is spelt ("CIFAR-10", "ImageNet16-120"); "imagenet" will do.
         metric: "val_acc" (validation accuracy in percent, to be large), "train_time", "latency" or "model_size", to be
             small.
     """

@@ -16,20 +16,12 @@ import numpy as np
 
 from calibo.data import Array, Params
 from calibo.errors import SpaceError
-from calibo.space.encoding import one_hot
+from calibo.space.cell_rules import PATH_BITS, checked_bits, drawn_valid, operation_names, special_operation
+from calibo.space.encoding import choice_numbers, one_hot
 from calibo.space.parameters import Categorical, Parameter
 from calibo.space.product import ProductSpace
 
 NAS_BENCH_201_OPERATIONS: tuple[str, ...] = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
-#: Draws for one valid cell before it is concluded that there is none.
-_ATTEMPTS = 1000
-
-
-def operation_names(operations: Sequence[str]) -> tuple[str, ...]:
-    """Operations as given by a user, checked to be several names."""
-    if isinstance(operations, str) or not all(isinstance(name, str) for name in operations):
-        raise SpaceError(f"operations are a list of names, got {operations!r}")
-    return tuple(operations)
 
 
 @dataclass(frozen=True)
@@ -40,10 +32,11 @@ class CellSpace(ProductSpace):
 
     Attributes:
         nodes: Number of nodes, the first the input, the last the output.
-        operations: The operations an edge may have, k.
-        zero: The operation that is no connection, or ``None`` if there is none.
-        identity: The operation that changes nothing, or ``None``.
-        path_bits: How many bits of the path encoding are features, shortest paths first; ``None`` for all.
+        operations: The operations an edge may have, k; names without ``|``, ``+`` and ``~``.
+        zero: The operation that is no connection, or ``None`` if there is none; the default is ``None`` if the cell has
+            no operation of this name.
+        identity: The operation that changes nothing, or ``None``; the same holds of the default.
+        path_bits: How many bits of the path encoding are features, shortest paths first; ``None`` for all, up to 4096.
     """
 
     nodes: int = 4
@@ -67,15 +60,12 @@ class CellSpace(ProductSpace):
             raise SpaceError(
                 f"a cell has two nodes or more and two different operations or more, got {nodes!r}, {chosen}"
             )
-        if path_bits is not None and (not isinstance(path_bits, int) or path_bits < 1):
-            raise SpaceError(f"at least one bit of the path encoding is a feature, got path_bits={path_bits!r}")
         set_ = object.__setattr__
         set_(self, "nodes", nodes)
         set_(self, "operations", chosen)
-        # A special operation that the cell does not have is none.
-        set_(self, "zero", zero if zero in chosen else None)
-        set_(self, "identity", identity if identity in chosen else None)
-        set_(self, "path_bits", path_bits)
+        set_(self, "zero", special_operation("zero", zero, "none", chosen))
+        set_(self, "identity", special_operation("identity", identity, "skip_connect", chosen))
+        set_(self, "path_bits", checked_bits("path_bits", path_bits))
         set_(self, "parameters", {f"op{i}": Categorical(chosen) for i in range(nodes * (nodes - 1) // 2)})
         self.__post_init__()
 
@@ -93,16 +83,18 @@ class CellSpace(ProductSpace):
         return tuple(tuple(place[step] for step in pairwise(way)) for way in stops)
 
     def indices(self, X: Array) -> np.ndarray:
-        """Points, m x E, as places of their operations, m x E."""
-        k = len(self.operations)
-        return np.clip(np.floor(X * k), 0, k - 1).astype(np.int64)
+        """Points, m x E, as places of the edges' operations among all operations, m x E."""
+        return choice_numbers(X, len(self.operations))
 
     def one_hot(self, X: Array) -> Array:
         """Points, m x E, as an indicator of each edge's operation, m x (E k)."""
         return one_hot(X, self.categories)
 
     def adjacency(self, X: Array) -> np.ndarray:
-        """Points, m x E, as matrices of operations, m x n x n: the operation's place from start (row) to end, else -1."""
+        """The adjacency matrices of points, m x E, m x n x n: the operation's place from the row's node to the column's.
+
+        Where no edge is possible it is -1.
+        """
         found = np.full((len(X), self.nodes, self.nodes), -1)
         start, end = np.array(self.edges).T
         found[:, start, end] = self.indices(X)
@@ -116,7 +108,7 @@ class CellSpace(ProductSpace):
 
         Args:
             X: Encoded cells.
-            bits: Only the first so many.
+            bits: Only the first so many, at least 1; the others are not computed.
             naslib_compat: Read the operations in the order 0->1, 0->2, 0->3, 1->2, ... while the paths are those of the
                 string order: what NASLib and the published code of Chen 2025 do (edges are mixed up; for comparison only).
         """
@@ -125,7 +117,7 @@ class CellSpace(ProductSpace):
             by_start = sorted(range(len(self.edges)), key=lambda i: self.edges[i])
             operations = operations[:, by_start]
         total = sum(k**length for length in range(1, self.nodes))
-        kept = total if bits is None else min(bits, total)
+        kept = min(checked_bits("bits", bits) or total, total)
         encoded = np.zeros((len(X), kept))
         for path in self.paths:
             before = sum(k**length for length in range(1, len(path)))
@@ -137,8 +129,8 @@ class CellSpace(ProductSpace):
         return encoded
 
     def features(self, X: Array) -> Array:
-        """What a model of features sees of points, m x E: their paths, m x P."""
-        return self.path_encoding(X, bits=self.path_bits)
+        """What a model of features sees of points, m x E: their paths, m x P, P at most 4096 without ``path_bits``."""
+        return self.path_encoding(X, bits=self.path_bits or PATH_BITS)
 
     def valid(self, X: Array) -> np.ndarray:
         """Which cells, m x E, connect input and output by a path without the zero operation, m."""
@@ -149,21 +141,17 @@ class CellSpace(ProductSpace):
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Valid cells, n x E, drawn uniformly."""
-        found = np.empty((0, len(self.edges)))
-        for _ in range(_ATTEMPTS):
-            if len(found) >= n:
-                return found[:n]
-            drawn = super().sample(2 * n + 8, rng)
-            found = np.vstack([found, drawn[self.valid(drawn)]])
-        raise SpaceError("no valid cell was found: is there an operation besides the zero one?")
+        plain = super().sample
+        return drawn_valid(n, lambda count: plain(count, rng), self.valid)
 
     def neighbours(self, x: Array) -> Array:
-        """The cells, (E (k - 1)) x E, that differ from one, E, by one operation."""
+        """The valid cells that differ from one, E, by one operation, m x E."""
         k, here = len(self.operations), self.indices(x[None])[0]
         rows = np.repeat(x[None], len(here) * k, axis=0)
         edge, other = np.divmod(np.arange(len(rows)), k)
         rows[np.arange(len(rows)), edge] = (other + 0.5) / k
-        return rows[other != here[edge]]
+        others = rows[other != here[edge]]
+        return others[self.valid(others)]
 
     def string(self, params: Mapping[str, str]) -> str:
         """A cell as a string: ``|op0~0|+|op1~0|op2~1|+|op3~0|op4~1|op5~2|``."""
@@ -173,7 +161,7 @@ class CellSpace(ProductSpace):
 
     def parse(self, text: str) -> Params:
         """The parameters of a cell given as a string."""
-        parts = re.findall(r"\|([^|+~]+)~(\d+)(?=\|)", text)
+        parts = re.findall(r"\|([^|+~]+)~(\d+)(?=\|)", text) if isinstance(text, str) else []
         starts = [int(start) for _, start in parts]
         if starts != [start for start, _ in self.edges] or self.string(found := self._named(parts)) != text:
             raise SpaceError(f"expected a cell of {self.nodes} nodes such as {self._example()!r}, got {text!r}")

@@ -21,6 +21,16 @@ def as_points(X: npt.ArrayLike, d: int) -> Array:
     return points
 
 
+def choice_numbers(X: Array, k: int | np.ndarray) -> np.ndarray:
+    """Places on the unit interval, any shape, as the numbers of their choices among ``k``, counted from 0, same shape.
+
+    Args:
+        X: Places; what lies beyond the interval belongs to the outer choices.
+        k: Number of choices, at least 1: one for all, or one for each of the last axis.
+    """
+    return np.clip(np.floor(X * k), 0, k - 1).astype(np.int64)
+
+
 def one_hot(X: npt.ArrayLike, categories: Sequence[int]) -> Array:
     """Points whose categorical columns are indicators, for models that know only numbers.
 
@@ -32,17 +42,14 @@ def one_hot(X: npt.ArrayLike, categories: Sequence[int]) -> Array:
         n x D, D = sum of max(1, choices): numeric columns as they are, categorical ones as indicators, in order.
     """
     points = _matching(X, categories)
-    blocks = [
-        np.eye(k)[np.clip((points[:, j] * k).astype(np.int64), 0, k - 1)] if k else points[:, [j]]
-        for j, k in enumerate(categories)
-    ]
+    blocks = [np.eye(k)[choice_numbers(points[:, j], k)] if k else points[:, [j]] for j, k in enumerate(categories)]
     return np.hstack(blocks) if blocks else points
 
 
 def codes(X: Array, categories: Sequence[int]) -> Array:
     """Points, m x d, with categorical columns as whole numbers from 0 on, m x d: one column each, for trees."""
     k = np.asarray(categories)
-    return np.where(k > 0, np.clip(np.floor(X * k), 0, np.maximum(k - 1, 0)), X)
+    return np.where(k > 0, choice_numbers(X, np.maximum(k, 1)), X)
 
 
 def from_one_hot(H: npt.ArrayLike, categories: Sequence[int]) -> Array:

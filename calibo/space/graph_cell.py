@@ -1,10 +1,12 @@
 """Cells of neural architectures with operations on the nodes of a small graph (as in NAS-Bench-101).
 
-Notation: n nodes, E = n (n - 1) / 2 possible edges by start, then by end; k operations; d = E + n - 2 columns.
+Notation: n nodes, E = n (n - 1) / 2 possible edges by start, then by end; k operations; d = E + n - 2 columns; P bits of a
+path encoding.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +17,8 @@ import numpy.typing as npt
 
 from calibo.data import Array
 from calibo.errors import SpaceError
-from calibo.space.cell import operation_names
+from calibo.space.cell_rules import PATH_BITS, checked_bits, drawn_valid, operation_names
+from calibo.space.encoding import choice_numbers, one_hot
 from calibo.space.parameters import Categorical, Int, Parameter
 from calibo.space.product import ProductSpace
 
@@ -29,22 +32,30 @@ class GraphCellSpace(ProductSpace):
     """All cells of up to ``nodes`` nodes: which edges there are (e0_1, e0_2, ...: 0 or 1) and what inner nodes do (op1, ...).
 
     The first node is the input, the last the output. A cell is valid if a path leads from one to the other and there are
-    at most ``max_edges`` edges. Every point that is drawn or snapped is valid: an edge from input to output is added where
-    no path is, and then edges are removed, those off every path first, until there are few enough.
+    at most ``max_edges`` edges. Every point that is drawn or snapped is valid. Cells are drawn uniformly; to snap, an edge
+    from input to output is added where no path is, and then edges are removed, those off every path first, until there
+    are few enough.
 
     Attributes:
         nodes: Largest number of nodes, n.
-        operations: What an inner node may do, k.
+        operations: What an inner node may do, k; names without ``|``, ``+`` and ``~``.
         max_edges: Largest number of edges.
+        path_bits: How many bits of the path encoding are features, shortest paths first; ``None`` for all, up to 4096.
     """
 
     nodes: int = 7
     operations: tuple[str, ...] = NAS_BENCH_101_OPERATIONS
     max_edges: int = 9
+    path_bits: int | None = None
     parameters: Mapping[str, Parameter] = field(init=False, compare=False, repr=False)
 
     def __init__(
-        self, nodes: int = 7, operations: Sequence[str] = NAS_BENCH_101_OPERATIONS, *, max_edges: int = 9
+        self,
+        nodes: int = 7,
+        operations: Sequence[str] = NAS_BENCH_101_OPERATIONS,
+        *,
+        max_edges: int = 9,
+        path_bits: int | None = None,
     ) -> None:
         chosen = operation_names(operations)
         if not (isinstance(nodes, int) and isinstance(max_edges, int)):
@@ -57,6 +68,7 @@ class GraphCellSpace(ProductSpace):
         set_(self, "nodes", nodes)
         set_(self, "operations", chosen)
         set_(self, "max_edges", max_edges)
+        set_(self, "path_bits", checked_bits("path_bits", path_bits))
         edges = {f"e{start}_{end}": Int(0, 1) for start, end in _edges(nodes)}
         labels = {f"op{node}": Categorical(chosen) for node in range(1, nodes - 1)}
         set_(self, "parameters", {**edges, **labels})
@@ -67,28 +79,51 @@ class GraphCellSpace(ProductSpace):
         """Start and end of every possible edge, E, in the order of the parameters."""
         return _edges(self.nodes)
 
-    def matrices(self, X: Array) -> np.ndarray:
+    def adjacency(self, X: Array) -> np.ndarray:
         """The adjacency matrices of points, m x d, m x n x n: whether an edge leads from the row's node to the column's."""
         found = np.zeros((len(X), self.nodes, self.nodes), dtype=bool)
         start, end = np.array(self.edges).T
         found[:, start, end] = X[:, : len(self.edges)] >= 0.5
         return found
 
-    def labels(self, X: Array) -> np.ndarray:
-        """The places of the inner nodes' operations, m x (n - 2)."""
-        k = len(self.operations)
-        return np.clip(np.floor(X[:, len(self.edges) :] * k), 0, k - 1).astype(np.int64)
+    def indices(self, X: Array) -> np.ndarray:
+        """Points, m x d, as places of the inner nodes' operations among all operations, m x (n - 2)."""
+        return choice_numbers(X[:, len(self.edges) :], len(self.operations))
+
+    def one_hot(self, X: Array) -> Array:
+        """Points, m x d, as an indicator of each edge and of each inner node's operation, m x (E + (n - 2) k)."""
+        edges = len(self.edges)
+        present = (X[:, :edges] >= 0.5).astype(np.float64)
+        return np.hstack([present, one_hot(X[:, edges:], self.categories[edges:])])
 
     def valid(self, X: Array) -> np.ndarray:
         """Which points, m x d, are cells with a path from input to output and not too many edges, m."""
-        matrices = self.matrices(X)
+        matrices = self.adjacency(X)
         return _reachable(matrices)[:, 0, -1] & (matrices.sum(axis=(1, 2)) <= self.max_edges)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Valid cells, n x d, drawn uniformly."""
+        return drawn_valid(n, lambda count: self._sparse(count, rng), self.valid)
+
+    def _sparse(self, count: int, rng: np.random.Generator) -> Array:
+        """Points, count x d, drawn uniformly from those with few enough edges, but not none; not all have a path.
+
+        Of plain draws hardly any has few edges where there are many nodes: one of two million in 7 nodes and 1 edge.
+        """
+        edges = len(self.edges)
+        sizes = np.arange(1, min(self.max_edges, edges) + 1)
+        ways = np.array([math.comb(edges, size) for size in sizes], dtype=np.float64)
+        size = rng.choice(sizes, size=count, p=ways / ways.sum())
+        U = rng.random((count, len(self.names)))
+        rank = U[:, :edges].argsort(axis=1).argsort(axis=1)
+        U[:, :edges] = self.columns[0].position((rank < size[:, None]).astype(np.int64))
+        return super().snap(U)
 
     def snap(self, U: npt.ArrayLike) -> Array:
         """Valid cells near points m x d, m x d."""
         points = super().snap(U)
         for i in np.flatnonzero(~self.valid(points)):
-            points[i, : len(self.edges)] = self._repaired(self.matrices(points[[i]])[0])
+            points[i, : len(self.edges)] = self._repaired(self.adjacency(points[[i]])[0])
         return points
 
     def _repaired(self, matrix: np.ndarray) -> Array:
@@ -122,35 +157,30 @@ class GraphCellSpace(ProductSpace):
         return points[self.valid(points)]
 
     def path_encoding(self, X: Array, *, bits: int | None = None) -> Array:
-        """Points, m x d, as a bit for every sequence of operations along a path, m x (1 + k + k^2 + ...).
+        """Points, m x d, as a bit for every sequence of operations along a path, m x P, P = 1 + k + k^2 + ... if complete.
 
         A path through nodes with operations o_1 ... o_l sets bit 1 + k + ... + k^(l-1) + o_1 + k o_2 + ... + k^(l-1) o_l; bit
         0 is an edge from input to output.
+
+        Args:
+            X: Encoded cells.
+            bits: Only the first so many, at least 1; the others are not computed.
         """
         k, inner = len(self.operations), self.nodes - 2
-        counts = k ** np.arange(inner + 1)
-        starts = np.cumsum(counts) - counts
-        shorter = int(counts[:-1].sum())
-        length = np.repeat(np.arange(inner), counts[:-1])
-        # Bit of a path, but for the longest, with a further node of operation 0; one of operation o adds o k^length.
-        longer = starts[length + 1] + np.arange(shorter) - starts[length]
-        matrices, labels = self.matrices(X), self.labels(X)
-        # For every node the bits of all paths that arrive there, m x P.
-        arrived = np.zeros((self.nodes, len(X), int(counts.sum())), dtype=bool)
+        total = sum(k**length for length in range(inner + 1))
+        before, last = _steps(k, inner, min(checked_bits("bits", bits) or total, total))
+        matrices, operations = self.adjacency(X), self.indices(X)
+        # For every node but the output the bits of all paths that arrive there, m x P.
+        arrived = np.zeros((self.nodes - 1, len(X), len(before)), dtype=bool)
         arrived[0, :, 0] = True
-        for end in range(1, self.nodes):
-            coming = np.any(arrived[:end] & matrices[:, :end, end].T[:, :, None], axis=0)
-            if end == self.nodes - 1:
-                arrived[end] = coming
-                continue
-            for operation in range(k):
-                own = np.flatnonzero(labels[:, end - 1] == operation)
-                arrived[end][np.ix_(own, longer + operation * counts[length])] = coming[own, :shorter]
-        return arrived[-1].astype(np.float64)[:, :bits]
+        for node in range(1, self.nodes - 1):
+            coming = _along(arrived[:node], matrices[:, :node, node])
+            arrived[node] = coming[:, before] & (last == operations[:, [node - 1]])
+        return _along(arrived, matrices[:, :-1, -1]).astype(np.float64)
 
     def features(self, X: Array) -> Array:
-        """What a model of features sees of points, m x d: their paths, m x (1 + k + k^2 + ...)."""
-        return self.path_encoding(X)
+        """What a model of features sees of points, m x d: their paths, m x P, P at most 4096 without ``path_bits``."""
+        return self.path_encoding(X, bits=self.path_bits or PATH_BITS)
 
     def isomorphism_class(self, params: Mapping[str, object]) -> str:
         """A name that two valid cells share if one is the other with its inner nodes in another order.
@@ -158,7 +188,7 @@ class GraphCellSpace(ProductSpace):
         Nodes that are on no path from input to output are left out. The name is the smallest of those under all orders.
         """
         x = self.encode([params])
-        matrix, labels = self.matrices(x)[0], self.labels(x)[0]
+        matrix, labels = self.adjacency(x)[0], self.indices(x)[0]
         kept = np.flatnonzero(_on_a_path(matrix).any(axis=0) | (np.arange(self.nodes) == 0))
         inner = [node for node in kept if 0 < node < self.nodes - 1]
         names = (
@@ -171,6 +201,29 @@ class GraphCellSpace(ProductSpace):
 
 def _edges(nodes: int) -> tuple[tuple[int, int], ...]:
     return tuple((start, end) for start in range(nodes) for end in range(start + 1, nodes))
+
+
+def _steps(k: int, inner: int, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each of the first bits of a path encoding the bit of the path but for its last node, and that one's operation.
+
+    The empty path, bit 0, has no last node: its operation is -1.
+    """
+    before, last = np.zeros(bits, dtype=np.int64), np.full(bits, -1)
+    start, shorter = 1, 0
+    for length in range(1, inner + 1):
+        # The paths of this length, as far as wanted, begin at bit start and those one shorter at bit shorter.
+        code = np.arange(min(k**length, bits - start))
+        if not len(code):
+            break
+        last[start : start + len(code)], rest = np.divmod(code, k ** (length - 1))
+        before[start : start + len(code)] = shorter + rest
+        start, shorter = start + k**length, start
+    return before, last
+
+
+def _along(arrived: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """The bits of paths, r x m x P, that come along edges from their r nodes, m x r, to a further one, m x P."""
+    return np.any(arrived & edges.T[:, :, None], axis=0)
 
 
 def _reachable(matrices: np.ndarray) -> np.ndarray:

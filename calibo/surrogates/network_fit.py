@@ -13,9 +13,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from calibo.checks import check_flag, check_one_of, check_whole
 from calibo.data import Array, Dataset
-from calibo.errors import DataError, FallbackWarning, RecipeError
-from calibo.networks import Loss, Networks, Training, train
+from calibo.errors import DataError, FallbackWarning
+from calibo.networks import AbsoluteError, Loss, Networks, Training, train
 from calibo.space.encoding import one_hot
 from calibo.surrogates.distinct import distinct_points
 from calibo.surrogates.standardization import Standardization, single_outcome
@@ -61,10 +62,13 @@ class Perceptron:
     double: bool = False
 
     def __post_init__(self) -> None:
-        if min(self.layers, self.width, self.fewest_steps) < 1:
-            raise RecipeError(f"layers, width and steps of a network are positive, got {self}")
-        if self.start not in ("he", "xavier"):
-            raise RecipeError(f"a network starts with weights of 'he' or 'xavier', got {self.start!r}")
+        check_whole("layers", self.layers)
+        check_whole("width", self.width)
+        check_one_of("start", self.start, ("he", "xavier"))
+        check_flag("standardized", self.standardized)
+        check_flag("double", self.double)
+        # The other settings are checked where they are used, whatever the loss.
+        self.training(AbsoluteError())
 
     @classmethod
     def paper(cls) -> Perceptron:
@@ -134,12 +138,23 @@ class Fitted:
         return self.networks(self.encode(points))[..., 0][:, index]
 
 
+@dataclass(frozen=True)
+class Indicators:
+    """Features of points, m x d -> m x D: their columns from -1 to 1, with indicators for choices.
+
+    Attributes:
+        categories: Number of choices of each categorical column, 0 for a numeric one, d.
+    """
+
+    categories: tuple[int, ...]
+
+    def __call__(self, X: Array) -> Array:
+        return 2.0 * one_hot(X, self.categories) - 1.0
+
+
 def encoder(data: Dataset) -> Callable[[Array], Array]:
-    """The features of points: those of the space if it has its own, else the columns from -1 to 1, with indicators."""
-    if data.features is not None:
-        return data.features
-    categories = data.categories
-    return lambda X: 2.0 * one_hot(X, categories) - 1.0
+    """The features of points: those of the space if it has its own, else its columns."""
+    return Indicators(data.categories) if data.features is None else data.features
 
 
 def fit_networks(

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri
 
+from calibo.checks import check_flag, check_has, check_one_of, check_whole
 from calibo.data import Array, Dataset
-from calibo.errors import RecipeError
 from calibo.networks import AbsoluteError, SquaredError
 from calibo.predictive import Gaussian
 from calibo.surrogates.network_fit import Fitted, Perceptron, Subsets, fit_networks
@@ -55,10 +55,10 @@ class NeuralEnsemble:
     leave_out: bool = True
 
     def __post_init__(self) -> None:
-        if self.members < 1:
-            raise RecipeError(f"an ensemble has at least one member, got {self.members}")
-        if self.loss not in _LOSSES:
-            raise RecipeError(f"the loss is 'mae' or 'mse', got {self.loss!r}")
+        check_whole("members", self.members)
+        check_has("network", self.network, "training", "Perceptron()")
+        check_one_of("loss", self.loss, tuple(_LOSSES))
+        check_flag("leave_out", self.leave_out)
 
     @classmethod
     def paper(cls, members: int = 5) -> NeuralEnsemble:

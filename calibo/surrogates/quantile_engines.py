@@ -5,14 +5,14 @@ Notation: N points, D features, K levels, G outcomes at which cdfs are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from calibo.checks import check_between, check_whole
 from calibo.data import Array
-from calibo.errors import MissingExtra, RecipeError
+from calibo.errors import MissingExtra
 
 #: A forest keeps cdfs at so many outcomes at most.
 _MOST_KEPT = 128
@@ -38,20 +38,20 @@ class QuantileForest:
     max_features: float = 0.7
 
     def __post_init__(self) -> None:
-        if self.trees < 1 or self.min_samples_leaf < 1 or not 0.0 < self.max_features <= 1.0:
-            raise RecipeError(
-                f"a forest has trees, points in its leaves, and a share of features in (0, 1], got {self}"
-            )
+        check_whole("trees", self.trees)
+        check_whole("min_samples_leaf", self.min_samples_leaf)
+        check_between("max_features", self.max_features, 0.0, 1.0, including="high")
 
     def fit(
         self, features: Array, y: Array, levels: Array, *, categories: tuple[int, ...], rng: np.random.Generator
-    ) -> Callable[[Array], Array]:
+    ) -> ForestQuantiles:
         from sklearn.ensemble import RandomForestRegressor
 
         forest = RandomForestRegressor(
             self.trees,
             min_samples_leaf=min(self.min_samples_leaf, max(1, len(y) // 8)),
-            max_features=self.max_features,
+            # The whole number 1 would be a single feature to scikit-learn.
+            max_features=float(self.max_features),
             random_state=int(rng.integers(2**31)),
         )
         forest.fit(features, y)
@@ -60,14 +60,30 @@ class QuantileForest:
             kept = np.unique(np.quantile(y, np.linspace(0.0, 1.0, _MOST_KEPT)))
         place = np.searchsorted(kept, y)
         tables = [_leaf_cdfs(tree, leaves, place, len(kept)) for tree, leaves in _leaves(forest, features)]
+        return ForestQuantiles(forest, tables, kept, levels)
 
-        def quantiles(points: Array) -> Array:
-            cdf = np.zeros((len(points), len(kept)))
-            for table, leaf in zip(tables, forest.apply(points).T, strict=True):
-                cdf += table[leaf]
-            return _inverted(cdf / len(tables), kept, levels)
 
-        return quantiles
+@dataclass(frozen=True, eq=False)
+class ForestQuantiles:
+    """Quantiles by a fitted forest, m x D -> m x K.
+
+    Attributes:
+        forest: Of scikit-learn.
+        tables: The cdfs in the nodes of each tree, nodes x G.
+        kept: The outcomes at which these are kept, G.
+        levels: K.
+    """
+
+    forest: Any
+    tables: list[Array]
+    kept: Array
+    levels: Array
+
+    def __call__(self, points: Array) -> Array:
+        cdf = np.zeros((len(points), len(self.kept)))
+        for table, leaf in zip(self.tables, self.forest.apply(points).T, strict=True):
+            cdf += table[leaf]
+        return _inverted(cdf / len(self.tables), self.kept, self.levels)
 
 
 @dataclass(frozen=True)
@@ -76,7 +92,7 @@ class QuantileBoosting:
 
     Attributes:
         rounds: Trees for each level.
-        learning_rate: Share of each tree that is added.
+        learning_rate: Share of each tree that is added, in (0, 1].
         max_leaf_nodes: Leaves of a tree.
         min_samples_leaf: Least number of points in a leaf; with few points a quarter of them if that is less.
     """
@@ -87,12 +103,14 @@ class QuantileBoosting:
     min_samples_leaf: int = 10
 
     def __post_init__(self) -> None:
-        if min(self.rounds, self.min_samples_leaf) < 1 or self.max_leaf_nodes < 2 or not self.learning_rate > 0.0:
-            raise RecipeError(f"the settings of boosted trees are positive, with at least two leaves, got {self}")
+        check_whole("rounds", self.rounds)
+        check_between("learning_rate", self.learning_rate, 0.0, 1.0, including="high")
+        check_whole("max_leaf_nodes", self.max_leaf_nodes, least=2)
+        check_whole("min_samples_leaf", self.min_samples_leaf)
 
     def fit(
         self, features: Array, y: Array, levels: Array, *, categories: tuple[int, ...], rng: np.random.Generator
-    ) -> Callable[[Array], Array]:
+    ) -> BoostedQuantiles:
         from sklearn.ensemble import HistGradientBoostingRegressor
         from threadpoolctl import threadpool_limits
 
@@ -109,12 +127,24 @@ class QuantileBoosting:
         # Sums in another order, of another number of threads, would give another last bit.
         with threadpool_limits(1, user_api="openmp"):
             fitted = [HistGradientBoostingRegressor(quantile=float(p), **settings).fit(features, y) for p in levels]
+        return BoostedQuantiles(fitted)
 
-        def quantiles(points: Array) -> Array:
-            with threadpool_limits(1, user_api="openmp"):
-                return np.column_stack([one.predict(points) for one in fitted])
 
-        return quantiles
+@dataclass(frozen=True, eq=False)
+class BoostedQuantiles:
+    """Quantiles by boosted trees of scikit-learn, m x D -> m x K.
+
+    Attributes:
+        fitted: A regressor for each level, K.
+    """
+
+    fitted: list[Any]
+
+    def __call__(self, points: Array) -> Array:
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1, user_api="openmp"):
+            return np.column_stack([one.predict(points) for one in self.fitted])
 
 
 @dataclass(frozen=True)
@@ -123,7 +153,7 @@ class XGBoostQuantiles:
 
     Attributes:
         rounds: Trees for each level.
-        learning_rate: Share of each tree that is added.
+        learning_rate: Share of each tree that is added, in (0, 1].
         max_depth: Of a tree.
     """
 
@@ -132,23 +162,20 @@ class XGBoostQuantiles:
     max_depth: int = 3
 
     def __post_init__(self) -> None:
-        if min(self.rounds, self.max_depth) < 1 or not self.learning_rate > 0.0:
-            raise RecipeError(f"the settings of boosted trees are positive, got {self}")
+        check_whole("rounds", self.rounds)
+        check_between("learning_rate", self.learning_rate, 0.0, 1.0, including="high")
+        check_whole("max_depth", self.max_depth)
 
     def fit(
         self, features: Array, y: Array, levels: Array, *, categories: tuple[int, ...], rng: np.random.Generator
-    ) -> Callable[[Array], Array]:
+    ) -> XGBoostedQuantiles:
         try:
             import xgboost
         except ImportError as error:
             raise MissingExtra(
                 "XGBoostQuantiles needs XGBoost: pip install 'calibo[xgboost]', or use QuantileForest()"
             ) from error
-        types = ["c" if k else "float" for k in categories] if categories else None
-
-        def matrix(points: Array, **more: Array) -> Any:
-            return xgboost.DMatrix(points, feature_types=types, enable_categorical=True, nthread=1, **more)
-
+        types = tuple("c" if k else "float" for k in categories)
         settings = {
             "objective": "reg:quantileerror",
             "quantile_alpha": np.asarray(levels),
@@ -159,8 +186,34 @@ class XGBoostQuantiles:
             "seed": int(rng.integers(2**31)),
             "verbosity": 0,
         }
-        booster = xgboost.train(settings, matrix(features, label=y), self.rounds)
-        return lambda points: booster.predict(matrix(points)).astype(np.float64).reshape(len(points), len(levels))
+        booster = xgboost.train(settings, _matrix(features, types, label=y), self.rounds)
+        return XGBoostedQuantiles(booster, types, len(levels))
+
+
+@dataclass(frozen=True, eq=False)
+class XGBoostedQuantiles:
+    """Quantiles by boosted trees of XGBoost, m x D -> m x K.
+
+    Attributes:
+        booster: Fitted.
+        types: Of the columns, as XGBoost calls them, D; ``()`` if all are numbers.
+        levels: K.
+    """
+
+    booster: Any
+    types: tuple[str, ...]
+    levels: int
+
+    def __call__(self, points: Array) -> Array:
+        predicted: Array = self.booster.predict(_matrix(points, self.types)).astype(np.float64)
+        return predicted.reshape(len(points), self.levels)
+
+
+def _matrix(points: Array, types: tuple[str, ...], **more: Array) -> Any:
+    """Points, m x D, as XGBoost takes them."""
+    import xgboost
+
+    return xgboost.DMatrix(points, feature_types=list(types) or None, enable_categorical=True, nthread=1, **more)
 
 
 def _nominal(features: Array, categories: tuple[int, ...]) -> np.ndarray | None:

@@ -8,17 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import ndtri
 
+from calibo.checks import check_has
 from calibo.data import Array, Dataset
 from calibo.networks import Loss, Pinball
 from calibo.predictive import QuantileTable, checked_levels
 from calibo.surrogates.network_fit import Fitted, Perceptron, Subsets, fit_networks
+from calibo.surrogates.quantile_law import normal_law, quantile_law
 
 #: Those of Chen (2025) for ten parts.
 LEVELS: tuple[float, ...] = (0.001, *(round(0.1 * j, 1) for j in range(1, 10)), 0.999)
-#: Quantiles that are equal are spread by so much of the outcomes' standard deviation, so that no law is a point.
-_LEAST_SPREAD = 1e-6
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,7 @@ class QuantileNetwork:
 
     def __post_init__(self) -> None:
         checked_levels(self.levels)
+        check_has("network", self.network, "training", "Perceptron()")
 
     @classmethod
     def paper(cls, levels: tuple[float, ...] = LEVELS) -> QuantileNetwork:
@@ -84,9 +84,7 @@ class QuantileNetworkModel:
 
     def predict(self, X: Array, *, latent: bool) -> QuantileTable:
         """The law at ``X``, ... x q x d; the same of f and of a measurement."""
-        outputs = self.fitted.outputs(X)
+        outputs, units = self.fitted.outputs(X), self.fitted.units
         if outputs is None:
-            z = np.broadcast_to(ndtri(self.levels), (*X.shape[:-1], len(self.levels)))
-        else:
-            z = np.sort(np.moveaxis(outputs, 0, -1), axis=-1) + _LEAST_SPREAD * ndtri(self.levels)
-        return QuantileTable(self.levels, np.maximum.accumulate(self.fitted.units.backward(z), axis=-1))
+            return normal_law(self.levels, X.shape[:-1], units)
+        return quantile_law(self.levels, np.moveaxis(outputs, 0, -1), units)

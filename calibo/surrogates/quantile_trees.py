@@ -6,26 +6,25 @@ Notation: N points, D features, K levels, outcomes standardised.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from scipy.special import ndtri
 
+from calibo.checks import check_has
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning
 from calibo.predictive import QuantileTable, checked_levels
 from calibo.space.encoding import codes
 from calibo.surrogates.distinct import distinct_points
 from calibo.surrogates.quantile_engines import QuantileForest
+from calibo.surrogates.quantile_law import normal_law, quantile_law
 from calibo.surrogates.standardization import Standardization, single_outcome
 
 #: The ends of the 50, 80, 90 and 95 % intervals, and some between.
 QUANTILE_LEVELS: tuple[float, ...] = (0.025, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.975)
 _FEWEST_POINTS = 3
-#: Quantiles that are equal are spread by so much of the outcomes' standard deviation, so that no law is a point.
-_LEAST_SPREAD = 1e-6
 #: Trees choose between splits of equal merit by the last bit: rounding keeps the outcomes' units out of that.
 _DECIMALS = 10
 
@@ -69,6 +68,7 @@ class QuantileTrees:
     levels: tuple[float, ...] = QUANTILE_LEVELS
 
     def __post_init__(self) -> None:
+        check_has("engine", self.engine, "fit", "QuantileForest()")
         checked_levels(self.levels)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> QuantileModel:
@@ -79,7 +79,7 @@ class QuantileTrees:
         units = Standardization.of(y)
         view = FeatureView(data.features, data.categories)
         if len(y) < _FEWEST_POINTS:
-            return QuantileModel(_Normal(levels), levels, units, view)
+            return QuantileModel(None, levels, units, view)
         # Sorted by outcome, so that the order of arrival does not matter.
         z = np.round(units.forward(y), _DECIMALS)
         features = view.of(data.X)
@@ -115,13 +115,13 @@ class QuantileModel:
     """Fitted quantiles as a ``Model``.
 
     Attributes:
-        quantiles: On standardised outcomes.
+        quantiles: On standardised outcomes; ``None`` if there are too few points to learn from.
         levels: K.
         units: The standardisation.
         view: What the quantiles see of a point.
     """
 
-    quantiles: Quantiles
+    quantiles: Quantiles | None
     levels: Array
     units: Standardization
     view: FeatureView
@@ -129,17 +129,7 @@ class QuantileModel:
     def predict(self, X: Array, *, latent: bool) -> QuantileTable:
         """The law at ``X``, ... x q x d; the same for f and for a measurement."""
         points, index = distinct_points(X)
-        z = np.sort(self.quantiles(self.view.of(points)), axis=-1)
-        z = z + _LEAST_SPREAD * ndtri(self.levels)
-        values = np.maximum.accumulate(self.units.backward(z), axis=-1)
-        return QuantileTable(self.levels, values[index])
-
-
-@dataclass(frozen=True)
-class _Normal:
-    """Quantiles before there is anything to regress: those of a standard normal law."""
-
-    levels: Sequence[float] | Array
-
-    def __call__(self, features: Array) -> Array:
-        return np.broadcast_to(ndtri(np.asarray(self.levels)), (len(features), len(self.levels))).copy()
+        # Trees refuse to be asked about no points: of these any law is the empty one.
+        if self.quantiles is None or not len(points):
+            return normal_law(self.levels, X.shape[:-1], self.units)
+        return quantile_law(self.levels, self.quantiles(self.view.of(points))[index], self.units)

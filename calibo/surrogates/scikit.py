@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from calibo.checks import check_has
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning, RecipeError
 from calibo.predictive import Gaussian
@@ -53,6 +54,9 @@ class ScikitSurrogate:
     """
 
     regressor: Any
+
+    def __post_init__(self) -> None:
+        check_has("regressor", self.regressor, "fit", "RandomForestRegressor()")
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> ScikitModel:
         """The fitted regressor as a model."""
@@ -109,18 +113,20 @@ class ScikitModel:
         """The law at ``X``, ... x q x d."""
         points, index = distinct_points(X)
         shape, features = X.shape[:-1], one_hot(points, self.categories)
-        mean, variance = self.beliefs.moments(features)
-        total = np.maximum(variance, _SMALLEST_VARIANCE) + (0.0 if latent else self.beliefs.noise)
+        # Regressors refuse to be asked about no points: of these any beliefs are the empty ones.
+        beliefs = self.beliefs if len(points) else Constant(self.beliefs.noise)
+        mean, variance = beliefs.moments(features)
+        total = np.maximum(variance, _SMALLEST_VARIANCE) + (0.0 if latent else beliefs.noise)
         sd = np.sqrt(total)[index]
 
         def correlation() -> Array:
-            covariance = self.beliefs.covariance(features[index])
+            covariance = beliefs.covariance(features[index])
             unit = np.broadcast_to(np.eye(shape[-1]), (*shape, shape[-1]))
             if covariance is None:
                 return unit
             return np.where(unit > 0.0, 1.0, covariance / (sd[..., :, None] * sd[..., None, :]))
 
-        noise_sd = float(self.units.backward_sd(np.sqrt(self.beliefs.noise))) if latent else 0.0
+        noise_sd = float(self.units.backward_sd(np.sqrt(beliefs.noise))) if latent else 0.0
         return Gaussian(self.units.backward(mean)[index], self.units.backward_sd(sd), correlation, noise_sd)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibo.calibration import Calibrated, Recalibrator
+from calibo.calibration.base import PromisesNothing
 from calibo.data import Array, Dataset, Evidence, Marginal
 from calibo.predictive import Gaussian, Predictive
 from calibo.surrogates import Model
@@ -54,7 +55,7 @@ class CalibratorLaws:
         model = Calibrated(_Fixed(), by=self.recalibrator()).fit(data, rng=rng)
         for latent in (True, False):
             calibrated, raw = (m.predict(data.X, latent=latent) for m in (model, _Fixed()))
-            if not self.finite:
+            if isinstance(self.recalibrator(), PromisesNothing):
                 np.testing.assert_allclose(calibrated.median, raw.median)
                 assert np.isinf(calibrated.interval(0.5)).all(), "without evidence nothing may be promised"
                 continue
@@ -94,6 +95,8 @@ class CalibratorLaws:
         law = self._law(self.evidence(2.0))
         for u in _LEVELS:
             y = law.icdf(float(u))
+            if not self.finite and not np.isfinite(y).all():
+                continue
             above = law.cdf(y + 1e-7)[0]
             assert above >= u - 1e-6, f"P(Y <= quantile at {u:.2f}) = {above:.4f}"
 

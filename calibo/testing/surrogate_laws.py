@@ -25,7 +25,7 @@ class SurrogateLaws:
         points: How many points the ordinary data have.
         tolerance: How far predictions may move when nothing that matters has changed (units of the outcomes, order of
             the points), in standard deviations of the outcomes.
-        order_matters: Whether the order of the points may change predictions (prequential evidence, bootstraps).
+        order_matters: Whether the order of the points may change predictions (prequential evidence).
     """
 
     points: int = 16
@@ -201,10 +201,12 @@ class SurrogateLaws:
             assert (law.std > 0.0).all(), f"standard deviations (latent={latent}) must be positive, got {law.std}"
             low, high = law.interval(0.8)
             assert (low <= high).all(), "the lower end of an interval lies above its upper end"
+            for end, unbacked in ((low, law.backed[0] > 0.1), (high, law.backed[1] < 0.9)):
+                assert np.isfinite(end).all() or unbacked, "an interval is infinite though its levels are backed"
             draws = law.samples(np.random.default_rng(0).standard_normal((3, len(X))))[0]
             assert np.isfinite(draws).all(), f"joint draws (latent={latent}) are not finite"
 
 
 def _arrays(law: Predictive) -> dict[str, Array]:
-    low, high = law.interval(0.9)
-    return {"mean": law.mean, "std": law.std, "low": low, "high": high}
+    # The values that draws use: those of a law that promises nothing far out are finite as well.
+    return {"mean": law.mean, "std": law.std, "low": law.at_levels(0.05), "high": law.at_levels(0.95)}

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibo.calibration import ACI, AgACI, DtACI, Recalibrator
+from calibo.data import Evidence, Marginal
 from calibo.errors import RecipeError
+from calibo.predictive import Gaussian
 from calibo.testing import CalibratorLaws
 
 #: Streams made to hurt: arbitrary, constant, and answering to the state by lying just inside or outside.
@@ -22,6 +24,7 @@ class TestACI(CalibratorLaws):
     """The laws of recalibrators for ACI."""
 
     tolerance = 0.15
+    finite = False
 
     def recalibrator(self) -> Recalibrator:
         return ACI()
@@ -31,6 +34,7 @@ class TestDtACI(CalibratorLaws):
     """The laws for DtACI."""
 
     tolerance = 0.15
+    finite = False
 
     def recalibrator(self) -> Recalibrator:
         return DtACI()
@@ -40,6 +44,7 @@ class TestAgACI(CalibratorLaws):
     """The laws for AgACI."""
 
     tolerance = 0.15
+    finite = False
 
     def recalibrator(self) -> Recalibrator:
         return AgACI()
@@ -164,3 +169,30 @@ def test_bad_recipes_are_refused() -> None:
     ):
         with pytest.raises(RecipeError):
             make()
+
+
+@pytest.mark.parametrize("recalibrator", [ACI(), DtACI(), AgACI()], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("factor", [10.0, 0.1])
+def test_intervals_that_are_shown_hold_however_wrong_the_model_is(recalibrator: Recalibrator, factor: float) -> None:
+    """Outcomes ten times as spread as believed, or a tenth: 80 % intervals hold 80 %, infinite ones among them.
+
+    Ten times too far out no finite interval of the model would do, and most are infinite: more is held, never less.
+    """
+    z = np.random.default_rng(0).standard_normal(300) * factor
+    held = []
+    for t in range(20, 300, 4):
+        evidence = Evidence(np.zeros((t, 1)), z[:t], (Marginal(0.0, 1.0),) * t)
+        low, high = recalibrator.fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1))).interval(0.8)
+        held.append(bool(low[0] <= z[t] <= high[0]))
+    assert 0.75 < np.mean(held) < (0.98 if factor > 1.0 else 0.9)
+
+
+def test_the_whole_line_is_shown_as_infinite_and_draws_stay_finite() -> None:
+    evidence = Evidence(np.zeros((30, 1)), np.full(30, 1e6), (Marginal(0.0, 1.0),) * 30)
+    law = ACI().fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
+    assert np.isinf(law.interval(0.8)).all() and law.backed[0] > 0.1
+    assert np.isfinite(law.draws(np.random.default_rng(0).standard_normal((100, 1)))).all()
+    assert np.isfinite(law.log_expected_improvement(0.0)).all() and np.isfinite([law.mean, law.std]).all()
+    assert np.isinf(law.negated().interval(0.8)).all()
+    (stored,) = law.marginals()
+    assert stored.backed == law.backed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibo.candidates import CopiesParents, Dynamic, MultiStart, MutatedBest, RandomCandidates
 from calibo.candidates.base import is_taken, with_chosen
 
 
@@ -32,3 +33,9 @@ def test_taken_up_to_rounding() -> None:
     X = np.array([[0.3, 0.5], [0.3, 0.5001], [1.0, 0.0]])
     np.testing.assert_array_equal(is_taken(X, taken), [True, False, True])
     assert not is_taken(X, np.empty((0, 2))).any() and is_taken(np.empty((0, 2)), taken).shape == (0,)
+
+
+def test_searches_that_copy_say_how_many() -> None:
+    copying = (MutatedBest(parents=7), Dynamic(budget=160))
+    assert [s.parents for s in copying if isinstance(s, CopiesParents)] == [7, 8]
+    assert not any(isinstance(s, CopiesParents) for s in (RandomCandidates(), MultiStart(), None))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -117,3 +119,17 @@ def test_bad_recipes_are_refused() -> None:
     ):
         with pytest.raises(RecipeError):
             make()
+
+
+@pytest.mark.parametrize("bad", [2.5, "3", None, True, 0])
+@pytest.mark.parametrize(
+    ("kind", "setting"),
+    [
+        *((MutatedBest, name) for name in ("parents", "candidates", "edits")),
+        (RandomCandidates, "candidates"),
+        *((Dynamic, name) for name in ("budget", "candidates", "edits")),
+    ],
+)
+def test_settings_are_whole_numbers(kind: Any, setting: str, bad: Any) -> None:
+    with pytest.raises(RecipeError, match=f"^{setting} is a whole number from 1 on"):
+        kind(**{setting: bad})

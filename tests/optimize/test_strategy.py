@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,18 @@ from calibo.calibration.density_ratio import (
     effective_sample_size,
     importance_weights,
 )
-from calibo.candidates import Dynamic, Explored, Langevin, Learning, MultiStart, Pool, RandomDraw
+from calibo.candidates import (
+    Dynamic,
+    EpsilonGreedy,
+    Explored,
+    Langevin,
+    Learning,
+    MultiStart,
+    MutatedBest,
+    Pool,
+    RandomCandidates,
+    RandomDraw,
+)
 from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.optimize import ModelBased, suggest
@@ -244,3 +256,47 @@ def test_a_search_has_as_many_anchors_as_it_copies() -> None:
         for search in (None, Dynamic(budget=160))
     )
     assert len(plain) == 5 and len(dynamic) == 8
+
+
+def test_the_search_inside_one_that_is_random_at_times_is_given_its_parents() -> None:
+    rng = np.random.default_rng(0)
+    data = Dataset(X=rng.random((40, 2)), Y=rng.random((40, 1)))
+    search = EpsilonGreedy(MutatedBest(parents=9), 0.1)
+    assert len(ModelBased(GaussianProcess(), ExpectedImprovement(), search).plan(data, rng=rng).anchors) == 9
+
+
+class Unclassified:
+    """A rule that says neither whether it is smooth nor whether it is logarithmic."""
+
+    def build(self, model: object, data: Dataset, *, rng: np.random.Generator) -> object:
+        return np.zeros
+
+
+@pytest.mark.parametrize(
+    ("part", "bad", "message"),
+    [
+        ("surrogate", "gp", r"such as GaussianProcess\(\), got 'gp'"),
+        ("surrogate", GaussianProcess, r"the class GaussianProcess, which needs \(\)"),
+        ("rule", "ei", r"such as ExpectedImprovement\(\), got 'ei'"),
+        ("rule", ExpectedImprovement, "the class ExpectedImprovement"),
+        ("rule", Unclassified(), "smooth and logarithmic, got a Unclassified"),
+        ("search", "pool", r"such as MultiStart\(\), got 'pool'"),
+        ("search", Pool, "the class Pool"),
+        ("tradeoff", "ehvi", r"such as HypervolumeImprovement\(\), got 'ehvi'"),
+        ("anchors", 2.5, "anchors is a whole number"),
+        ("replicate", "yes", "replicate is True or False"),
+    ],
+    ids=str,
+)
+def test_parts_that_are_none_are_refused_when_composing(part: str, bad: object, message: str) -> None:
+    parts: dict[str, Any] = {"surrogate": GaussianProcess(), "rule": ExpectedImprovement(), part: bad}
+    with pytest.raises(RecipeError, match=message):
+        ModelBased(**parts)
+
+
+@pytest.mark.parametrize("search", [Dynamic(), EpsilonGreedy(Dynamic(), 0.1)], ids=["alone", "inside"])
+def test_a_search_that_counts_points_is_refused_where_they_may_be_tried_again(search: Any) -> None:
+    with pytest.raises(RecipeError, match=r"choose at random for ever. Use MutatedBest\(\)"):
+        ModelBased(GaussianProcess(), ExpectedImprovement(), search, replicate=True)
+    for allowed in (MutatedBest(), RandomCandidates()):
+        assert ModelBased(GaussianProcess(), ExpectedImprovement(), allowed, replicate=True).search is allowed

@@ -13,7 +13,7 @@ from scipy.integrate import quad
 
 from calibo.data import Marginal
 from calibo.errors import RecipeError
-from calibo.predictive import Gaussian, QuantileTable
+from calibo.predictive import Composed, Gaussian, Levels, QuantileTable, relevel
 from calibo.testing import PredictiveLaws
 
 LEVELS = np.array([0.001, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.999])
@@ -116,11 +116,30 @@ def test_one_end_may_be_backed_alone() -> None:
     assert law.negated().icdf(0.1) == -np.inf and np.isfinite(law.negated().icdf(0.99)).all()
 
 
-def test_crossing_quantiles_are_rearranged_or_refused() -> None:
-    values = np.array([[0.0, 2.0, 1.0]])
-    with pytest.raises(RecipeError, match="sort"):
-        QuantileTable(np.array([0.1, 0.5, 0.9]), values)
-    np.testing.assert_array_equal(QuantileTable.sorted(np.array([0.1, 0.5, 0.9]), values).values, [[0.0, 1.0, 2.0]])
+def test_crossing_quantiles_are_refused() -> None:
+    with pytest.raises(RecipeError, match="nested"):
+        QuantileTable(np.array([0.1, 0.5, 0.9]), np.array([[0.0, 2.0, 1.0]]))
+
+
+@pytest.mark.parametrize(
+    "levels", [(0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95), (0.05, 0.1, 0.3, 0.7, 0.9, 0.95), (0.2, 0.6, 0.8)]
+)
+def test_nested_intervals_hold_what_they_held_and_what_is_inside(levels: tuple[float, ...]) -> None:
+    p = np.array(levels)
+    values = np.random.default_rng(0).standard_normal((200, len(p)))
+    nested = QuantileTable.nested(p, values).values
+    assert (np.diff(nested, axis=-1) >= 0.0).all()
+    below, above = p < 0.5, p > 0.5
+    assert (nested[:, below] <= values[:, below]).all() and (nested[:, above] >= values[:, above]).all()
+    np.testing.assert_array_equal(nested[:, p == 0.5], values[:, p == 0.5])
+    ordered = np.sort(values, axis=-1)
+    np.testing.assert_array_equal(QuantileTable.nested(p, ordered).values, ordered)
+
+
+def test_an_inner_interval_is_not_cut_where_it_reaches_beyond_an_outer_one() -> None:
+    p = np.array([0.05, 0.1, 0.5, 0.9, 0.95])
+    law = QuantileTable.nested(p, np.array([[-1.0, -3.0, 0.0, 3.0, 1.0]]))
+    np.testing.assert_array_equal(law.values, [[-3.0, -3.0, 0.0, 3.0, 3.0]])
 
 
 @pytest.mark.parametrize("levels", [[0.0, 0.5, 1.0], [0.6, 0.7, 0.8], [0.1, 0.1, 0.9], [0.5]])
@@ -151,3 +170,45 @@ def test_a_table_without_width_is_a_point() -> None:
     law = QuantileTable(np.array([0.1, 0.5, 0.9]), np.full((1, 3), 4.0))
     np.testing.assert_allclose([law.mean, law.icdf(0.01), law.icdf(0.999)], 4.0, rtol=1e-9)
     assert np.isfinite(law.log_expected_improvement(np.array([3.0]))).all() and law.std < 1e-9
+
+
+TABLE = QuantileTable(
+    np.array([0.05, 0.2, 0.5, 0.7, 0.9]), np.array([[-3.0, -1.0, 0.0, 0.5, 4.0], [1.0, 1.0, 1.5, 2.0, 2.0]])
+)
+MAPS = {
+    "wider": Levels(np.array([0.0, 0.1, 0.5, 0.9, 1.0]), np.array([0.0, 0.02, 0.45, 0.97, 1.0])),
+    "narrower": Levels(np.array([0.0, 0.1, 0.5, 0.9, 1.0]), np.array([0.0, 0.3, 0.5, 0.6, 1.0])),
+    "with an atom": Levels(np.array([0.0, 0.2, 0.6, 1.0]), np.array([0.0, 0.5, 0.5, 1.0])),
+    "the same": Levels.identity(),
+}
+
+
+@pytest.mark.parametrize("levels", MAPS.values(), ids=MAPS)
+def test_read_at_other_levels_it_is_a_table_again(levels: Levels) -> None:
+    law, slow = relevel(TABLE, levels), Composed(TABLE, levels)
+    assert isinstance(law, QuantileTable)
+    u = np.concatenate([[1e-9, 1e-5], np.linspace(0.001, 0.999, 400), [1 - 1e-5, 1 - 1e-9]])
+    for one in u:
+        tail = not 0.05 <= levels.forward(one) <= 0.9
+        np.testing.assert_allclose(law.icdf(one), slow.icdf(one), rtol=1e-7, atol=0.005 if tail else 1e-9)
+    base = np.random.default_rng(0).standard_normal((50, 2))
+    np.testing.assert_allclose(law.draws(base), slow.draws(base), atol=0.005)
+    mirrored = law.negated()
+    np.testing.assert_allclose(mirrored.icdf(0.3), -law.icdf(0.7))
+    np.testing.assert_allclose(mirrored.std, law.std)
+
+
+def test_read_at_the_same_levels_nothing_changes() -> None:
+    law = relevel(TABLE, Levels.identity())
+    np.testing.assert_allclose(law.mean, TABLE.mean)
+    np.testing.assert_allclose(law.std, TABLE.std)
+    for c in (-5.0, 0.2, 1.5, 300.0):
+        np.testing.assert_allclose(law.log_expected_improvement(c), TABLE.log_expected_improvement(c))
+
+
+def test_what_is_not_backed_stays_so_at_other_levels() -> None:
+    table = QuantileTable(TABLE.levels, TABLE.values, backed=(0.05, 0.9))
+    law = relevel(table, MAPS["narrower"])
+    low, high = law.backed
+    assert np.isinf(law.icdf(low - 1e-6)).all() and np.isfinite(law.icdf(low + 1e-6)).all()
+    np.testing.assert_allclose(MAPS["narrower"].forward([low, high]), [0.05, 0.9])

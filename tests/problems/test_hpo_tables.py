@@ -106,6 +106,15 @@ def test_what_is_not_in_the_table_is_named() -> None:
     assert len(HPOBENCH) == 8
 
 
+def test_spelling_does_not_matter() -> None:
+    assert fcnet("Naval Propulsion").name == fcnet("naval-propulsion").name == "fcnet_naval_propulsion"
+    assert hpobench("Credit-G").name == hpobench("creditg").name == "hpobench_credit_g"
+    assert hpobench("blood transf").name == "hpobench_blood_transfusion"
+    for unknown in ("", " - ", None, 3):
+        with pytest.raises(RecipeError, match="unknown data set"):
+            hpobench(unknown)  # pyright: ignore[reportArgumentType]
+
+
 def test_a_table_of_one_s_own_is_checked() -> None:
     grid = {"a": Ordinal((1, 2)), "b": Categorical(("x", "y"))}
     values = np.array([[1.0, 3.0], [2.0, np.nan], [0.0, 1.0], [5.0, 5.0]])

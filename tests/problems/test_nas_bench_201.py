@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibo.errors import RecipeError, SpaceError
+from calibo.errors import DataError, RecipeError, SpaceError
 from calibo.problems import NAS_BENCH_201, nas_bench_201
 from calibo.problems.nas_bench_201 import CELL
 from calibo.space import Categorical
@@ -25,6 +27,29 @@ def test_the_best_mean_validation_accuracy(dataset: str, best: float) -> None:
     assert problem.size == 5**6 and problem.seeds == 3
     assert np.isnan(problem.values[:, 2]).sum() == 7456 and not np.isnan(problem.values[:, :2]).any()
     assert all(problem.regret(cell) == 0.0 for cell in problem.optimizers)
+
+
+@pytest.mark.parametrize(
+    ("spelt", "stored"),
+    [
+        ("CIFAR-10", "cifar10"),
+        ("cifar_100", "cifar100"),
+        ("Cifar 100", "cifar100"),
+        ("ImageNet-16-120", "imagenet16_120"),
+        ("ImageNet16-120", "imagenet16_120"),
+        ("ImageNet", "imagenet16_120"),
+    ],
+)
+def test_data_sets_are_known_by_the_usual_spellings(spelt: str, stored: str) -> None:
+    assert nas_bench_201(spelt).name == f"nas_bench_201_{stored}"
+
+
+@pytest.mark.parametrize("training", [1.0, 0.5, -1, 3, True, "1", float("nan")])
+def test_trainings_are_whole_numbers(training: Any) -> None:
+    params = CIFAR10.optimizers[0]
+    with pytest.raises(DataError, match=r"has trainings 0 to \d of .*; give one of these whole numbers, or none"):
+        CIFAR10.objective(params, training)
+    assert CIFAR10.objective(params, np.int64(1)) == CIFAR10.objective(params, 1)  # pyright: ignore[reportArgumentType]
 
 
 def test_a_cell_and_its_trainings() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -54,9 +55,11 @@ def test_the_string_is_read_and_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "nor_conv_3x3", STRING[:-1], STRING.replace("~2", "~1"), STRING + "|none~0|", STRING.replace("+", "")]
+    "text",
+    ["", "nor_conv_3x3", STRING[:-1], STRING.replace("~2", "~1"), STRING + "|none~0|", STRING.replace("+", "")]
+    + [None, 5, b"|none~0|", [STRING]],
 )
-def test_strings_that_are_no_cells_are_refused(text: str) -> None:
+def test_strings_that_are_no_cells_are_refused(text: Any) -> None:
     with pytest.raises(SpaceError, match="expected a cell of 4 nodes"):
         CellSpace().parse(text)
 
@@ -113,12 +116,30 @@ def test_matrices_and_indicators_hold_the_operations() -> None:
 
 
 def test_neighbours_differ_by_one_operation() -> None:
-    cell = CellSpace()
+    cell = CellSpace(zero=None)
     x = cell.sample(1, RNG(1))[0]
     others = cell.neighbours(x)
     assert others.shape == (24, 6) and len(np.unique(others, axis=0)) == 24
     assert ((np.abs(others - x) > 1e-9).sum(axis=1) == 1).all()
     np.testing.assert_array_equal(cell.snap(others), others)
+
+
+def test_neighbours_are_valid() -> None:
+    """The only edge there is may become another operation, but not none."""
+    cell = CellSpace()
+    (x,) = cell.encode([{f"op{i}": "none" for i in range(6)} | {"op3": "skip_connect"}])
+    others = cell.neighbours(x)
+    assert cell.valid(others).all() and len(others) == 24 - 1
+
+
+def test_special_operations_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(SpaceError, match="zero is one of the operations .*'skip_connect'.* got 'nnone'"):
+        CellSpace(zero="nnone")
+    with pytest.raises(SpaceError, match="identity is one of the operations .* got 'skip'"):
+        CellSpace(identity="skip")
+    plain = CellSpace(3, ["conv", "pool"])
+    assert plain.zero is None and plain.identity is None
+    assert CellSpace(3, ["off", "conv"], zero="off").zero == "off"
 
 
 def test_a_valid_cell_connects_input_and_output() -> None:
@@ -192,5 +213,19 @@ def test_only_valid_cells_are_suggested(method: str) -> None:
 def test_bits_that_are_not_wanted_are_not_made() -> None:
     deep = CellSpace(9, path_bits=30)
     assert deep.features(deep.sample(3, RNG(0))).shape == (3, 30)
-    with pytest.raises(SpaceError, match="at least one bit"):
-        CellSpace(path_bits=0)
+
+
+def test_features_are_all_paths_up_to_a_limit() -> None:
+    large = CellSpace(8, tuple("abcdefgh"))
+    X = large.sample(2, RNG(0))
+    tracemalloc.start()
+    features = large.features(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert features.shape == (2, 4096) and peak < 2**20, "2.4 million bits would take 38 megabytes"
+    assert CellSpace(8, tuple("abcdefgh"), path_bits=5000).features(X).shape == (2, 5000), "asked for, there are more"
+    deep = CellSpace(6, tuple("abcdef"))
+    X = deep.sample(2, RNG(0))
+    assert deep.path_encoding(X).shape == (2, 6 + 6**2 + 6**3 + 6**4 + 6**5), "the encoding itself is complete"
+    np.testing.assert_array_equal(deep.features(X), deep.path_encoding(X)[:, :4096])
+    assert CellSpace().features(CellSpace().sample(1, RNG(0))).shape == (1, 155)

@@ -7,7 +7,7 @@ import pytest
 
 from calibo.errors import DataError
 from calibo.space import Categorical, Float, Int, ProductSpace, from_one_hot, one_hot
-from calibo.space.encoding import codes
+from calibo.space.encoding import choice_numbers, codes
 
 
 def test_categorical_columns_become_indicators() -> None:
@@ -44,6 +44,13 @@ def test_wrong_shapes_are_refused() -> None:
         one_hot(np.zeros(3), ())
     with pytest.raises(DataError, match="shape"):
         from_one_hot(np.zeros((2, 2)), (0, 2))
+
+
+def test_choices_are_numbered_and_the_ends_belong_to_the_outer_ones() -> None:
+    places = np.array([-0.1, 0.0, 0.33, 0.34, 0.99, 1.0, 1.2])
+    numbers = choice_numbers(places, 3)
+    assert numbers.tolist() == [0, 0, 0, 1, 2, 2, 2] and numbers.dtype == np.int64
+    assert choice_numbers(np.full((2, 3), 0.6), np.array([1, 2, 5])).tolist() == [[0, 1, 3]] * 2
 
 
 def test_codes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from calibo.space import (
     space_from_dict,
     space_from_toml,
 )
+from calibo.space.spec import cell_spec
 
 TOML = """
 [lr]
@@ -109,6 +111,30 @@ def test_a_cell_is_one_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "space",
+    [CellSpace(3, ["none", "conv"], zero=None, path_bits=9), GraphCellSpace(5, path_bits=12), GraphCellSpace()],
+    ids=repr,
+)
+def test_a_cell_written_down_is_read_back(space: CellSpace | GraphCellSpace) -> None:
+    table = json.loads(json.dumps(cell_spec(space)))
+    assert table["path_bits"] == space.path_bits
+    again = space_from_dict({"cell": table})
+    assert again == space and type(again) is type(space)
+
+
+@pytest.mark.parametrize("kind", ["cell", "graph_cell"])
+@pytest.mark.parametrize(
+    ("operations", "said"), [("5", "operations are a list of names"), ('["a|b", "c"]', "rename them")]
+)
+def test_operations_in_a_file_are_checked(tmp_path: Path, kind: str, operations: str, said: str) -> None:
+    path = tmp_path / "cell.toml"
+    path.write_text(f'[cell]\ntype = "{kind}"\noperations = {operations}\n')
+    with pytest.raises(SpaceError, match=said) as caught:
+        space_from_toml(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("table", "said"),
     [
         ({"cell": {"type": "cell"}, "lr": {"type": "float", "low": 0, "high": 1}}, "must be the only table"),
@@ -118,6 +144,11 @@ def test_a_cell_is_one_table(tmp_path: Path) -> None:
         ({"cell": {"type": "graph_cell", "nodes": 4.5}}, "4.5"),
         ({"cell": {"type": "cell", "operations": "conv"}}, "list of names"),
         ({"cell": {"type": "graph_cell", "operations": [1, 2]}}, "list of names"),
+        ({"cell": {"type": "graph_cell", "path_bits": 0}}, "path_bits=0"),
+        (
+            {"cell": {"type": "cell", "zero": "nnone"}},
+            r"zero is one of the operations \['none', 'skip_connect'.* 'nnone'",
+        ),
     ],
 )
 def test_a_cell_that_makes_no_sense_is_refused(table: dict[str, Any], said: str) -> None:

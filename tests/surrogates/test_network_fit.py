@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
 import numpy as np
 import pytest
 
 from calibo.data import Dataset
-from calibo.errors import DataError
+from calibo.errors import DataError, RecipeError
 from calibo.networks import AbsoluteError
 from calibo.surrogates import NeuralEnsemble, Perceptron
-from calibo.surrogates.network_fit import fit_networks
+from calibo.surrogates.network_fit import encoder, fit_networks
 
 RNG = np.random.default_rng
 QUICK = Perceptron(layers=1, width=4, epochs=1, fewest_steps=2)
@@ -55,3 +58,36 @@ def test_subsets_have_units_of_their_own() -> None:
         y = np.sort(data().Y[rows, 0])
         np.testing.assert_allclose(np.sort(part.units.backward(part.z)), y, atol=1e-8)
         assert abs(part.z.mean()) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("setting", "bad"),
+    [
+        *((name, bad) for name in ("layers", "width", "epochs", "fewest_steps") for bad in (0, 2.5, "3", None, True)),
+        *(("batch", bad) for bad in (0, 2.5, "all")),
+        *(("learning_rate", bad) for bad in (0.0, -1.0, np.nan, np.inf, "fast")),
+        *(("squares", bad) for bad in (-0.1, 1.0, None)),
+        *(("output_l1", bad) for bad in (-1.0, np.inf, None)),
+        *(("start", bad) for bad in ("zeros", None)),
+        *((name, bad) for name in ("standardized", "double") for bad in ("no", None)),
+    ],
+)
+def test_bad_settings_are_refused_where_they_are_given(setting: str, bad: Any) -> None:
+    with pytest.raises(RecipeError, match=f"^{setting} is"):
+        Perceptron(**{setting: bad})
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    two: Any = np.int64(2)
+    rate: Any = np.float32(0.01)
+    network = Perceptron(two, two, two, fewest_steps=two, batch=two, learning_rate=rate)
+    (fitted,) = fit_networks(
+        data(), [np.arange(12)], network, lambda parts: AbsoluteError(), copies=1, leave_out=False, rng=RNG(0)
+    )
+    assert fitted.networks is not None and len(fitted.networks.layers) == 3
+
+
+def test_features_outlive_their_process() -> None:
+    points = Dataset(X=np.array([[0.1, 0.9], [0.6, 0.1]]), Y=np.zeros((2, 1)), categories=(0, 3))
+    encode = pickle.loads(pickle.dumps(encoder(points)))
+    np.testing.assert_allclose(encode(points.X), [[-0.8, -1.0, -1.0, 1.0], [0.2, 1.0, -1.0, -1.0]])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from scipy.special import ndtri
 
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning, RecipeError
+from calibo.space import CellSpace, GraphCellSpace
 from calibo.surrogates import NeuralEnsemble, Perceptron, Surrogate
 from calibo.surrogates.base import FitsMany
 from calibo.testing import SurrogateLaws
@@ -243,3 +246,41 @@ def test_the_noise_is_just_what_the_spread_leaves_over() -> None:
     assert np.mean(away <= ndtri(0.9) * sd + 1e-12) == pytest.approx(0.8, abs=1.0 / len(points))
     # Counted twice, the spread would hold too many.
     assert np.mean(away <= ndtri(0.9) * np.sqrt(sd**2 + values.var(axis=0, ddof=1)[points])) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("setting", "bad"),
+    [
+        *(("members", bad) for bad in (0, 2.5, "5", None)),
+        *(("network", bad) for bad in ("paper", Perceptron, None)),
+        *(("loss", bad) for bad in ("huber", None, ["mae"])),
+        ("leave_out", "no"),
+    ],
+)
+def test_settings_are_refused_where_they_are_given(setting: str, bad: Any) -> None:
+    with pytest.raises(RecipeError, match=f"^{setting} is"):
+        NeuralEnsemble(**{setting: bad})
+
+
+@pytest.mark.parametrize("n", [1, 30])
+@pytest.mark.parametrize("shape", [(0, 3), (0, 2, 3), (4, 0, 3)])
+def test_no_points_give_an_empty_law(shape: tuple[int, ...], n: int) -> None:
+    model = QUICK.fit(smooth(n), rng=np.random.default_rng(0))
+    for latent in (True, False):
+        law = model.predict(np.empty(shape), latent=latent)
+        assert law.mean.shape == law.std.shape == law.interval(0.8)[0].shape == shape[:-1]
+        assert law.draws(np.zeros((5, shape[-2]))).shape == (*shape[:-2], 5, shape[-2])
+
+
+@pytest.mark.parametrize("space", [CellSpace(), GraphCellSpace(), None], ids=lambda s: type(s).__name__)
+def test_a_model_outlives_its_process(space: CellSpace | GraphCellSpace | None) -> None:
+    data = smooth(30)
+    if space is not None:
+        X = space.sample(30, np.random.default_rng(0))
+        data = Dataset(X=X, Y=X[:, :1], categories=space.categories, features=space.features)
+    model = QUICK.fit(data, rng=np.random.default_rng(0))
+    same = pickle.loads(pickle.dumps(model))
+    for latent in (True, False):
+        before, after = (m.predict(data.X[:5], latent=latent) for m in (model, same))
+        np.testing.assert_array_equal(after.mean, before.mean)
+        np.testing.assert_array_equal(after.sd, before.sd)

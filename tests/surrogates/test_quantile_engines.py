@@ -107,3 +107,34 @@ def test_bad_recipes_are_refused() -> None:
     ):
         with pytest.raises(RecipeError):
             make()
+
+
+@pytest.mark.parametrize(
+    ("kind", "setting", "bad"),
+    [
+        *((QuantileForest, name, bad) for name in ("trees", "min_samples_leaf") for bad in (0, 2.5, "5", None)),
+        *((QuantileForest, "max_features", bad) for bad in (0.0, 1.5, "sqrt", None)),
+        *((QuantileBoosting, name, bad) for name in ("rounds", "min_samples_leaf") for bad in (0, 2.5, None)),
+        *((QuantileBoosting, "max_leaf_nodes", bad) for bad in (1, 2.5, None)),
+        *((XGBoostQuantiles, name, bad) for name in ("rounds", "max_depth") for bad in (0, 2.5, None)),
+        *(
+            (kind, "learning_rate", bad)
+            for kind in (QuantileBoosting, XGBoostQuantiles)
+            for bad in (0.0, -1.0, 1.5, np.nan, "fast")
+        ),
+    ],
+)
+def test_bad_settings_are_refused_where_they_are_given(kind: Any, setting: str, bad: Any) -> None:
+    with pytest.raises(RecipeError, match=f"^{setting} is"):
+        kind(**{setting: bad})
+
+
+def test_all_features_are_all_whatever_the_type_of_the_number() -> None:
+    """To scikit-learn alone the whole number 1 is a single feature."""
+    rng = RNG(0)
+    X = rng.random((100, 4))
+    found = [
+        QuantileForest(5, max_features=share).fit(X, X[:, 0], LEVELS, categories=(), rng=RNG(1))(X[:9])
+        for share in (1, 1.0)
+    ]
+    np.testing.assert_array_equal(found[0], found[1])

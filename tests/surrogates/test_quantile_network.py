@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from calibo.data import Dataset
 from calibo.errors import RecipeError
+from calibo.space import CellSpace
 from calibo.surrogates import Perceptron, QuantileNetwork, Surrogate
 from calibo.surrogates.base import FitsMany
 from calibo.surrogates.quantile_network import QuantileNetworkModel
@@ -107,3 +109,27 @@ def test_quantiles_that_cross_are_rearranged() -> None:
     fitted: Any = SimpleNamespace(outputs=lambda X: said[:, None], units=Standardization(1.0, 0.0, 1.0))
     law = QuantileNetworkModel(fitted, np.array([0.1, 0.5, 0.9])).predict(np.zeros((1, 1)), latent=False)
     np.testing.assert_allclose(law.values[0], [-1.0, 0.0, 0.5], atol=1e-5)
+
+
+@pytest.mark.parametrize("network", ["paper", Perceptron, None])
+def test_a_network_is_a_recipe(network: Any) -> None:
+    with pytest.raises(RecipeError, match=r"network is an object such as Perceptron\(\)"):
+        QuantileNetwork(network=network)
+
+
+@pytest.mark.parametrize("n", [1, 30])
+@pytest.mark.parametrize("shape", [(0, 2), (0, 3, 2), (4, 0, 2)])
+def test_no_points_give_an_empty_law(shape: tuple[int, ...], n: int) -> None:
+    law = QUICK.fit(spreading(n), rng=np.random.default_rng(0)).predict(np.empty(shape), latent=False)
+    assert law.values.shape == (*shape[:-1], 3) and law.mean.shape == law.std.shape == shape[:-1]
+
+
+@pytest.mark.parametrize("space", [CellSpace(), None], ids=["cell", "cube"])
+def test_a_model_outlives_its_process(space: CellSpace | None) -> None:
+    data = spreading(30)
+    if space is not None:
+        X = space.sample(30, np.random.default_rng(0))
+        data = Dataset(X=X, Y=X[:, :1], categories=space.categories, features=space.features)
+    model = QUICK.fit(data, rng=np.random.default_rng(0))
+    before, after = (m.predict(data.X[:5], latent=False).values for m in (model, pickle.loads(pickle.dumps(model))))
+    np.testing.assert_array_equal(after, before)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +12,25 @@ import pytest
 from calibo.calibration import Calibrated, Conformal, QuantileShift, Split
 from calibo.data import Dataset
 from calibo.errors import FallbackWarning, RecipeError
+from calibo.space import CellSpace
 from calibo.surrogates import QuantileBoosting, QuantileForest, QuantileTrees, Surrogate
+from calibo.surrogates.quantile_engines import XGBoostQuantiles
 from calibo.testing import SurrogateLaws
 
 RNG = np.random.default_rng
+#: Of each kind, quick.
+ENGINES = pytest.mark.parametrize(
+    "engine",
+    [QuantileForest(5), QuantileBoosting(rounds=5), XGBoostQuantiles(rounds=5)],
+    ids=lambda e: type(e).__name__,
+)
+
+
+@pytest.fixture(autouse=True)
+def _extra(request: pytest.FixtureRequest) -> None:
+    callspec = getattr(request.node, "callspec", None)
+    if callspec is not None and isinstance(callspec.params.get("engine"), XGBoostQuantiles):
+        pytest.importorskip("xgboost")
 
 
 class TestForest(SurrogateLaws):
@@ -92,3 +109,38 @@ def test_quantiles_that_cross_are_rearranged() -> None:
     law = QuantileTrees(Crossing(), levels=(0.1, 0.5, 0.9)).fit(data, rng=RNG(0)).predict(data.X[:1], latent=False)
     z = (law.values[0] - data.Y.mean()) / data.Y.std()
     np.testing.assert_allclose(z, [-1.0, 0.0, 0.5], atol=1e-5)
+
+
+def mixed(n: int) -> Dataset:
+    """A number and a choice among three."""
+    X = RNG(0).random((n, 2))
+    return Dataset(X=X, Y=X[:, :1] + np.floor(3.0 * X[:, 1:]), categories=(0, 3))
+
+
+@pytest.mark.parametrize("make", [lambda: "forest", lambda: QuantileForest, lambda: 5])
+def test_an_engine_is_an_object(make: Any) -> None:
+    with pytest.raises(RecipeError, match=r"engine is an object such as QuantileForest\(\)"):
+        QuantileTrees(make())
+
+
+@ENGINES
+@pytest.mark.parametrize("n", [1, 30])
+@pytest.mark.parametrize("shape", [(0, 2), (0, 3, 2), (4, 0, 2)])
+def test_no_points_give_an_empty_law(engine: Any, shape: tuple[int, ...], n: int) -> None:
+    model = QuantileTrees(engine, levels=(0.1, 0.5, 0.9)).fit(mixed(n), rng=RNG(0))
+    for latent in (True, False):
+        law = model.predict(np.empty(shape), latent=latent)
+        assert law.values.shape == (*shape[:-1], 3) and law.mean.shape == law.std.shape == shape[:-1]
+
+
+@ENGINES
+@pytest.mark.parametrize("space", [CellSpace(), None], ids=["cell", "mixed"])
+@pytest.mark.parametrize("n", [2, 30])
+def test_a_model_outlives_its_process(engine: Any, space: CellSpace | None, n: int) -> None:
+    data = mixed(n)
+    if space is not None:
+        X = space.sample(n, RNG(0))
+        data = Dataset(X=X, Y=X[:, :1], categories=space.categories, features=space.features)
+    model = QuantileTrees(engine, levels=(0.1, 0.5, 0.9)).fit(data, rng=RNG(0))
+    before, after = (m.predict(data.X[:5], latent=False).values for m in (model, pickle.loads(pickle.dumps(model))))
+    np.testing.assert_array_equal(after, before)

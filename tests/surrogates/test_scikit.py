@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -212,3 +213,27 @@ def test_importing_it_does_not_import_scikit_learn() -> None:
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     assert subprocess.run([sys.executable, "-c", code], check=False, env=environment).returncode == 0
+
+
+@pytest.mark.parametrize("regressor", SERVING, ids=lambda r: type(r).__name__)
+@pytest.mark.parametrize("shape", [(0, 2), (0, 3, 2), (4, 0, 2)])
+def test_no_points_give_an_empty_law(regressor: Any, shape: tuple[int, ...]) -> None:
+    model = fitted(regressor)
+    for latent in (True, False):
+        law = model.predict(np.empty(shape), latent=latent)
+        assert law.mean.shape == law.std.shape == law.interval(0.8)[0].shape == shape[:-1]
+        assert law.draws(np.zeros((5, shape[-2]))).shape == (*shape[:-2], 5, shape[-2])
+
+
+@pytest.mark.parametrize("regressor", SERVING, ids=lambda r: type(r).__name__)
+def test_a_model_outlives_its_process(regressor: Any) -> None:
+    model, X = fitted(regressor), data(5).X
+    before, after = (m.predict(X, latent=False) for m in (model, pickle.loads(pickle.dumps(model))))
+    np.testing.assert_array_equal(after.mean, before.mean)
+    np.testing.assert_array_equal(after.sd, before.sd)
+
+
+@pytest.mark.parametrize("make", [lambda: "forest", lambda: RandomForestRegressor])
+def test_a_regressor_is_an_object(make: Any) -> None:
+    with pytest.raises(RecipeError, match=r"regressor is an object such as RandomForestRegressor\(\)"):
+        ScikitSurrogate(make())
