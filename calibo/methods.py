@@ -191,7 +191,8 @@ def bananas_cp(
 ) -> ModelBased:
     """BANANAS with conformal intervals, or calibrated otherwise.
 
-    The ensembles of the thesis are ``evidence=Split(), KFold(3)`` and ``surrogate=NeuralEnsemble(1), evidence=Bootstrap()``;
+    The ensembles of the thesis are ``evidence=Split()``, ``KFold(3)``, and ``surrogate=NeuralEnsemble(1),
+    by=Conformal(Residual(scaled=False)), evidence=Bootstrap()``;
     quantile regression is ``surrogate=QuantileNetwork(), by=Conformal(QuantileShift())`` with ``Split()`` or ``KFold(3)``.
     ``by=OnlineQuantile(), evidence=Prequential()`` learns from how the search's own forecasts came out.
     """

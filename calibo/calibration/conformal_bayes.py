@@ -21,6 +21,7 @@ from calibo.calibration.conformal_set import (
     leave_one_out_score,
 )
 from calibo.calibration.density_ratio import Ratio, RatioEstimator, Unshifted, effective_sample_size, importance_weights
+from calibo.checks import check_has, check_one_of
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning, RecipeError
 from calibo.predictive import FlatSet
@@ -69,14 +70,12 @@ class ConformalBayes:
     randomized: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.score, str) or self.score not in _SCORES:
-            raise RecipeError(f"score is one of {', '.join(map(repr, _SCORES))}, got {self.score!r}")
+        check_one_of("score", self.score, tuple(_SCORES))
         if not callable(self.alpha) and not (isinstance(self.alpha, Real) and 0.0 < self.alpha < 1.0):
             raise RecipeError(f"alpha lies between 0 and 1, got {self.alpha!r}; 0.2 gives 80 % sets")
-        if self.ratio is not None and not hasattr(self.ratio, "fit"):
-            raise RecipeError(
-                f"ratio is an estimator such as DensityRatio(), or None for no weights, got {self.ratio!r}"
-            )
+        check_has("surrogate", self.surrogate, "fit", "GaussianProcess()")
+        if self.ratio is not None:
+            check_has("ratio", self.ratio, "fit", "DensityRatio(), or None for no weights")
 
     @property
     def maker(self) -> str:

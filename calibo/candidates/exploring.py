@@ -9,6 +9,7 @@ import numpy as np
 
 from calibo.candidates.base import Acquisition, CandidateSearch, with_chosen
 from calibo.candidates.untried import untried_point
+from calibo.checks import check_has
 from calibo.data import Array
 from calibo.errors import RecipeError, RepeatWarning
 from calibo.space import PoolSpace, ProductSpace, Space
@@ -38,6 +39,7 @@ class EpsilonGreedy:
     epsilon: float = 0.0
 
     def __post_init__(self) -> None:
+        check_has("search", self.search, "maximize", "MultiStart()")
         if not 0.0 <= self.epsilon <= 1.0:
             raise RecipeError(f"epsilon is the probability of a random point, in [0, 1], got {self.epsilon}")
 

@@ -12,8 +12,8 @@ from scipy.special import logsumexp
 from calibo.acquisition import Acquisition, log_of, multiplied
 from calibo.calibration import makers
 from calibo.candidates import CandidateSearch, EpsilonGreedy, Indifferent, MultiStart, Mutation, Pool
+from calibo.checks import check_has, check_whole
 from calibo.data import Array, Dataset
-from calibo.errors import RecipeError
 from calibo.likelihood_free import Classifier, History, Labelled, LabelRule, LogOdds, Tchebycheff, WarmStarted, merits
 from calibo.optimize.strategy import ModelForecaster, Plan, anchor_points
 from calibo.space import PoolSpace, Space
@@ -64,12 +64,12 @@ class LikelihoodFree:
     tradeoff: Tchebycheff = field(default_factory=Tchebycheff)
 
     def __post_init__(self) -> None:
-        for what, part, needed in (("labels", self.labels, "label"), ("classifier", self.classifier, "fit")):
-            if not hasattr(part, needed):
-                raise RecipeError(f"{what} need {needed}(), which a {type(part).__name__} has not")
-        if isinstance(self.ensemble, bool) or not isinstance(self.ensemble, int | np.integer) or self.ensemble < 1:
-            raise RecipeError(f"an ensemble is a whole number of classifiers from 1 on, got {self.ensemble!r}")
-        EpsilonGreedy(Pool(), self.epsilon)
+        check_has("the rule of labels", self.labels, "label", "WeightedLabels()")
+        check_has("the classifier", self.classifier, "fit", "BySize()")
+        check_whole("the number of classifiers of an ensemble", self.ensemble)
+        if self.forecaster is not None:
+            check_has("the forecaster", self.forecaster, "fit", "conformal_trees()")
+        EpsilonGreedy(self.search or Pool(), self.epsilon)
 
     @property
     def forecasts(self) -> bool:

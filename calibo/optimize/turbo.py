@@ -12,8 +12,8 @@ from calibo.acquisition import Acquisition, AcquisitionRule
 from calibo.calibration import stages
 from calibo.candidates import CandidateSearch
 from calibo.candidates.trust_region import Box, TrustRegion, Within
+from calibo.checks import check_has, check_whole
 from calibo.data import Array, Dataset
-from calibo.errors import RecipeError
 from calibo.optimize.design import initial_size
 from calibo.optimize.strategy import ModelBased, Plan, check_outcomes
 from calibo.space import Space
@@ -164,8 +164,9 @@ class TuRBO:
         if self.n_initial is not None:
             counts["n_initial"] = self.n_initial
         for name, count in counts.items():
-            if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-                raise RecipeError(f"TuRBO's {name} is a whole number from 1 on, got {count!r}")
+            check_whole(f"TuRBO's {name}", count)
+        check_has("surrogate", self.surrogate, "fit", "GaussianProcess()")
+        check_has("rule", self.rule, "build", "ThompsonSampling()")
 
     def region(self, data: Dataset) -> RegionState:
         """The state of the trust region after all outcomes."""

@@ -82,8 +82,6 @@ RULES: dict[str, AcquisitionRule] = {
     "PI": ProbabilityOfImprovement(),
     "EI": ExpectedImprovement(),
 }
-#: Most parents that the dynamic strategy copies within 150 evaluations.
-_PARENTS = 8
 
 
 def thesis_levels(q: int) -> tuple[float, ...]:
@@ -163,7 +161,7 @@ def strategy(job: Job) -> ModelBased:
         FOLDS_QUANTILE_EI: (quantiles, QuantileShift(), KFold(3)),
     }[job.method]
     by = _conformal(score, job.levels)
-    return bananas_cp(surrogate=surrogate, by=by, evidence=evidence, rule=rule, search=search, anchors=_PARENTS)
+    return bananas_cp(surrogate=surrogate, by=by, evidence=evidence, rule=rule, search=search)
 
 
 def _conformal(score: Score, q: int | None) -> Conformal:

@@ -317,7 +317,7 @@ def test_bad_settings() -> None:
     for alpha in (0.0, 1.5, float("nan")):
         with pytest.raises(RecipeError, match=r"alpha must come out in \(0, 1\], got .*: change the schedule"):
             ConformalBayes(GaussianProcess(), lambda n, alpha=alpha: alpha).fit(data(), rng=RNG(0))
-    with pytest.raises(RecipeError, match=r"ratio is an estimator such as DensityRatio\(\), .* got 'auto'"):
+    with pytest.raises(RecipeError, match=r"ratio is an object such as DensityRatio\(\), .* got 'auto'"):
         ConformalBayes(GaussianProcess(), ratio="auto")  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match=r"got a model of type .*: use GaussianProcess"):
         ConformalBayes(Calibrated(GaussianProcess(), by=Temperature())).fit(data(), rng=RNG(0))

@@ -288,3 +288,9 @@ def test_counts_from_one_on(wrong: dict[str, object]) -> None:
 def test_one_objective_only() -> None:
     with pytest.raises(RecipeError, match="one objective without constraints, got 2 objectives"):
         TuRBO(GP, UpperQuantile(0.9)).plan(Dataset(X=np.zeros((2, 1)), Y=np.zeros((2, 2))), rng=RNG(0))
+
+
+def test_a_name_or_a_class_is_not_a_part() -> None:
+    for surrogate, rule in (("gp", ThompsonSampling()), (GaussianProcess(), ThompsonSampling)):
+        with pytest.raises(RecipeError, match="is an object such as"):
+            TuRBO(surrogate, rule)  # type: ignore[arg-type]
