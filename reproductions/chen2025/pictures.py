@@ -78,6 +78,12 @@ def _save(sheet: Any, path: Path) -> None:
     plt.close(sheet)
 
 
+def _legend(sheet: Any, panel: Any) -> None:
+    """All methods beside the panels, where they cover nothing."""
+    handles, labels = panel.get_legend_handles_labels()
+    sheet.legend(handles, labels, loc="outside right center", fontsize=7)
+
+
 def _panels(count: int, width: float, height: float) -> tuple[Any, Any]:
     import matplotlib.pyplot as plt
 
@@ -110,7 +116,7 @@ def _table(rows: list[dict[str, Any]]) -> Any:
 
 def _accuracy(done: Finished) -> Any:
     """Best accuracy found against evaluations."""
-    sheet, panels = _panels(3, 15.0, 4.6)
+    sheet, panels = _panels(3, 16.5, 4.6)
     for panel, dataset in zip(panels, DATASETS, strict=True):
         for method in METHODS:
             cell = done.cell(method, dataset)
@@ -124,7 +130,7 @@ def _accuracy(done: Finished) -> Any:
         low = done.of(done.cell(RANDOM, dataset), "curve").mean(axis=0)
         panel.set(title=dataset, xlabel="evaluations", ylim=(low[min(1, len(low) - 1)], best + 0.05 * (best - low[0])))
     panels[0].set_ylabel("validation accuracy of the best found, %")
-    panels[0].legend(fontsize=7, loc="lower right")
+    _legend(sheet, panels[0])
     seeds = len(done.figure.cells[0].jobs)
     sheet.suptitle(f"{TITLES['search']}: means of {seeds} seeds (line above: the optimum)", fontsize=10)
     return sheet
@@ -132,7 +138,7 @@ def _accuracy(done: Finished) -> Any:
 
 def _curves(done: Finished) -> Any:
     """Observed shares of outcomes below the forecast quantiles."""
-    sheet, panels = _panels(3, 15.0, 5.0)
+    sheet, panels = _panels(3, 16.5, 4.8)
     for panel, dataset in zip(panels, DATASETS, strict=True):
         panel.plot([0, 1], [0, 1], color="#cccccc", lw=3)
         for method in METHODS:
@@ -143,7 +149,7 @@ def _curves(done: Finished) -> Any:
             panel.plot(CURVE_LEVELS, observed, color=colour, ls=dashes, lw=1.3, label=method)
         panel.set(title=dataset, xlabel="level", aspect="equal")
     panels[0].set_ylabel("outcomes below the quantile")
-    panels[0].legend(fontsize=7)
+    _legend(sheet, panels[0])
     sheet.suptitle("Calibration of the forecasts of the queried architectures (grey: ideal)", fontsize=10)
     return sheet
 

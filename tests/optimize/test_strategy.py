@@ -286,7 +286,6 @@ class Unclassified:
         ("anchors", 2.5, "anchors is a whole number"),
         ("replicate", "yes", "replicate is True or False"),
     ],
-    ids=str,
 )
 def test_parts_that_are_none_are_refused_when_composing(part: str, bad: object, message: str) -> None:
     parts: dict[str, Any] = {"surrogate": GaussianProcess(), "rule": ExpectedImprovement(), part: bad}
