@@ -34,9 +34,10 @@ lint: $(VENV)/.test-installed
 types: $(VENV)/.test-installed
 	$(BIN)/basedpyright
 
-# One thread for linear algebra: two test processes with two threads each would wait for each other.
+# One thread for linear algebra: two test processes with two threads each would wait for each other. Many tests start a
+# Python of their own, which must not compile everything again.
 quick: $(VENV)/.test-installed
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 slow: $(VENV)/.test-installed
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
