@@ -108,3 +108,11 @@ class Reproduction:
         if arguments.smoke and arguments.readme:
             parser.error("--smoke means nothing: it does not go into the README")
         return arguments
+
+
+def write_figures(done: Mapping[str, Any], results: Path, draw: Callable[[Any, Path], None]) -> None:
+    """Writes a table and a picture of each finished figure, named by its number."""
+    for number, one in done.items():
+        table = {"title": one.figure.title, "seconds": round(one.seconds, 1), "rows": one.summary()}
+        (results / f"figure{number}.json").write_text(json.dumps(table) + "\n")
+        draw(one, results / f"figure{number}.png")

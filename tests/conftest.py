@@ -14,7 +14,7 @@ GOLDEN = Path(__file__).resolve().parents[2] / "shared" / "golden"
 
 # The same examples in every run, so that a failure is one of the change at hand; no deadline, as a first example that
 # imports SciPy takes longer than the default one on a busy machine.
-settings.register_profile("calibo", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("calibo", deadline=None, derandomize=True)
 settings.load_profile("calibo")
 
 

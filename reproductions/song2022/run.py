@@ -11,7 +11,6 @@ import os
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from claims import claims
-from command import Reproduction
+from command import Reproduction, write_figures
 from figures import CONFIDENCE, NUMBERS, Finished, figure
 from judging import claim_lines
 from pictures import draw
@@ -65,14 +64,6 @@ def _shown(row: dict[str, Any], done: Finished) -> str:
     return f"{row['mean'][-1]:.3g} ({low:.3g} to {row['high'][-1]:.3g})"
 
 
-def write(done: Mapping[str, Finished], results: Path) -> None:
-    """Writes the tables and pictures of finished figures."""
-    for number, one in done.items():
-        table = {"title": one.figure.title, "seconds": round(one.seconds, 1), "rows": one.summary()}
-        (results / f"figure{number}.json").write_text(json.dumps(table) + "\n")
-        draw(one, results / f"figure{number}.png")
-
-
 REPRODUCTION = Reproduction(
     folder=Path(__file__).parent,
     about=__doc__,
@@ -88,7 +79,7 @@ REPRODUCTION = Reproduction(
     order=lambda job: (job.seed, _SLOW.get(job.method, 9)),
     claims=lambda done, _: claims(done),
     tables=lambda done, _: markdown(done),
-    write=lambda done, _, results: write(done, results),
+    write=lambda done, _, results: write_figures(done, results, draw),
 )
 
 if __name__ == "__main__":

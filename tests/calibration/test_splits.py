@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,13 +30,8 @@ from calibo.predictive import FlatSet, Gaussian, Predictive, QuantileTable
 from calibo.surrogates import (
     GaussianProcess,
     Model,
-    NeuralEnsemble,
-    Perceptron,
-    QuantileForest,
     QuantileTrees,
-    Surrogate,
 )
-from calibo.testing import SurrogateLaws
 
 RNG = np.random.default_rng
 
@@ -376,39 +370,6 @@ def test_a_gaussian_process_can_be_split() -> None:
     assert 0.65 < np.mean((y >= low) & (y <= high)) < 0.97 and np.all(high - low < 1.5)
 
 
-class TestConformalSplit(SurrogateLaws):
-    """The laws of surrogates for networks' and trees' compositions; here with the quickest of models."""
-
-    def surrogate(self) -> Surrogate:
-        return Calibrated(GaussianProcess(), by=Conformal(), evidence=Split())
-
-
-class TestConformalFolds(SurrogateLaws):
-    """The same for folds."""
-
-    def surrogate(self) -> Surrogate:
-        return Calibrated(GaussianProcess(), by=Conformal(), evidence=KFold(3))
-
-
-class TestConformalBootstrap(SurrogateLaws):
-    """The same for bootstrap samples, of trees."""
-
-    def surrogate(self) -> Surrogate:
-        forest = QuantileTrees(QuantileForest(trees=10))
-        return Calibrated(forest, by=Conformal(QuantileShift()), evidence=Bootstrap(5))
-
-
-def test_a_point_that_only_one_model_left_out_gets_the_spread_of_others() -> None:
-    """Else its score, an error in units of no spread, would make intervals absurdly wide."""
-    data, network = dataset(60), NeuralEnsemble(1, Perceptron(1, 8, 20))
-    wide = []
-    for samples in (3, 5, 40):
-        surrogate = Calibrated(network, by=Conformal(), evidence=Bootstrap(samples))
-        low, high = surrogate.fit(data, rng=RNG(0)).predict(data.X, latent=False).interval(0.8)
-        wide.append(float(np.median(high - low)))
-    assert max(wide[:2]) < 3.0 * wide[2]
-
-
 def test_samples_that_leave_no_point_out_promise_nothing() -> None:
     data = dataset(3)
     everything = FixedDraws([[0, 1, 2], [0, 1, 2]])
@@ -417,26 +378,6 @@ def test_samples_that_leave_no_point_out_promise_nothing() -> None:
     for seed in range(30):
         law = Calibrated(QuantileTrees(), by=Conformal(), evidence=Bootstrap(2)).fit(data, rng=RNG(seed))
         assert np.isfinite(law.predict(data.X, latent=False).mean).all()
-
-
-@pytest.mark.parametrize("scale", [1e-200, 1e-170, 1e170, 1e250])
-def test_samples_survive_any_scale(scale: float) -> None:
-    data = dataset(30)
-    scaled = Dataset(X=data.X, Y=data.Y * scale)
-    surrogate = Calibrated(NeuralEnsemble(2, Perceptron(1, 8, 10)), by=Conformal(), evidence=Bootstrap(5))
-    low, high = surrogate.fit(scaled, rng=RNG(0)).predict(data.X, latent=False).interval(0.5)
-    assert np.isfinite([low, high]).all() and (low < high).all()
-
-
-@pytest.mark.parametrize("resampler", [KFold(3), Bootstrap(4)], ids=repr)
-def test_what_was_learned_can_be_pickled(resampler: Any) -> None:
-    surrogate = Calibrated(GaussianProcess(), by=Conformal(plus=True), evidence=resampler)
-    model = surrogate.fit(dataset(), rng=RNG(0))
-    X = np.linspace(0, 1, 5)[:, None]
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(
-        again.predict(X, latent=False).interval(0.8), model.predict(X, latent=False).interval(0.8)
-    )
 
 
 @pytest.mark.parametrize(
