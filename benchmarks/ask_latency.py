@@ -25,10 +25,10 @@ from scipy.stats import qmc
 
 from calibo.data import Dataset, Forecast
 from calibo.methods import cbo, gp_ei, locbo, ocbo, ocbo_local
+from calibo.models import GaussianProcess
 from calibo.optimize import Strategy, propose
 from calibo.problems import problem
-from calibo.space import as_space
-from calibo.surrogates import GaussianProcess
+from calibo.spaces import as_space
 
 PROBLEMS = ("branin", "hartmann6", "levy20")
 SIZES = (20, 50, 100, 200, 500)
@@ -40,8 +40,10 @@ def known(name: str, n: int, seed: int) -> Dataset:
     task = problem(name)
     X = qmc.Sobol(task.dimension, rng=np.random.default_rng(seed)).random(n)
     data = Dataset(X=X, Y=-task(task.from_unit(X))[:, None])
-    laws = GaussianProcess().fit(data, rng=np.random.default_rng(0)).one_step_ahead().marginals()
-    return replace(data, forecasts=tuple((Forecast((law, law, law)),) for law in laws))
+    distributions = GaussianProcess().fit(data, rng=np.random.default_rng(0)).one_step_ahead().marginals()
+    return replace(
+        data, forecasts=tuple((Forecast((distribution, distribution, distribution)),) for distribution in distributions)
+    )
 
 
 def calibo_ask(strategy: Strategy, warm: bool) -> Callable[[str, Dataset, int], Callable[[], object]]:

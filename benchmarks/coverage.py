@@ -44,19 +44,19 @@ def run(task: str, method: str, seed: int) -> dict[str, list[float]]:
     truth = problem(name)
     rng = np.random.default_rng([seed, 1])
     optimizer = Optimizer(truth.space(), method, seed=seed)
-    values, laws, outcomes = [], [], []
+    values, distributions, outcomes = [], [], []
     for _ in range(STEPS):
         suggestion = optimizer.ask()
         values.append(truth.objective(suggestion.params))
         outcomes.append(values[-1] + noise * rng.standard_normal())
         optimizer.tell(suggestion, outcomes[-1])
-        laws.append(suggestion.forecasts[0] if suggestion.forecasts else None)
+        distributions.append(suggestion.forecasts[0] if suggestion.forecasts else None)
     half = range(STEPS // 2, STEPS)
     second = np.array([outcomes[i] for i in half])
     best = np.minimum.accumulate(values) - truth.optimum
     return {
-        "raw": covered([laws[i].raw for i in half], second, 0.8).astype(float).tolist(),
-        "calibrated": covered([laws[i].calibrated for i in half], second, 0.8).astype(float).tolist(),
+        "raw": covered([distributions[i].raw for i in half], second, 0.8).astype(float).tolist(),
+        "calibrated": covered([distributions[i].calibrated for i in half], second, 0.8).astype(float).tolist(),
         "regret": [float(best[step - 1]) for step in MILESTONES],
     }
 

@@ -28,11 +28,11 @@ from typing import Any
 
 import numpy as np
 
+from calibo.classifiers import XGBoost
 from calibo.data import Array, Dataset
-from calibo.likelihood_free import XGBoost
 from calibo.methods import bore, lfbo
 from calibo.optimize import Strategy, propose
-from calibo.space import Categorical, Float, as_space
+from calibo.spaces import Categorical, Float, as_space
 
 HERE = Path(__file__).parent
 N = 200

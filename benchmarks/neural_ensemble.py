@@ -25,10 +25,10 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from calibo.data import Array, Dataset
+from calibo.models import NeuralEnsemble, Perceptron
 from calibo.networks import AbsoluteError, Networks, Training, train
 from calibo.problems import NAS_BENCH_201, nas_bench_201
 from calibo.problems.nas_bench_201 import CELL
-from calibo.surrogates import NeuralEnsemble, Perceptron
 
 POINTS, FOLDS, MEMBERS = 150, 3, 5
 HERE = Path(__file__).parent
@@ -199,18 +199,22 @@ def judged(ensemble: NeuralEnsemble, accuracy: Array, n: int, kind: str, seed: i
     X, truth = cells(), accuracy[new]
     data = Dataset(X=X[seen], Y=accuracy[seen, None], features=CELL.features)
     start = time.process_time()
-    law = ensemble.fit(data, rng=np.random.default_rng(seed)).predict(X[new], latent=False)
+    distribution = ensemble.fit(data, rng=np.random.default_rng(seed)).predict(X[new], latent=False)
     spent = time.process_time() - start
     top = np.argsort(-truth)[:200]
-    low, high = law.interval(0.8)
+    low, high = distribution.interval(0.8)
 
     def rank(among: np.ndarray) -> float:
         # An ensemble that says the same of all cells ranks none.
-        return float(spearmanr(law.mean[among], truth[among])[0]) if np.ptp(law.mean[among]) > 0.0 else 0.0  # pyright: ignore
+        return (
+            float(spearmanr(distribution.mean[among], truth[among])[0])
+            if np.ptp(distribution.mean[among]) > 0.0
+            else 0.0
+        )  # pyright: ignore
 
     return {
-        "rmse": float(np.sqrt(np.mean(np.square(law.mean - truth))) / accuracy.std()),
-        "median error": float(np.median(np.abs(law.mean - truth)) / accuracy.std()),
+        "rmse": float(np.sqrt(np.mean(np.square(distribution.mean - truth))) / accuracy.std()),
+        "median error": float(np.median(np.abs(distribution.mean - truth)) / accuracy.std()),
         "rank": rank(np.arange(len(new))),
         "rank of the top 200": rank(top),
         "coverage of 80 %": float(np.mean((low <= truth) & (truth <= high))),

@@ -24,8 +24,8 @@ import numpy as np
 from tqdm import tqdm
 
 from calibo.data import Array
-from calibo.ranking.replay import LabelledPool, replay, top_count
-from calibo.space.encoding import one_hot
+from calibo.spaces.encoding import one_hot
+from calibo.tables.replay import LabelledPool, replay, top_count
 
 #: Name -> (file, target); the other columns are features, and large targets are wanted.
 TASKS = {

@@ -112,7 +112,7 @@ def child(task: str, path: Path) -> None:
     if task == "make":
         make(path, int(path.stem))
         return
-    for module in ("pandas", "pyarrow.parquet", "scipy.spatial.distance", "calibo.ranking", "calibo.methods"):
+    for module in ("pandas", "pyarrow.parquet", "scipy.spatial.distance", "calibo.tables", "calibo.methods"):
         importlib.import_module(module)
     start, cpu = time.perf_counter(), time.process_time()
     TASKS[task](path)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from calibo.errors import CaliboError, CaliboWarning
     from calibo.methods import gp_ei, ocbo
     from calibo.optimize import ModelBased, Optimizer
-    from calibo.ranking import rank
-    from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace, space_from_toml
+    from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, space_from_toml
     from calibo.study import CalibratedSampler, Result, maximize, minimize
+    from calibo.tables import rank
 
 __version__ = "0.1.0"
 
@@ -57,14 +57,14 @@ _HOMES = {
     "CaliboWarning": "calibo.errors",
     "Calibrated": "calibo.calibration",
     "CalibratedSampler": "calibo.study",
-    "Categorical": "calibo.space",
-    "Float": "calibo.space",
-    "Int": "calibo.space",
+    "Categorical": "calibo.spaces",
+    "Float": "calibo.spaces",
+    "Int": "calibo.spaces",
     "ModelBased": "calibo.optimize",
     "Optimizer": "calibo.optimize",
-    "Ordinal": "calibo.space",
+    "Ordinal": "calibo.spaces",
     "Outcome": "calibo.data",
-    "PoolSpace": "calibo.space",
+    "PoolSpace": "calibo.spaces",
     "Result": "calibo.study",
     "Suggestion": "calibo.data",
     "cite": "calibo.citation",
@@ -72,8 +72,8 @@ _HOMES = {
     "maximize": "calibo.study",
     "minimize": "calibo.study",
     "ocbo": "calibo.methods",
-    "rank": "calibo.ranking.rank",
-    "space_from_toml": "calibo.space",
+    "rank": "calibo.tables.rank",
+    "space_from_toml": "calibo.spaces",
 }
 
 

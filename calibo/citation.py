@@ -37,9 +37,7 @@ from calibo.calibration import (
     Regressor,
     Temperature,
 )
-from calibo.candidates import Dynamic, Langevin, MutatedBest
-from calibo.errors import RecipeError
-from calibo.likelihood_free import (
+from calibo.classifiers import (
     BoreLabels,
     GradientBoosting,
     KernelLogistic,
@@ -49,9 +47,8 @@ from calibo.likelihood_free import (
     WeightedLabels,
     XGBoost,
 )
-from calibo.optimize.composite import CompositeLikelihoodFree
-from calibo.optimize.turbo import TuRBO
-from calibo.surrogates import (
+from calibo.errors import RecipeError
+from calibo.models import (
     GaussianProcess,
     HeteroscedasticGP,
     NeuralEnsemble,
@@ -60,6 +57,9 @@ from calibo.surrogates import (
     QuantileTrees,
     XGBoostQuantiles,
 )
+from calibo.optimize.composite import CompositeLikelihoodFree
+from calibo.optimize.turbo import TuRBO
+from calibo.search import Dynamic, Langevin, MutatedBest
 
 #: What each part goes back to; a part that is not listed (a search, a kernel, a user's own class) is skipped.
 _PARTS: dict[type, tuple[str, ...]] = {

@@ -25,7 +25,7 @@ from calibo.errors import DataError
 Array = npt.NDArray[np.float64]
 Params = dict[str, Any]
 
-#: Levels at which a law that is not Gaussian is stored: dense in the tails, with the ends of the 50, 80, 90, 95 and 99 %
+#: Levels at which a distribution that is not Gaussian is stored: dense in the tails, with the ends of the 50, 80, 90, 95 and 99 %
 #: central intervals among them, so that those intervals are stored exactly.
 STORED_LEVELS: tuple[float, ...] = (
     *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45),
@@ -36,12 +36,12 @@ STORED_LEVELS: tuple[float, ...] = (
 
 @dataclass(frozen=True)
 class Marginal:
-    """The law of one outcome at one point, small enough to be stored beside a trial.
+    """The distribution of one outcome at one point, small enough to be stored beside a trial.
 
     Attributes:
         mean: Expected value.
         sd: Standard deviation.
-        quantiles: Values at ``STORED_LEVELS``, non-decreasing; ``None`` for a Gaussian law. Between the levels the
+        quantiles: Values at ``STORED_LEVELS``, non-decreasing; ``None`` for a Gaussian distribution. Between the levels the
             normal score is interpolated linearly, beyond them its last slope goes on.
         backed: The lowest and the highest level that evidence backs: quantiles beyond are infinite. ``None`` for all.
     """
@@ -86,14 +86,14 @@ class Marginal:
 
     @classmethod
     def from_plain(cls, values: Sequence[Any]) -> Marginal:
-        """The law of plain values."""
+        """The distribution of plain values."""
         mean, sd, quantiles, *backed = values
         levels = None if quantiles is None else tuple(float(q) for q in quantiles)
         low_high = (float(backed[0][0]), float(backed[0][1])) if backed else None
         return cls(float(mean), float(sd), levels, low_high)
 
     def negated(self) -> Marginal:
-        """The law of minus the outcome (used at the door, where minimisation becomes maximisation)."""
+        """The distribution of minus the outcome (used at the door, where minimisation becomes maximisation)."""
         flipped = None if self.quantiles is None else tuple(-q for q in reversed(self.quantiles))
         backed = None if self.backed is None else (1.0 - self.backed[1], 1.0 - self.backed[0])
         return Marginal(mean=-self.mean, sd=self.sd, quantiles=flipped, backed=backed)
@@ -121,7 +121,7 @@ class Forecast:
     """What was believed of one outcome's *measurement* (noise included) before it was made.
 
     Attributes:
-        stages: One law per stage of calibration: first the raw model, last what was shown and acted on. A plain
+        stages: One distribution per stage of calibration: first the raw model, last what was shown and acted on. A plain
             surrogate has one stage; each ``Calibrated`` around it adds one.
         makers: The names of what made each stage (surrogate, then recalibrators), so that a calibrator learns only from
             forecasts of its own kind when a study goes on with another method. Empty means not known.
@@ -132,17 +132,17 @@ class Forecast:
 
     @property
     def raw(self) -> Marginal:
-        """The surrogate's own law, before any calibration."""
+        """The surrogate's own distribution, before any calibration."""
         return self.stages[0]
 
     @property
     def calibrated(self) -> Marginal:
-        """The law after all calibration: the one a user sees."""
+        """The distribution after all calibration: the one a user sees."""
         return self.stages[-1]
 
     def negated(self) -> Forecast:
         """The forecast of minus the outcome."""
-        return replace(self, stages=tuple(law.negated() for law in self.stages))
+        return replace(self, stages=tuple(distribution.negated() for distribution in self.stages))
 
 
 #: One forecast per outcome.
@@ -158,7 +158,7 @@ class Evidence:
     Attributes:
         X: Points forecast, t x d.
         y: Outcomes, t.
-        laws: The forecast laws, t of them, of the surrogate that is to be calibrated.
+        distributions: The forecast distributions, t of them, of the surrogate that is to be calibrated.
         categories: Number of choices of each categorical column, 0 for a numeric one, d. ``()`` means all numeric.
         left_out: What the models that had not seen each outcome believe at other points, ... x q x d: a predictive
             distribution t x ... x q. ``None`` if there is one model only.
@@ -166,17 +166,17 @@ class Evidence:
 
     X: Array
     y: Array
-    laws: tuple[Marginal, ...]
+    distributions: tuple[Marginal, ...]
     categories: tuple[int, ...] = ()
     left_out: Callable[[Array], Any] | None = None
 
     def __len__(self) -> int:
-        return len(self.laws)
+        return len(self.distributions)
 
     @property
     def scores(self) -> Array:
         """Normal scores of the outcomes under their forecasts, t; standard normal if the forecasts were right."""
-        return np.array([law.score(y) for law, y in zip(self.laws, self.y, strict=True)])
+        return np.array([distribution.score(y) for distribution, y in zip(self.distributions, self.y, strict=True)])
 
     @property
     def pit(self) -> Array:

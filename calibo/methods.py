@@ -30,16 +30,16 @@ from calibo.calibration import (
     Split,
     Temperature,
 )
-from calibo.candidates import CandidateSearch, Langevin, MutatedBest, Mutation
+from calibo.classifiers import BoreLabels, BySize, Classifier, Improvement, Utility, WeightedLabels
+from calibo.classifiers.composite import CompositeNetwork, Outer
 from calibo.errors import RecipeError
-from calibo.likelihood_free import BoreLabels, BySize, Classifier, Improvement, Utility, WeightedLabels
-from calibo.likelihood_free.composite import CompositeNetwork, Outer
+from calibo.models import GaussianProcess, HeteroscedasticGP, NeuralEnsemble, QuantileTrees, Surrogate
 from calibo.optimize.composite import CompositeLikelihoodFree
 from calibo.optimize.likelihood_free import LikelihoodFree
 from calibo.optimize.replicated import Replicated
 from calibo.optimize.strategy import ModelBased, Strategy
 from calibo.optimize.turbo import TuRBO
-from calibo.surrogates import GaussianProcess, HeteroscedasticGP, NeuralEnsemble, QuantileTrees, Surrogate
+from calibo.search import CandidateSearch, Langevin, MutatedBest, Mutation
 
 
 def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = None, **options: Any) -> ModelBased:

@@ -16,11 +16,11 @@ HOUSE = Path(calibo.__file__).parent
 FILES = sorted(p for p in HOUSE.rglob("*.py"))
 
 _CORE = {"data", "errors", "pareto", "checks"}
-_BELIEFS = _CORE | {"space", "predictive"}
-_MODELS = _BELIEFS | {"surrogates"}
+_BELIEFS = _CORE | {"spaces", "distributions"}
+_MODELS = _BELIEFS | {"models"}
 _CALIBRATED = _MODELS | {"calibration"}
 _ACQUIRING = _CALIBRATED | {"acquisition"}
-_OPTIMIZING = _ACQUIRING | {"candidates", "likelihood_free", "diagnostics", "optimize"}
+_OPTIMIZING = _ACQUIRING | {"search", "classifiers", "diagnostics", "optimize"}
 _STUDYING = _OPTIMIZING | {"study", "methods", "report", "citation"}
 #: What each room may see besides itself (docs/architecture.md, section 3); files under calibo/ itself are rooms too.
 ALLOWED: dict[str, set[str]] = {
@@ -29,23 +29,23 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "pareto": {"data", "errors"},
     "networks": _CORE,
-    "space": _CORE,
-    "predictive": _CORE,
-    "surrogates": _BELIEFS | {"networks"},
+    "spaces": _CORE,
+    "distributions": _CORE,
+    "models": _BELIEFS | {"networks"},
     "calibration": _MODELS,
     "acquisition": _CALIBRATED,
-    "candidates": _CORE | {"space"},
-    "likelihood_free": _CORE | {"space", "acquisition", "networks"},
+    "search": _CORE | {"spaces"},
+    "classifiers": _CORE | {"spaces", "acquisition", "networks"},
     "optimize": _OPTIMIZING,
-    "diagnostics": _CORE | {"predictive"},
-    "report": _CORE | {"diagnostics", "predictive", "space", "optimize.records", "optimize.slices"},
-    "problems": _CORE | {"space", "surrogates.kernels"},
+    "diagnostics": _CORE | {"distributions"},
+    "report": _CORE | {"diagnostics", "distributions", "spaces", "optimize.records", "optimize.slices"},
+    "problems": _CORE | {"spaces", "models.kernels"},
     "methods": _OPTIMIZING,
     "bibliography": set(),
     "citation": _OPTIMIZING | {"methods", "bibliography"},
     "study": _STUDYING,
-    "ranking": _OPTIMIZING,
-    "cli": _STUDYING | {"cli", "problems", "ranking"},
+    "tables": _OPTIMIZING,
+    "cli": _STUDYING | {"cli", "problems", "tables"},
     "testing": _OPTIMIZING | {"methods"},
     "botorch": _CALIBRATED,
     "__main__": {"cli"},
@@ -54,11 +54,11 @@ ALLOWED: dict[str, set[str]] = {
 #: and more objectives are cut into boxes by BoTorch.
 LAZY = {
     ("optimize", "methods"): {"optimize/optimizer.py"},
-    ("ranking", "methods"): {"ranking/rank.py", "ranking/replay.py"},
+    ("tables", "methods"): {"tables/rank.py", "tables/replay.py"},
     ("acquisition", "botorch"): {"acquisition/boxes.py"},
 }
 #: What the extra `neural` is for; torch is imported there when it is used.
-NEURAL = {"calibration/neural_ratio.py", "likelihood_free/composite.py"}
+NEURAL = {"calibration/neural_ratio.py", "classifiers/composite.py"}
 HEAVY = ("torch", "sklearn", "pandas", "matplotlib", "plotly", "optuna", "pyarrow", "openpyxl", "rdkit", "ray")
 
 

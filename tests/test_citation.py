@@ -13,12 +13,12 @@ from calibo import citation, cite
 from calibo.acquisition import ExpectedImprovement, ProbabilityOfImprovement, ThompsonSampling, UpperQuantile
 from calibo.bibliography import BIBLIOGRAPHY
 from calibo.calibration import Calibrated, Isotonic, LeaveOneOut, OnlineQuantile, Temperature
+from calibo.classifiers import XGBoost
 from calibo.errors import RecipeError
-from calibo.likelihood_free import XGBoost
 from calibo.methods import METHODS, bore, gp_ei, lfbo, ocbo
+from calibo.models import GaussianProcess
 from calibo.optimize import ModelBased, Optimizer
-from calibo.space import Float
-from calibo.surrogates import GaussianProcess
+from calibo.spaces import Float
 
 
 def keys(text: str) -> list[str]:

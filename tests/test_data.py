@@ -1,4 +1,4 @@
-"""The records: what they accept, and the laws a stored marginal keeps."""
+"""The records: what they accept, and the distributions a stored marginal keeps."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def test_gaussian_marginal_is_the_normal_law() -> None:
     assert GAUSSIAN.score(2.0 + 50 * 0.5) == 50.0  # where the cdf is 1 the score still tells outcomes apart
 
 
-@pytest.mark.parametrize("law", [GAUSSIAN, SKEWED], ids=["gaussian", "skewed"])
+@pytest.mark.parametrize("distribution", [GAUSSIAN, SKEWED], ids=["gaussian", "skewed"])
 @given(u=st.floats(1e-6, 1 - 1e-6))
-def test_marginal_cdf_inverts_icdf(law: Marginal, u: float) -> None:
-    assert law.cdf(law.icdf(u)) == pytest.approx(u, abs=1e-9)
+def test_marginal_cdf_inverts_icdf(distribution: Marginal, u: float) -> None:
+    assert distribution.cdf(distribution.icdf(u)) == pytest.approx(u, abs=1e-9)
 
 
-@pytest.mark.parametrize("law", [GAUSSIAN, SKEWED, ATOM], ids=["gaussian", "skewed", "atom"])
+@pytest.mark.parametrize("distribution", [GAUSSIAN, SKEWED, ATOM], ids=["gaussian", "skewed", "atom"])
 @given(
     u=st.lists(st.floats(1e-9, 1 - 1e-9), min_size=2, max_size=5),
     y=st.lists(st.floats(-50, 50), min_size=2, max_size=5),
 )
-def test_marginal_is_monotone(law: Marginal, u: list[float], y: list[float]) -> None:
-    assert np.all(np.diff([law.icdf(v) for v in sorted(u)]) >= 0)
-    assert np.all(np.diff([law.cdf(v) for v in sorted(y)]) >= 0)
+def test_marginal_is_monotone(distribution: Marginal, u: list[float], y: list[float]) -> None:
+    assert np.all(np.diff([distribution.icdf(v) for v in sorted(u)]) >= 0)
+    assert np.all(np.diff([distribution.cdf(v) for v in sorted(y)]) >= 0)
 
 
 def test_stored_quantiles_come_back_exactly() -> None:
@@ -75,13 +75,13 @@ def test_a_law_of_one_point_still_answers() -> None:
     assert point.cdf(2.9) == 0.0 and point.cdf(3.1) == 1.0
 
 
-@pytest.mark.parametrize("law", [GAUSSIAN, SKEWED], ids=["gaussian", "skewed"])
-def test_negation_turns_the_law_round(law: Marginal) -> None:
-    turned = law.negated()
-    assert turned.mean == -law.mean and turned.sd == law.sd
-    assert turned.icdf(0.1) == pytest.approx(-law.icdf(0.9))
-    assert turned.cdf(-1.3) == pytest.approx(1 - law.cdf(1.3))
-    assert turned.negated() == law
+@pytest.mark.parametrize("distribution", [GAUSSIAN, SKEWED], ids=["gaussian", "skewed"])
+def test_negation_turns_the_law_round(distribution: Marginal) -> None:
+    turned = distribution.negated()
+    assert turned.mean == -distribution.mean and turned.sd == distribution.sd
+    assert turned.icdf(0.1) == pytest.approx(-distribution.icdf(0.9))
+    assert turned.cdf(-1.3) == pytest.approx(1 - distribution.cdf(1.3))
+    assert turned.negated() == distribution
 
 
 def test_forecast_stages() -> None:

@@ -71,9 +71,9 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_names_are_those_of_their_rooms() -> None:
-    from calibo import space, study
+    from calibo import study
 
-    assert calibo.Float is space.Float
+    assert calibo.Float is spaces.Float
     assert calibo.minimize is study.minimize
     assert calibo.methods.ocbo is calibo.ocbo
 

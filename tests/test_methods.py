@@ -20,7 +20,6 @@ from calibo.calibration import (
     OnlineQuantile,
     ShrinkingAlpha,
 )
-from calibo.candidates import Langevin, RandomDraw
 from calibo.errors import CaliboError, FallbackWarning, RecipeError
 from calibo.methods import (
     METHODS,
@@ -37,9 +36,10 @@ from calibo.methods import (
     strategy,
     turbo,
 )
+from calibo.models import RBF, GaussianProcess
 from calibo.optimize import ModelBased, Optimizer
-from calibo.space import Categorical, Float, Int, PoolSpace
-from calibo.surrogates import RBF, GaussianProcess
+from calibo.search import Langevin, RandomDraw
+from calibo.spaces import Categorical, Float, Int, PoolSpace
 
 # The design is proposed before its points are measured again, so the first forecasts know nothing of the noise.
 before_replicates = pytest.mark.filterwarnings("ignore:none of the .* points was measured twice")

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from calibo.data import Array, Dataset
-from calibo.surrogates.base import Model
+from calibo.models.base import Model
 
 #: Values closer together than this share of the larger one are equal.
 _LEAST_SHARE = 1e-15
@@ -43,7 +43,7 @@ def incumbent(model: Model, data: Dataset) -> float:
 class SampledUtility:
     """The expected utility of sets of points under joint draws with the pending points: E max_j w_j u_j.
 
-    Where a law is sampled by weighting, each point's weights multiply its own utility inside the maximum (Stanton et al.
+    Where a distribution is sampled by weighting, each point's weights multiply its own utility inside the maximum (Stanton et al.
     2023, B.6), so that a single point's value is its exact expected utility.
 
     Attributes:
@@ -67,8 +67,8 @@ class SampledUtility:
         sets = X[:, None, :] if X.ndim == 2 else X
         q = sets.shape[1]
         together = beside(sets, self.pending)
-        law = self.model.predict(together, latent=True)
-        f, log_weights = law.samples(base_samples(self.seed, self.draws, together.shape[1]))
+        distribution = self.model.predict(together, latent=True)
+        f, log_weights = distribution.samples(base_samples(self.seed, self.draws, together.shape[1]))
         weights = np.exp(normalized(log_weights))
         log_utility = self.utility(f[..., -q:], weights[..., -q:], f[..., :-q], weights[..., :-q])
         return logsumexp(log_utility.max(axis=-1)) - np.log(self.draws)

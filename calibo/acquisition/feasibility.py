@@ -8,7 +8,7 @@ import numpy as np
 
 from calibo.acquisition.base import base_samples, beside, logsumexp, normalized
 from calibo.data import Array
-from calibo.surrogates.base import Model
+from calibo.models.base import Model
 
 #: Width of the smoothing of sampled feasibility, in standard deviations of the draws.
 _SMOOTHING = 0.05
@@ -63,9 +63,9 @@ class FirstFeasible:
             return self.feasibility.log(together[:, 0])
         log_met, log_weights = 0.0, 0.0
         for place, slack in enumerate(self.feasibility.slacks):
-            law = slack.predict(together, latent=True)
-            f, weights = law.samples(base_samples(self.seed + place, self.draws, together.shape[1]))
-            width = _SMOOTHING * law.std[..., None, :]
+            distribution = slack.predict(together, latent=True)
+            f, weights = distribution.samples(base_samples(self.seed + place, self.draws, together.shape[1]))
+            width = _SMOOTHING * distribution.std[..., None, :]
             log_met = log_met - np.logaddexp(0.0, -f / np.maximum(width, np.finfo(np.float64).tiny))
             log_weights = log_weights + normalized(np.broadcast_to(weights, f.shape))[..., -1]
         log_met = np.asarray(log_met)

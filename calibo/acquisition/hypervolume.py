@@ -19,10 +19,10 @@ from calibo.acquisition.base import (
 )
 from calibo.acquisition.boxes import nondominated_boxes
 from calibo.data import Array, Dataset
+from calibo.distributions import Distribution
 from calibo.errors import DataError, RecipeError
+from calibo.models.base import Model
 from calibo.pareto import inferred_reference, pareto_front, pareto_mask
-from calibo.predictive import Predictive
-from calibo.surrogates.base import Model
 
 #: Base samples where boxes are found quickly (two objectives), and where they are not.
 _DRAWS, _COSTLY_DRAWS = 128, 32
@@ -54,10 +54,10 @@ class HypervolumeImprovement:
 
         E HVI = sum_k prod_j ( E (f_j - l_kj)_+  -  E (f_j - u_kj)_+ ),
 
-    in closed form under every law that has an expected improvement: the model's own or any calibrated one (Yang et al.
-    2019 for Gaussian laws). For sets, pending points and the noisy version, the values are drawn jointly, those at the
+    in closed form under every distribution that has an expected improvement: the model's own or any calibrated one (Yang et al.
+    2019 for Gaussian distributions). For sets, pending points and the noisy version, the values are drawn jointly, those at the
     points already there first, so that they are the same for every candidate, and so are their boxes (Daulton et al. 2021).
-    Where a law is sampled by weighting, a candidate's weights are multiplied over the objectives (Stanton et al. 2023)
+    Where a distribution is sampled by weighting, a candidate's weights are multiplied over the objectives (Stanton et al. 2023)
     and multiply its own gain over the points before it.
 
     Attributes:
@@ -117,14 +117,14 @@ def reference_point(data: Dataset, Y: Array) -> Array:
     return np.asarray(data.reference, dtype=np.float64)
 
 
-def log_expected_gain(laws: Sequence[Predictive], lower: Array, upper: Array) -> Array:
-    """log E of the hypervolume gained at p points, p, from the laws of each of m objectives and K boxes, each K x m."""
+def log_expected_gain(distributions: Sequence[Distribution], lower: Array, upper: Array) -> Array:
+    """log E of the hypervolume gained at p points, p, from the distributions of each of m objectives and K boxes, each K x m."""
     total = 0.0
-    for j, law in enumerate(laws):
+    for j, distribution in enumerate(distributions):
         ends, where = np.unique(np.concatenate([lower[:, j], upper[:, j]]), return_inverse=True)
         finite = ends[np.isfinite(ends)]
-        gains = np.full((len(ends), law.mean.shape[-1]), -np.inf)
-        gains[: len(finite)] = law.over_samples().log_expected_improvement(finite[:, None])
+        gains = np.full((len(ends), distribution.mean.shape[-1]), -np.inf)
+        gains[: len(finite)] = distribution.over_samples().log_expected_improvement(finite[:, None])
         of_lower, of_upper = gains[where[: len(lower)]], gains[where[len(lower) :]]
         total = total + log_difference(of_lower, of_upper)
     return logsumexp(np.moveaxis(np.asarray(total), 0, -1))
@@ -188,10 +188,10 @@ class SampledHypervolume:
 
     def _drawn(self, sets: Array) -> tuple[Array, Array]:
         """Joint draws of sets, p x q x d, and their log-weights: each p x S x q x m."""
-        laws = [model.predict(sets, latent=True) for model in self.models]
+        distributions = [model.predict(sets, latent=True) for model in self.models]
         pairs = [
-            law.samples(base_samples(seed, self.draws, sets.shape[1]))
-            for law, seed in zip(laws, self.seeds, strict=True)
+            distribution.samples(base_samples(seed, self.draws, sets.shape[1]))
+            for distribution, seed in zip(distributions, self.seeds, strict=True)
         ]
         values = np.stack([f for f, _ in pairs], axis=-1)
         return values, np.stack([np.broadcast_to(w, f.shape) for f, w in pairs], axis=-1)
@@ -207,9 +207,11 @@ def log_gain(values: Array, lower: Array, upper: Array, width: Array) -> Array:
 
 def _rivals(models: Sequence[Model], X: Array, most: int, seeds: Sequence[int]) -> Array:
     """The points of n x d that are on the front in some joint draw, the most frequent first, at most ``most``."""
-    laws = [model.predict(X, latent=True) for model in models]
-    pairs = zip(laws, seeds, strict=True)
-    values = np.stack([law.samples(base_samples(seed, _SCOUTS, len(X)))[0] for law, seed in pairs], axis=-1)
+    distributions = [model.predict(X, latent=True) for model in models]
+    pairs = zip(distributions, seeds, strict=True)
+    values = np.stack(
+        [distribution.samples(base_samples(seed, _SCOUTS, len(X)))[0] for distribution, seed in pairs], axis=-1
+    )
     wins = np.sum([pareto_mask(one) for one in values], axis=0)
     order = np.argsort(-wins, kind="stable")[:most]
     return X[order[wins[order] > 0]]

@@ -10,8 +10,8 @@ import numpy as np
 
 from calibo.acquisition.base import Acquisition, SampledUtility, incumbent, log_fatplus, log_fatstep
 from calibo.data import Array, Dataset
-from calibo.predictive import Predictive
-from calibo.surrogates.base import Model
+from calibo.distributions import Distribution
+from calibo.models.base import Model
 
 #: Width of the smoothing of sampled improvements, in units of the outcomes' spread: what a copy of a pending point seems
 #: to be worth, so it must be small beside any improvement still to be had.
@@ -41,8 +41,8 @@ class ExpectedImprovement:
             known = np.max(others * (awaited - best), axis=-1, initial=0.0)
             return np.log(width) + log_fatplus((weights * (f - best) - known[..., None]) / width)
 
-        def closed_form(law: Predictive) -> Array:
-            return law.log_expected_improvement(best)
+        def closed_form(distribution: Distribution) -> Array:
+            return distribution.log_expected_improvement(best)
 
         return _over(utility, closed_form, model, data, self.draws, rng)
 
@@ -70,15 +70,15 @@ class ProbabilityOfImprovement:
             # Shifted, so that a copy of a pending point, which gains nothing, has no chance.
             return np.log(weights) + log_fatstep(gain / width - _SHIFT)
 
-        def closed_form(law: Predictive) -> Array:
-            return law.log_probability_of_improvement(best)
+        def closed_form(distribution: Distribution) -> Array:
+            return distribution.log_probability_of_improvement(best)
 
         return _over(utility, closed_form, model, data, self.draws, rng)
 
 
 def _over(
     utility: Callable[[Array, Array, Array, Array], Array],
-    closed_form: Callable[[Predictive], Array],
+    closed_form: Callable[[Distribution], Array],
     model: Model,
     data: Dataset,
     draws: int,

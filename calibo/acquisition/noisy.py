@@ -10,7 +10,7 @@ import numpy as np
 from calibo.acquisition.base import Acquisition, SampledUtility, base_samples, log_fatplus
 from calibo.acquisition.improvement import smoothing
 from calibo.data import Array, Dataset
-from calibo.surrogates.base import Model
+from calibo.models.base import Model
 
 #: Draws that find out which points tried may be the best.
 _SCOUTS = 256
@@ -20,8 +20,8 @@ _SCOUTS = 256
 class NoisyExpectedImprovement:
     """log E (f(x) - max_i f(x_i))_+ with all values drawn jointly (Letham et al. 2019; Stanton et al. 2023, eq. 10).
 
-    Of the points tried only those that are the best in some draw take part. A conformal law weights the draws of the
-    candidate alone: given f(x), its measurement says nothing more of the values elsewhere, so the joint law with the
+    Of the points tried only those that are the best in some draw take part. A conformal distribution weights the draws of the
+    candidate alone: given f(x), its measurement says nothing more of the values elsewhere, so the joint distribution with the
     values at the points tried is exactly the weighted one.
 
     Attributes:
@@ -49,8 +49,8 @@ class NoisyExpectedImprovement:
 
 def contenders(model: Model, X: Array, most: int, seed: int) -> Array:
     """The points of n x d that are the best of all in some joint draw, the most frequent first, at most ``most``."""
-    law = model.predict(X, latent=True)
-    values = law.samples(base_samples(seed, _SCOUTS, len(X)))[0]
+    distribution = model.predict(X, latent=True)
+    values = distribution.samples(base_samples(seed, _SCOUTS, len(X)))[0]
     wins = np.bincount(np.argmax(values, axis=-1), minlength=len(X))
     order = np.argsort(-wins, kind="stable")[:most]
     return X[order[wins[order] > 0]]

@@ -10,16 +10,16 @@ import numpy as np
 from calibo.acquisition.base import Acquisition, base_samples, beside
 from calibo.acquisition.quantile import best_of_set
 from calibo.data import Array, Dataset
+from calibo.distributions import Distribution, FlatSet, Gaussian
 from calibo.errors import RecipeError
-from calibo.predictive import FlatSet, Gaussian, Predictive
-from calibo.surrogates.base import Model
+from calibo.models.base import Model
 
 
 @dataclass(frozen=True)
 class ConformalUCB:
-    """mean + sqrt(beta pi / 2) E |f - mean| under the law restricted to measurements above the model's mean, in closed form.
+    """mean + sqrt(beta pi / 2) E |f - mean| under the distribution restricted to measurements above the model's mean, in closed form.
 
-    Stanton et al. 2023, B.4, corrected: the square root of the factor, once, and both parts of the restricted law
+    Stanton et al. 2023, B.4, corrected: the square root of the factor, once, and both parts of the restricted distribution
     renormalised, so that without a set and without noise it is mean + sqrt(beta) sd. With E |f - m| = 2 E (f - m)_+ -
     (E f - m) no draws are needed.
 
@@ -48,29 +48,29 @@ class ConformalUCB:
             if X.ndim == 2 and not len(pending):
                 return self._values(optimistic(model.predict(X, latent=True)))
             sets = X[:, None, :] if X.ndim == 2 else X
-            law = optimistic(model.predict(beside(sets, pending), latent=True))
-            base = base_samples(seed, self.draws, law.base.mean.shape[-1])
-            return best_of_set(law, law.base.mean, self._values(law), base)
+            distribution = optimistic(model.predict(beside(sets, pending), latent=True))
+            base = base_samples(seed, self.draws, distribution.base.mean.shape[-1])
+            return best_of_set(distribution, distribution.base.mean, self._values(distribution), base)
 
         return acquisition
 
-    def _values(self, law: FlatSet) -> Array:
+    def _values(self, distribution: FlatSet) -> Array:
         """Of points alone, ... x q."""
         if self.beta is None:
-            return law.mean
-        center = law.base.mean
-        away = 2.0 * law.expected_improvement(center) - (law.mean - center)
+            return distribution.mean
+        center = distribution.base.mean
+        away = 2.0 * distribution.expected_improvement(center) - (distribution.mean - center)
         return center + np.sqrt(0.5 * np.pi * self.beta) * away
 
 
-def optimistic(law: Predictive) -> FlatSet:
-    """The law given a measurement above the model's mean; a Gaussian is a flat-set law without a set."""
-    if isinstance(law, FlatSet):
-        return law.optimistic()
-    if isinstance(law, Gaussian):
-        nowhere = law.mean[..., None]
-        return FlatSet(law, nowhere, nowhere, 0.0).optimistic()
+def optimistic(distribution: Distribution) -> FlatSet:
+    """The distribution given a measurement above the model's mean; a Gaussian is a flat-set distribution without a set."""
+    if isinstance(distribution, FlatSet):
+        return distribution.optimistic()
+    if isinstance(distribution, Gaussian):
+        nowhere = distribution.mean[..., None]
+        return FlatSet(distribution, nowhere, nowhere, 0.0).optimistic()
     raise RecipeError(
-        f"ConformalUCB is for flat-set laws (ConformalBayes, LocalizedOnline) and Gaussian ones, got a "
-        f"{type(law).__name__}: use UpperQuantile for others"
+        f"ConformalUCB is for flat-set distributions (ConformalBayes, LocalizedOnline) and Gaussian ones, got a "
+        f"{type(distribution).__name__}: use UpperQuantile for others"
     )

@@ -9,9 +9,9 @@ import numpy as np
 
 from calibo.acquisition.base import Acquisition, base_samples, beside, normalized
 from calibo.data import Array, Dataset
+from calibo.distributions import Distribution
 from calibo.errors import RecipeError
-from calibo.predictive import Predictive
-from calibo.surrogates.base import Model
+from calibo.models.base import Model
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class UpperQuantile:
     """The quantile of f at ``level``: exceeded by a share 1 - level of the outcomes if the model is calibrated.
 
     For sets and pending points: E max_j u_j over the set and the pending points with u_j = mean_j + b_j |f_j - mean_j|,
-    b_j such that a single point's value is exactly its quantile (Wilson et al. 2018, for laws of any shape). The weights of
-    a law that is sampled by weighting multiply |f_j - mean_j|.
+    b_j such that a single point's value is exactly its quantile (Wilson et al. 2018, for distributions of any shape). The weights of
+    a distribution that is sampled by weighting multiply |f_j - mean_j|.
 
     Attributes:
         level: In (0.5, 1).
@@ -48,13 +48,18 @@ class UpperQuantile:
 
     def _of_sets(self, model: Model, X: Array, pending: Array, seed: int) -> Array:
         sets = X[:, None, :] if X.ndim == 2 else X
-        law = model.predict(beside(sets, pending), latent=True)
-        return best_of_set(law, law.mean, law.at_levels(self.level), base_samples(seed, self.draws, law.mean.shape[-1]))
+        distribution = model.predict(beside(sets, pending), latent=True)
+        return best_of_set(
+            distribution,
+            distribution.mean,
+            distribution.at_levels(self.level),
+            base_samples(seed, self.draws, distribution.mean.shape[-1]),
+        )
 
 
 @dataclass(frozen=True)
 class UpperBound:
-    """mean + gamma sd of f, whatever the shape of its law; sets and pending points as for ``UpperQuantile``.
+    """mean + gamma sd of f, whatever the shape of its distribution; sets and pending points as for ``UpperQuantile``.
 
     Attributes:
         gamma: Standard deviations above the mean, positive.
@@ -77,25 +82,30 @@ class UpperBound:
             if X.ndim == 2 and not len(data.X_pending):
                 return self._value(model.predict(X, latent=True))
             sets = X[:, None, :] if X.ndim == 2 else X
-            law = model.predict(beside(sets, data.X_pending), latent=True)
-            return best_of_set(law, law.mean, self._value(law), base_samples(seed, self.draws, law.mean.shape[-1]))
+            distribution = model.predict(beside(sets, data.X_pending), latent=True)
+            return best_of_set(
+                distribution,
+                distribution.mean,
+                self._value(distribution),
+                base_samples(seed, self.draws, distribution.mean.shape[-1]),
+            )
 
         return acquisition
 
-    def _value(self, law: Predictive) -> Array:
-        return law.mean + self.gamma * law.std
+    def _value(self, distribution: Distribution) -> Array:
+        return distribution.mean + self.gamma * distribution.std
 
 
-def best_of_set(law: Predictive, center: Array, value: Array, base: Array) -> Array:
+def best_of_set(distribution: Distribution, center: Array, value: Array, base: Array) -> Array:
     """E max_j of u_j = center_j + b_j w_j |f_j - center_j| over the q points of sets, m, with E u_j = value_j.
 
     Args:
-        law: Of the sets, m x q.
+        distribution: Of the sets, m x q.
         center: m x q.
         value: What a point alone is worth, m x q.
         base: Base samples, S x q.
     """
-    f, log_weights = law.samples(base)
+    f, log_weights = distribution.samples(base)
     away = np.exp(normalized(log_weights)) * np.abs(f - center[..., None, :])
     stretch = (value - center) / away.mean(axis=-2)
     return (center[..., None, :] + stretch[..., None, :] * away).max(axis=-1).mean(axis=-1)

@@ -14,10 +14,10 @@ from calibo.acquisition.improvement import ExpectedImprovement
 from calibo.acquisition.quantile import UpperQuantile
 from calibo.calibration import stages
 from calibo.data import Array, Dataset
+from calibo.distributions import Distribution
 from calibo.errors import RecipeError
-from calibo.predictive import Predictive
-from calibo.surrogates.base import Model
-from calibo.surrogates.heteroscedastic import HasNoiseModel
+from calibo.models.base import Model
+from calibo.models.heteroscedastic import HasNoiseModel
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class RiskAverseUCB:
 
     Makarova et al. (2021), algorithm 1: ucb_f is an upper confidence bound of f and lcb_r a lower one of the noise
     variance, so that f(x) - aversion r(x) is believed to be no larger. Here both are quantiles of what the model
-    believes, ucb_f at ``level`` and lcb_r at 1 - ``noise_level``; with a Gaussian law level = Phi(beta) gives
+    believes, ucb_f at ``level`` and lcb_r at 1 - ``noise_level``; with a Gaussian distribution level = Phi(beta) gives
     mean + beta sd.
 
     For sets and pending points: ``UpperQuantile`` of f - aversion lcb_r. The variance has the outcomes' unit squared, so
@@ -121,51 +121,51 @@ class Penalized:
     model: Model
     cost: Callable[[Array], Array]
 
-    def predict(self, X: Array, *, latent: bool) -> Predictive:
+    def predict(self, X: Array, *, latent: bool) -> Distribution:
         return Shifted(self.model.predict(X, latent=latent), -self.cost(X))
 
 
 @dataclass(frozen=True)
-class Shifted(Predictive):
-    """The law of the value plus a constant at each point, with the dependence of the law it shifts.
+class Shifted(Distribution):
+    """The distribution of the value plus a constant at each point, with the dependence of the distribution it shifts.
 
     Attributes:
-        law: Of the value.
+        distribution: Of the value.
         by: Constants, ... x q.
     """
 
-    law: Predictive
+    distribution: Distribution
     by: Array
 
     @cached_property
     def mean(self) -> Array:
-        return self.law.mean + self.by
+        return self.distribution.mean + self.by
 
     def cdf(self, y: Array | float) -> Array:
-        return self.law.cdf(y - self.by)
+        return self.distribution.cdf(y - self.by)
 
     def icdf(self, u: Array | float) -> Array:
-        return self.law.icdf(u) + self.by
+        return self.distribution.icdf(u) + self.by
 
     def at_levels(self, u: Array | float) -> Array:
-        return self.law.at_levels(u) + self.by
+        return self.distribution.at_levels(u) + self.by
 
     @property
     def backed(self) -> tuple[float, float]:
-        return self.law.backed
+        return self.distribution.backed
 
     def scores(self, base: Array) -> Array:
-        return self.law.scores(base)
+        return self.distribution.scores(base)
 
     def samples(self, base: Array) -> tuple[Array, Array]:
-        values, log_weights = self.law.samples(base)
+        values, log_weights = self.distribution.samples(base)
         return values + self.by[..., None, :], log_weights
 
     def over_samples(self) -> Shifted:
-        return Shifted(self.law.over_samples(), self.by[..., None, :])
+        return Shifted(self.distribution.over_samples(), self.by[..., None, :])
 
     def negated(self) -> Shifted:
-        return Shifted(self.law.negated(), -self.by)
+        return Shifted(self.distribution.negated(), -self.by)
 
 
 def _check_aversion(aversion: float) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibo.acquisition.base import Acquisition
 from calibo.data import Array, Dataset
-from calibo.surrogates.base import Model
+from calibo.models.base import Model
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class ThompsonSampling:
     every place has a draw of its own, so a batch explores by itself and pending points need no care.
 
     Attributes:
-        joint: Draw all points together (exact dependence, m^3 cost) or each from its own marginal law.
+        joint: Draw all points together (exact dependence, m^3 cost) or each from its own marginal distribution.
     """
 
     joint: bool = True
@@ -30,9 +30,9 @@ class ThompsonSampling:
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         def acquisition(X: Array) -> Array:
             points = X if X.ndim == 2 else X[:, -1, :]
-            law = model.predict(points, latent=True)
+            distribution = model.predict(points, latent=True)
             if not self.joint:
-                return law.at_levels(rng.uniform(1e-12, 1.0 - 1e-12, size=len(points)))
-            return law.draws(rng.standard_normal((1, len(points))))[0]
+                return distribution.at_levels(rng.uniform(1e-12, 1.0 - 1e-12, size=len(points)))
+            return distribution.draws(rng.standard_normal((1, len(points))))[0]
 
         return acquisition

@@ -10,7 +10,7 @@ CONFORMAL: dict[str, tuple[str, dict[str, str]]] = {
         "article",
         {
             "author": "Barber, Rina Foygel and Cand{\\`e}s, Emmanuel J. and Ramdas, Aaditya and Tibshirani, Ryan J.",
-            "title": "Predictive Inference with the Jackknife+",
+            "title": "Distribution Inference with the Jackknife+",
             "journal": "The Annals of Statistics",
             "volume": "49",
             "pages": "486--507",
@@ -42,7 +42,7 @@ CONFORMAL: dict[str, tuple[str, dict[str, str]]] = {
         "inproceedings",
         {
             "author": "Kim, Byol and Xu, Chen and Barber, Rina Foygel",
-            "title": "Predictive Inference Is Free with the Jackknife+-after-Bootstrap",
+            "title": "Distribution Inference Is Free with the Jackknife+-after-Bootstrap",
             "booktitle": _NEURIPS,
             "volume": "33",
             "pages": "4138--4149",

@@ -13,8 +13,8 @@ from torch import Tensor
 from calibo.botorch.posterior import CalibratedPosterior
 from calibo.botorch.score_map import ScoreMap, score_map
 from calibo.calibration import LevelMap
+from calibo.distributions import LevelFunction
 from calibo.errors import RecipeError
-from calibo.predictive import LevelFunction
 
 
 def calibrated(model: Model, level_map: LevelMap | LevelFunction) -> CalibratedBoTorchModel:

@@ -25,7 +25,7 @@ class CalibratedPosterior(Posterior):
     """Y = m + s T(Z) at q points, Z the standardised Gaussian base posterior with its dependence between points.
 
     The mean is exact. Reading ``variance`` is an error: in BoTorch those who read it (analytic acquisition functions
-    first of all) go on as if the law were Gaussian with that mean and variance, which silently undoes the calibration.
+    first of all) go on as if the distribution were Gaussian with that mean and variance, which silently undoes the calibration.
     Whoever wants the number calls ``moments()``.
     """
 
@@ -49,7 +49,7 @@ class CalibratedPosterior(Posterior):
 
     @property
     def batch_shape(self) -> torch.Size:
-        """Shape of the batches of joint laws."""
+        """Shape of the batches of joint distributions."""
         return self.base.distribution.batch_shape
 
     @property
@@ -102,7 +102,7 @@ class CalibratedPosterior(Posterior):
         return self._at(torch.as_tensor(self.scores.mean, dtype=torch.float64)).unsqueeze(-1)
 
     def moments(self) -> tuple[Tensor, Tensor]:
-        """Mean and variance, each batch_shape x q x 1, in closed form; the law is not Gaussian with these moments."""
+        """Mean and variance, each batch_shape x q x 1, in closed form; the distribution is not Gaussian with these moments."""
         variance = self._sd.square() * self.scores.variance
         return self.mean, variance.unsqueeze(-1)
 

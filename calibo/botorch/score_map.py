@@ -1,6 +1,6 @@
 """Level maps in torch: which score of the model stands behind a calibrated one, with gradients.
 
-A level map R acts on a Gaussian law through the scores alone: Y = m + s T(Z) with T(z) = Phi^-1(R(Phi(z))) and Z
+A level map R acts on a Gaussian distribution through the scores alone: Y = m + s T(Z) with T(z) = Phi^-1(R(Phi(z))) and Z
 standard normal, so T, its density and its two moments are all that a posterior needs.
 """
 
@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from calibo.calibration import Relevel, identity
+from calibo.distributions import Levels, Tempered
 from calibo.errors import RecipeError
-from calibo.predictive import Levels, Tempered
 
 #: Beyond this score the normal tail underflows in float64.
 _LARGEST_SCORE = 37.0
@@ -25,7 +25,7 @@ _LEVEL_RANGE = (1e-300, 1.0 - 1e-16)
 
 
 class ScoreMap(Protocol):
-    """T = Phi^-1 R Phi and the law of T(Z), Z standard normal."""
+    """T = Phi^-1 R Phi and the distribution of T(Z), Z standard normal."""
 
     @property
     def mean(self) -> float:

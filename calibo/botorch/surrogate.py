@@ -23,11 +23,11 @@ from scipy.linalg import solve_triangular
 from torch import Tensor
 
 from calibo.data import Array, Dataset
+from calibo.distributions import Gaussian
+from calibo.distributions.gaussian import stable_cholesky
 from calibo.errors import FallbackWarning, RecipeError
-from calibo.predictive import Gaussian
-from calibo.predictive.gaussian import stable_cholesky
-from calibo.space.encoding import one_hot
-from calibo.surrogates.standardization import Standardization, single_outcome
+from calibo.models.standardization import Standardization, single_outcome
+from calibo.spaces.encoding import one_hot
 
 _SMALLEST_VARIANCE = 1e-14
 #: Points whose marginals are computed in one call: the joint covariance grows with the square.
@@ -119,7 +119,7 @@ class BoTorchModel:
     categories: tuple[int, ...]
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
-        """The law at ``X``, ... x q x d; the joint covariance is computed only when draws are asked for."""
+        """The distribution at ``X``, ... x q x d; the joint covariance is computed only when draws are asked for."""
         shape = X.shape[:-1]
         features = one_hot(X.reshape(-1, X.shape[-1]), self.categories)
         starts = range(0, max(len(features), 1), _BLOCK)
@@ -136,8 +136,12 @@ class BoTorchModel:
             matrix[..., index, index] = 1.0
             return matrix
 
-        law = self._in_units(mean.reshape(shape), sd, correlation)
-        return replace(law, noise_sd=float(self.units.backward_sd(np.sqrt(self._noise)))) if latent else law
+        distribution = self._in_units(mean.reshape(shape), sd, correlation)
+        return (
+            replace(distribution, noise_sd=float(self.units.backward_sd(np.sqrt(self._noise))))
+            if latent
+            else distribution
+        )
 
     @cached_property
     def _noise(self) -> Array:
@@ -157,13 +161,13 @@ class BoTorchModel:
         return posterior
 
     def leave_one_out(self) -> Gaussian:
-        """Laws of each measurement given all the others, n, under the hyper-parameters of all data."""
+        """Distributions of each measurement given all the others, n, under the hyper-parameters of all data."""
         _, inverse_root, residuals, z = self._whitened
         precision = np.square(inverse_root).sum(axis=0)
         return self._in_units(z - (inverse_root.T @ residuals) / precision, np.sqrt(1.0 / precision))
 
     def one_step_ahead(self) -> Gaussian:
-        """Laws of each measurement given those before it, n, under the hyper-parameters of all data."""
+        """Distributions of each measurement given those before it, n, under the hyper-parameters of all data."""
         root, _, residuals, z = self._whitened
         sd = np.diagonal(root)
         return self._in_units(z - sd * residuals, sd)

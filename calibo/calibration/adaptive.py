@@ -13,8 +13,8 @@ import numpy as np
 from calibo.calibration.base import LevelMap, Relevel
 from calibo.calibration.monotone_play import isotonic_projection
 from calibo.data import Array, Evidence
+from calibo.distributions import Levels
 from calibo.errors import RecipeError
-from calibo.predictive import Levels
 
 #: Miscoverages of the central intervals that are followed: those of 99, 98, 95, 90, ..., 10 %.
 DEFAULT_ALPHAS: tuple[float, ...] = (0.01, 0.02, 0.05, *(round(0.1 * i, 1) for i in range(1, 10)))

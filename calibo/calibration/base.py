@@ -11,11 +11,11 @@ import numpy as np
 from calibo.calibration.resampling import Prequential, Resampler
 from calibo.checks import check_has
 from calibo.data import Array, Dataset, Evidence
-from calibo.predictive import LevelFunction, Predictive, relevel
-from calibo.surrogates.base import HasHyperparameters, Model, Surrogate
+from calibo.distributions import Distribution, LevelFunction, relevel
+from calibo.models.base import HasHyperparameters, Model, Surrogate
 
-#: (law, its points ... x q x d) -> calibrated law.
-LevelMap = Callable[[Predictive, Array], Predictive]
+#: (distribution, its points ... x q x d) -> calibrated distribution.
+LevelMap = Callable[[Distribution, Array], Distribution]
 
 
 class Recalibrator(Protocol):
@@ -28,33 +28,33 @@ class Recalibrator(Protocol):
 
 @runtime_checkable
 class PromisesNothing(Protocol):
-    """A recalibrator that promises nothing without evidence, where others leave laws as they are."""
+    """A recalibrator that promises nothing without evidence, where others leave distributions as they are."""
 
-    def unbacked(self, law: Predictive, X: Array) -> Predictive:
-        """The law with no level backed."""
+    def unbacked(self, distribution: Distribution, X: Array) -> Distribution:
+        """The distribution with no level backed."""
         ...
 
 
 @dataclass(frozen=True)
 class Relevel:
-    """The level map that reads every law at other levels, the same at every point."""
+    """The level map that reads every distribution at other levels, the same at every point."""
 
     levels: LevelFunction
 
-    def __call__(self, law: Predictive, X: Array) -> Predictive:
-        return relevel(law, self.levels)
+    def __call__(self, distribution: Distribution, X: Array) -> Distribution:
+        return relevel(distribution, self.levels)
 
 
-def identity(law: Predictive, X: Array) -> Predictive:
+def identity(distribution: Distribution, X: Array) -> Distribution:
     """The level map that changes nothing: what no evidence gives."""
-    return law
+    return distribution
 
 
 @dataclass(frozen=True)
 class Calibrated:
     """A surrogate whose forecasts are corrected by how its past forecasts came out; itself a surrogate.
 
-    Latent laws are mapped by the same levels as measurements: what was learned of the forecasts' scale and shape is
+    Latent distributions are mapped by the same levels as measurements: what was learned of the forecasts' scale and shape is
     taken to hold for f as well.
 
     Attributes:
@@ -91,7 +91,7 @@ class CalibratedModel:
     base: Model
     level_map: LevelMap
 
-    def predict(self, X: Array, *, latent: bool) -> Predictive:
+    def predict(self, X: Array, *, latent: bool) -> Distribution:
         return self.level_map(self.base.predict(X, latent=latent), X)
 
     @property

@@ -15,8 +15,8 @@ from scipy.special import ndtri
 from calibo.calibration.base import LevelMap
 from calibo.checks import check_has
 from calibo.data import STORED_LEVELS, Array, Evidence, Marginal
+from calibo.distributions import Distribution, QuantileTable, checked_levels
 from calibo.errors import RecipeError
-from calibo.predictive import Predictive, QuantileTable, checked_levels
 
 #: The ends of the 50, 80, 90, 95, 98 and 99 % intervals are among them.
 CONFORMAL_LEVELS: tuple[float, ...] = (
@@ -56,7 +56,7 @@ class Score(Protocol):
         """How often the score's quantile at each level must hold, K."""
         ...
 
-    def place(self, law: Predictive, levels: Array) -> tuple[Array, Array]:
+    def place(self, distribution: Distribution, levels: Array) -> tuple[Array, Array]:
         """Where a score of 0 lies, ... x q x K, and the length of a score of 1, which that broadcasts with."""
         ...
 
@@ -72,16 +72,16 @@ class Residual:
     scaled: bool = True
 
     def scores(self, evidence: Evidence, levels: Array) -> Array:
-        away = np.abs(evidence.y - np.array([law.mean for law in evidence.laws]))
-        own = away / np.array([law.sd for law in evidence.laws]) if self.scaled else away
+        away = np.abs(evidence.y - np.array([distribution.mean for distribution in evidence.distributions]))
+        own = away / np.array([distribution.sd for distribution in evidence.distributions]) if self.scaled else away
         return np.broadcast_to(own[:, None], (len(own), len(levels)))
 
     def coverage(self, levels: Array) -> Array:
         return np.abs(1.0 - 2.0 * levels)
 
-    def place(self, law: Predictive, levels: Array) -> tuple[Array, Array]:
-        center = np.broadcast_to(law.mean[..., None], (*law.mean.shape, len(levels)))
-        return center, law.std[..., None] if self.scaled else np.ones(1)
+    def place(self, distribution: Distribution, levels: Array) -> tuple[Array, Array]:
+        center = np.broadcast_to(distribution.mean[..., None], (*distribution.mean.shape, len(levels)))
+        return center, distribution.std[..., None] if self.scaled else np.ones(1)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class QuantileShift:
     symmetric: bool = True
 
     def scores(self, evidence: Evidence, levels: Array) -> Array:
-        at = _own_quantiles(evidence.laws, levels)
+        at = _own_quantiles(evidence.distributions, levels)
         below, above = at - evidence.y[:, None], evidence.y[:, None] - at
         own = np.where(levels < 0.5, below, above)
         if not self.symmetric:
@@ -107,8 +107,8 @@ class QuantileShift:
     def coverage(self, levels: Array) -> Array:
         return np.abs(1.0 - 2.0 * levels) if self.symmetric else np.maximum(levels, 1.0 - levels)
 
-    def place(self, law: Predictive, levels: Array) -> tuple[Array, Array]:
-        batched = law.over_samples()
+    def place(self, distribution: Distribution, levels: Array) -> tuple[Array, Array]:
+        batched = distribution.over_samples()
         at = np.moveaxis(batched.at_levels(levels[:, None]), -2, -1)
         return at, np.ones(1)
 
@@ -119,12 +119,12 @@ class Conformal:
 
     1. The score of a level's quantile is the ceil(coverage (t + 1))-th smallest of the held-out scores.
     2. The quantile is where a score of 0 lies, less (below the median) or plus (above) that many lengths of a score.
-    3. Levels whose rank exceeds t are not backed by evidence: quantiles there are infinite. The law's tails begin at
+    3. Levels whose rank exceeds t are not backed by evidence: quantiles there are infinite. The distribution's tails begin at
        the last level that is backed. The median is the model's own.
     4. Quantiles that cross are nested: an interval is widened to hold those inside it, and so keeps its promise.
 
-    A score in standard deviations tells laws of f and of a measurement apart. Unscaled residuals and ``plus`` are made of
-    outcomes alone: their law of f is that of a measurement.
+    A score in standard deviations tells distributions of f and of a measurement apart. Unscaled residuals and ``plus`` are made of
+    outcomes alone: their distribution of f is that of a measurement.
 
     With ``plus``, 1 and 2 are CV+ / jackknife+ (Barber et al. 2021): each held-out score is added to what the models that
     had not seen its outcome say *at the new point*, and the quantile is of the right rank among these sums. That needs a
@@ -162,16 +162,16 @@ class Conformal:
         backed = (conformal_rank(len(scores), coverage) <= len(scores)) | (levels == 0.5)
         return _ConformalMap(self, evidence, scores, levels, backed)
 
-    def unbacked(self, law: Predictive, X: Array) -> QuantileTable:
+    def unbacked(self, distribution: Distribution, X: Array) -> QuantileTable:
         """The model's own quantiles, without a promise at any level: what nothing held out gives."""
         levels = np.asarray(self.levels, dtype=np.float64)
-        own, _ = QuantileShift().place(law, levels)
-        return QuantileTable.nested(levels, own, backed=(0.5, 0.5), copula=law)
+        own, _ = QuantileShift().place(distribution, levels)
+        return QuantileTable.nested(levels, own, backed=(0.5, 0.5), copula=distribution)
 
 
 @dataclass(frozen=True, eq=False)
 class _ConformalMap:
-    """A law -> the table of its conformal quantiles.
+    """A distribution -> the table of its conformal quantiles.
 
     Attributes:
         recipe: What it was made by.
@@ -187,21 +187,21 @@ class _ConformalMap:
     levels: Array
     backed: np.ndarray
 
-    def __call__(self, law: Predictive, X: Array) -> QuantileTable:
+    def __call__(self, distribution: Distribution, X: Array) -> QuantileTable:
         sides = self.levels[self.backed & (self.levels != 0.5)]
         if not ((sides < 0.5).any() and (sides > 0.5).any()):
-            return self.recipe.unbacked(law, X)
+            return self.recipe.unbacked(distribution, X)
         kept = self.levels[self.backed]
-        values = self._plus_in_parts(X) if self.recipe.plus else self._moved(law)
-        return QuantileTable.nested(kept, values, backed=(float(kept[0]), float(kept[-1])), copula=law)
+        values = self._plus_in_parts(X) if self.recipe.plus else self._moved(distribution)
+        return QuantileTable.nested(kept, values, backed=(float(kept[0]), float(kept[-1])), copula=distribution)
 
-    def _moved(self, law: Predictive) -> Array:
-        """The quantiles of a law moved by the score of each level, ... x q x (backed levels)."""
+    def _moved(self, distribution: Distribution) -> Array:
+        """The quantiles of a distribution moved by the score of each level, ... x q x (backed levels)."""
         kept = self.levels[self.backed]
         ranks = conformal_rank(len(self.scores), self.recipe.score.coverage(kept))
         ordered = np.sort(self.scores[:, self.backed], axis=0)
         moved = ordered[np.maximum(ranks, 1) - 1, np.arange(len(kept))]
-        place, length = self.recipe.score.place(law, kept)
+        place, length = self.recipe.score.place(distribution, kept)
         return place + _sides(kept) * moved * length
 
     def _plus_in_parts(self, X: Array) -> Array:
@@ -228,15 +228,20 @@ class _ConformalMap:
         return values
 
 
-def _own_quantiles(laws: Sequence[Marginal], levels: Array) -> Array:
-    """The quantiles that laws are stored with, t x K, also where they promise none: those are what is moved."""
+def _own_quantiles(distributions: Sequence[Marginal], levels: Array) -> Array:
+    """The quantiles that distributions are stored with, t x K, also where they promise none: those are what is moved."""
     scores = ndtri(np.asarray(STORED_LEVELS))
-    at = [law.mean + law.sd * scores if law.quantiles is None else np.asarray(law.quantiles) for law in laws]
+    at = [
+        distribution.mean + distribution.sd * scores
+        if distribution.quantiles is None
+        else np.asarray(distribution.quantiles)
+        for distribution in distributions
+    ]
     return np.array(at).reshape(-1, len(scores))[:, _stored_columns(levels)]
 
 
 def _stored_columns(levels: Array) -> np.ndarray:
-    """The places of levels among those that laws are stored at, K."""
+    """The places of levels among those that distributions are stored at, K."""
     known = np.isclose(np.asarray(STORED_LEVELS), levels[:, None], rtol=0, atol=_DUST)
     if not known.any(axis=1).all():
         unknown = levels[~known.any(axis=1)].tolist()

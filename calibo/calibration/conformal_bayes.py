@@ -1,4 +1,4 @@
-"""Full conformal Bayes: a Gaussian process whose predictive law is flat on its own conformal set (what CBO believes)."""
+"""Full conformal Bayes: a Gaussian process whose predictive distribution is flat on its own conformal set (what CBO believes)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from calibo.calibration.conformal_set import (
 from calibo.calibration.density_ratio import Ratio, RatioEstimator, Unshifted, effective_sample_size, importance_weights
 from calibo.checks import check_has, check_one_of
 from calibo.data import Array, Dataset
+from calibo.distributions import FlatSet
 from calibo.errors import FallbackWarning, RecipeError
-from calibo.predictive import FlatSet
-from calibo.surrogates.augmentation import Augmentation, HasAugmentation
-from calibo.surrogates.base import HasHyperparameters, Model, Surrogate
-from calibo.surrogates.gp_posterior import Features
+from calibo.models.augmentation import Augmentation, HasAugmentation
+from calibo.models.base import HasHyperparameters, Model, Surrogate
+from calibo.models.gp_posterior import Features
 
 _SCORES: dict[str, Score] = {"in_sample": in_sample_score, "loo": leave_one_out_score}
 #: Width of the passage from in to out of distribution, in weight of the query point (Stanton et al. 2023, D.3).
@@ -36,7 +36,7 @@ _GATE_TEMPERATURE = 1e-2
 
 @dataclass(frozen=True)
 class ShrinkingAlpha:
-    """alpha = max(least, n^-power): near the model's own law while data are few (Stanton et al. 2023, D.3: .05 and 1 / 2)."""
+    """alpha = max(least, n^-power): near the model's own distribution while data are few (Stanton et al. 2023, D.3: .05 and 1 / 2)."""
 
     least: float = 0.05
     power: float = 0.5
@@ -47,7 +47,7 @@ class ShrinkingAlpha:
 
 @dataclass(frozen=True)
 class ConformalBayes:
-    """A Gaussian process made conformal: exact sets by quadratic roots, flat inside, its own law outside; a surrogate.
+    """A Gaussian process made conformal: exact sets by quadratic roots, flat inside, its own distribution outside; a surrogate.
 
     Hyper-parameters are fitted to the data and not again for every candidate outcome, so the scores are not exactly
     symmetric in the augmented data; and data gathered by optimization are not exchangeable. Coverage is empirical.
@@ -92,7 +92,7 @@ class ConformalBayes:
         alpha = self.alpha(len(data)) if callable(self.alpha) else self.alpha
         if not 0.0 < alpha <= 1.0:
             raise RecipeError(f"alpha must come out in (0, 1], got {alpha} for {len(data)} data: change the schedule")
-        # A schedule such as 1 / sqrt(n) starts at 1, where the model's own law is meant.
+        # A schedule such as 1 / sqrt(n) starts at 1, where the model's own distribution is meant.
         alpha = min(alpha, 1.0 - 1e-12)
         smoothing = float(rng.random()) if self.randomized else 0.0
         conformal = ConformalModel(model, alpha, _SCORES[self.score], smoothing)
@@ -124,13 +124,15 @@ class ConformalModel:
         return self.base.hyperparameters if isinstance(self.base, HasHyperparameters) else ()
 
     def predict(self, X: Array, *, latent: bool) -> FlatSet:
-        """The law at ``X``, ... x q x d; what had to be done instead of a conformal set is announced for measurements."""
-        law, augmentation = self.base.augmented(X, latent=latent)
+        """The distribution at ``X``, ... x q x d; what had to be done instead of a conformal set is announced for measurements."""
+        distribution, augmentation = self.base.augmented(X, latent=latent)
         sets = self._sets(X, augmentation)
         if not latent:
             _announce(sets, self.alpha)
         units, index = augmentation.units, augmentation.index
-        return FlatSet(law, units.backward(sets.low)[index], units.backward(sets.high)[index], 1.0 - self.alpha)
+        return FlatSet(
+            distribution, units.backward(sets.low)[index], units.backward(sets.high)[index], 1.0 - self.alpha
+        )
 
     def conformal_sets(self, X: Array) -> ConformalSets:
         """The conformal sets at points, p x d, with their ends in the outcomes' units."""
@@ -188,7 +190,7 @@ class ShiftedModel:
         return importance_weights(self._data_ratio, self.ratio(self.features(X)))
 
     def predict(self, X: Array, *, latent: bool) -> FlatSet:
-        """The law at ``X``, ... x q x d."""
+        """The distribution at ``X``, ... x q x d."""
         return self._weighted.predict(X, latent=latent)
 
     def conformal_sets(self, X: Array) -> ConformalSets:
@@ -217,12 +219,12 @@ def _announce(sets: ConformalSets, alpha: float) -> None:
         (
             sets.unseen,
             f"their own weight reaches alpha = {alpha:.3g}, so every outcome is accepted (too few data, or far from them): "
-            "the model's own law is used. More data or a larger alpha helps",
+            "the model's own distribution is used. More data or a larger alpha helps",
         ),
-        # At alpha = 1, where a schedule starts, the model's own law is what is meant.
+        # At alpha = 1, where a schedule starts, the model's own distribution is what is meant.
         (
             sets.empty if alpha < 1.0 - 1e-9 else np.zeros(1, dtype=bool),
-            f"no outcome is accepted at alpha = {alpha:.3g}: the model's own law is used",
+            f"no outcome is accepted at alpha = {alpha:.3g}: the model's own distribution is used",
         ),
         (sets.unbounded, f"they have no end: they are cut {REACH:g} standard deviations out. score='loo' avoids this"),
     ):

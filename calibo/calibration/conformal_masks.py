@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit
 
 from calibo.data import Array
-from calibo.surrogates.augmentation import Augmentation
+from calibo.models.augmentation import Augmentation
 
 
 def conformity_scores(augmentation: Augmentation, outcomes: Array) -> Array:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibo.data import Array
-from calibo.surrogates.augmentation import Augmentation
+from calibo.models.augmentation import Augmentation
 
 #: A p-value this little above alpha is a tie that rounding has lifted.
 _TIE = 1e-12

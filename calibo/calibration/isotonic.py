@@ -1,4 +1,4 @@
-"""Recalibration by the empirical law of past PITs (Kuleshov et al. 2018), and by any regressor fitted to it."""
+"""Recalibration by the empirical distribution of past PITs (Kuleshov et al. 2018), and by any regressor fitted to it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from calibo.calibration.base import LevelMap, Relevel
 from calibo.calibration.monotone_play import isotonic_projection
 from calibo.data import Array, Evidence
-from calibo.predictive import Levels
-from calibo.surrogates.scikit import seeded
+from calibo.distributions import Levels
+from calibo.models.scikit import seeded
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ import numpy as np
 
 from calibo.data import Array, Evidence
 from calibo.errors import RecipeError
-from calibo.surrogates.distinct import distinct_points
-from calibo.surrogates.gp_posterior import Features
-from calibo.surrogates.kernels import squared_distances
+from calibo.models.distinct import distinct_points
+from calibo.models.gp_posterior import Features
+from calibo.models.kernels import squared_distances
 
 #: A length scale on the unit cube, or a choice of several that are weighed by how well they do.
 LengthScale = float | Literal["auto"]

@@ -19,10 +19,10 @@ from calibo.calibration.localization import (
     pinball,
 )
 from calibo.data import Array, Evidence
+from calibo.distributions import Distribution, FlatLevels, FlatSet, Gaussian
+from calibo.distributions.relevelled import Composed
 from calibo.errors import RecipeError
-from calibo.predictive import FlatLevels, FlatSet, Gaussian, Predictive
-from calibo.predictive.relevelled import Composed
-from calibo.surrogates.gp_posterior import Features
+from calibo.models.gp_posterior import Features
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class LocalizedOnline:
     The interval at x is {y: s(x, y) >= lambda_t(x)} with the score s = 2 Q(|z|), z the normal score of y under the
     forecast: mean -+ Q^-1(lambda / 2) sd for a Gaussian one. The threshold lambda_t(x) = c_t + g_t(x) moves by online kernel
     gradient descent (``localization.fold``) with eta_t = eta0 (t + offset)^-decay, from c_1 = alpha and g_1 = 0:
-    smaller thresholds, and so wider intervals, where outcomes fell outside. Believed is then the flat-set law: mass
+    smaller thresholds, and so wider intervals, where outcomes fell outside. Believed is then the flat-set distribution: mass
     1 - alpha spread evenly over the interval, the model outside, and what that says of the latent value.
 
     Long-run coverage holds on every stream. The expansion is bounded, -kappa (1 - alpha) / reg <= g <= kappa alpha / reg,
@@ -69,7 +69,7 @@ class LocalizedOnline:
     (``localization.exponential_weights``).
 
     Deviations from the paper: eta0 = 0.05 instead of 0.005, which hardly moves in 50 steps; only the threshold handed to
-    the law is clipped, to [smallest, 1] (improvement grows without bound as it goes to 0).
+    the distribution is clipped, to [smallest, 1] (improvement grows without bound as it goes to 0).
 
     Attributes:
         alpha: Wanted share of outcomes outside the intervals, in (0, 1).
@@ -78,7 +78,7 @@ class LocalizedOnline:
         eta0: First step, positive.
         decay: How the steps fall with time, in [0, 1].
         regularization: How fast the localized part forgets; times eta0 below 1.
-        smallest: Smallest threshold handed to the law, in (0, 1).
+        smallest: Smallest threshold handed to the distribution, in (0, 1).
         offset: Added to t in the steps: 0 as the paper writes, 1 as its published code does.
     """
 
@@ -135,7 +135,7 @@ class LocalizedOnline:
         )
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """The map to the flat-set law of the threshold after the last outcome."""
+        """The map to the flat-set distribution of the threshold after the last outcome."""
         scores = 2.0 * ndtr(-np.abs(evidence.scores))
         run = self.run(evidence.X, scores, features_of(evidence))
         return FlatMap(run.threshold, self.alpha, self.smallest)
@@ -143,7 +143,7 @@ class LocalizedOnline:
 
 @dataclass(frozen=True, eq=False)
 class FlatMap:
-    """The level map to flat-set laws: of a Gaussian in closed form, of any other law the same shape in normal scores.
+    """The level map to flat-set distributions: of a Gaussian in closed form, of any other distribution the same shape in normal scores.
 
     Attributes:
         threshold: Points ... x q x d -> ... x q x 1, unclipped.
@@ -155,8 +155,8 @@ class FlatMap:
     alpha: float
     smallest: float
 
-    def __call__(self, law: Predictive, X: Array) -> Predictive:
+    def __call__(self, distribution: Distribution, X: Array) -> Distribution:
         threshold = np.minimum(np.maximum(self.threshold(X)[..., 0], self.smallest), 1.0)
-        if isinstance(law, Gaussian):
-            return FlatSet.central(law, threshold, self.alpha)
-        return Composed(law, FlatLevels(threshold, self.alpha))
+        if isinstance(distribution, Gaussian):
+            return FlatSet.central(distribution, threshold, self.alpha)
+        return Composed(distribution, FlatLevels(threshold, self.alpha))

@@ -21,8 +21,8 @@ from calibo.calibration.localization import (
 from calibo.calibration.monotone_play import isotonic_rows, within_bound
 from calibo.calibration.online_quantile import DEFAULT_LEVELS, OnlineQuantile
 from calibo.data import Array, Evidence
-from calibo.predictive import LocalLevels, Predictive, relevel_locally
-from calibo.surrogates.gp_posterior import Features
+from calibo.distributions import Distribution, LocalLevels, relevel_locally
+from calibo.models.gp_posterior import Features
 
 #: Levels handed to acquisition functions stay this far from 0 and 1.
 _SMALLEST_LEVEL = 1e-3
@@ -132,7 +132,7 @@ class LocalizedQuantile:
 
 @dataclass(frozen=True, eq=False)
 class RelevelLocally:
-    """The level map that reads laws at other levels, of its own at every point.
+    """The level map that reads distributions at other levels, of its own at every point.
 
     Attributes:
         hidden: Points ... x q x d -> ... x q x K, not yet monotone.
@@ -142,5 +142,7 @@ class RelevelLocally:
     hidden: Expansion
     levels: Array
 
-    def __call__(self, law: Predictive, X: Array) -> Predictive:
-        return relevel_locally(law, LocalLevels.clipped(self.levels, isotonic_rows(self.hidden(X)), _SMALLEST_LEVEL))
+    def __call__(self, distribution: Distribution, X: Array) -> Distribution:
+        return relevel_locally(
+            distribution, LocalLevels.clipped(self.levels, isotonic_rows(self.hidden(X)), _SMALLEST_LEVEL)
+        )

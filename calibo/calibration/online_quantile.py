@@ -9,8 +9,8 @@ import numpy as np
 from calibo.calibration.base import LevelMap, Relevel
 from calibo.calibration.monotone_play import isotonic_projection, within_bound
 from calibo.data import Array, Evidence
+from calibo.distributions import Levels
 from calibo.errors import RecipeError
-from calibo.predictive import Levels
 
 #: Levels tracked by default: the ends of the 50, 80, 90, 95 and 98 % intervals are among them.
 DEFAULT_LEVELS: tuple[float, ...] = (

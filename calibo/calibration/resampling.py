@@ -10,8 +10,8 @@ import numpy as np
 
 from calibo.checks import check_whole
 from calibo.data import Dataset, Evidence, Forecast, Marginal
-from calibo.surrogates.base import HasLeaveOneOut, Model, Surrogate
-from calibo.surrogates.standardization import single_outcome
+from calibo.models.base import HasLeaveOneOut, Model, Surrogate
+from calibo.models.standardization import single_outcome
 
 #: A model of fewer points says nothing worth learning from.
 FEWEST_POINTS = 2
@@ -28,7 +28,7 @@ class Resampler(Protocol):
         Args:
             surrogate: Whose forecasts are wanted.
             data: All that is known, one outcome.
-            makers: The names of what makes the stages of the surrogate's forecasts; its own law is the last of them.
+            makers: The names of what makes the stages of the surrogate's forecasts; its own distribution is the last of them.
             rng: For shuffling and for surrogates that draw.
         """
         ...
@@ -49,11 +49,13 @@ class Prequential:
         self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
     ) -> tuple[Model, Evidence]:
         model = surrogate.fit(data, rng=rng)
-        laws = [None if f is None or f[0] is None else _law_by(f[0], makers) for f in data.forecasts]
-        if self.fill and len(data) > FEWEST_POINTS and None in laws:
+        distributions = [None if f is None or f[0] is None else _law_by(f[0], makers) for f in data.forecasts]
+        if self.fill and len(data) > FEWEST_POINTS and None in distributions:
             stand_in = _leave_one_out(surrogate, model, data, rng)
-            laws = [stand_in[i] if law is None else law for i, law in enumerate(laws)]
-        return model, held_out(data, laws)
+            distributions = [
+                stand_in[i] if distribution is None else distribution for i, distribution in enumerate(distributions)
+            ]
+        return model, held_out(data, distributions)
 
 
 @dataclass(frozen=True)
@@ -88,19 +90,19 @@ class TimeSeries:
         self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
     ) -> tuple[Model, Evidence]:
         model, n = surrogate.fit(data, rng=rng), len(data)
-        laws: list[Marginal | None] = [None] * n
+        distributions: list[Marginal | None] = [None] * n
         if self.splits is None and isinstance(model, HasLeaveOneOut) and n > FEWEST_POINTS:
-            laws[FEWEST_POINTS:] = model.one_step_ahead().marginals()[FEWEST_POINTS:]
-            return model, held_out(data, laws)
+            distributions[FEWEST_POINTS:] = model.one_step_ahead().marginals()[FEWEST_POINTS:]
+            return model, held_out(data, distributions)
         splits = min(self.splits or n, max(n - FEWEST_POINTS, 0))
         blocks = np.array_split(np.arange(FEWEST_POINTS, n), splits) if splits else []
         for block in blocks:
-            _forecast(surrogate, data, np.arange(block[0]), block, laws, rng)
-        return model, held_out(data, laws)
+            _forecast(surrogate, data, np.arange(block[0]), block, distributions, rng)
+        return model, held_out(data, distributions)
 
 
 def _law_by(forecast: Forecast, makers: tuple[str, ...]) -> Marginal | None:
-    """The law that a surrogate made as a stage of a forecast; ``None`` if the forecast is another method's."""
+    """The distribution that a surrogate made as a stage of a forecast; ``None`` if the forecast is another method's."""
     depth = len(makers)
     if len(forecast.stages) < depth or (forecast.makers and forecast.makers[:depth] != makers):
         return None
@@ -110,10 +112,10 @@ def _law_by(forecast: Forecast, makers: tuple[str, ...]) -> Marginal | None:
 def _leave_one_out(surrogate: Surrogate, model: Model, data: Dataset, rng: np.random.Generator) -> list[Marginal]:
     if isinstance(model, HasLeaveOneOut):
         return list(model.leave_one_out().marginals())
-    laws: list[Marginal | None] = [None] * len(data)
+    distributions: list[Marginal | None] = [None] * len(data)
     for i in range(len(data)):
-        _forecast(surrogate, data, np.delete(np.arange(len(data)), i), np.array([i]), laws, rng)
-    return [law for law in laws if law is not None]
+        _forecast(surrogate, data, np.delete(np.arange(len(data)), i), np.array([i]), distributions, rng)
+    return [distribution for distribution in distributions if distribution is not None]
 
 
 def _forecast(
@@ -121,17 +123,22 @@ def _forecast(
     data: Dataset,
     train: np.ndarray,
     test: np.ndarray,
-    laws: list[Marginal | None],
+    distributions: list[Marginal | None],
     rng: np.random.Generator,
 ) -> None:
-    """Puts the laws of the ``test`` rows, from a model of the ``train`` rows, into ``laws``."""
+    """Puts the distributions of the ``test`` rows, from a model of the ``train`` rows, into ``distributions``."""
     fitted = surrogate.fit(data.rows(train), rng=rng)
-    for i, law in zip(test, fitted.predict(data.X[test], latent=False).marginals(), strict=True):
-        laws[i] = law
+    for i, distribution in zip(test, fitted.predict(data.X[test], latent=False).marginals(), strict=True):
+        distributions[i] = distribution
 
 
-def held_out(data: Dataset, laws: Sequence[Marginal | None]) -> Evidence:
-    """The evidence of the points that have a law."""
-    kept = [i for i, law in enumerate(laws) if law is not None]
+def held_out(data: Dataset, distributions: Sequence[Marginal | None]) -> Evidence:
+    """The evidence of the points that have a distribution."""
+    kept = [i for i, distribution in enumerate(distributions) if distribution is not None]
     y = single_outcome(data.Y)
-    return Evidence(data.X[kept], y[kept], tuple(law for law in laws if law is not None), data.categories)
+    return Evidence(
+        data.X[kept],
+        y[kept],
+        tuple(distribution for distribution in distributions if distribution is not None),
+        data.categories,
+    )

@@ -11,8 +11,8 @@ import numpy as np
 from calibo.calibration.resampling import FEWEST_POINTS, held_out
 from calibo.checks import check_between, check_whole
 from calibo.data import Array, Dataset, Evidence, Marginal
-from calibo.predictive import Predictive, averaged
-from calibo.surrogates.base import FitsMany, Model, Surrogate
+from calibo.distributions import Distribution, averaged
+from calibo.models.base import FitsMany, Model, Surrogate
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Split:
         order = shuffled(data, rng)
         model = surrogate.fit(data.rows(np.sort(order[kept:])), rng=rng)
         test = np.sort(order[:kept])
-        laws: list[Marginal | None] = [None] * n
-        for i, law in zip(test, model.predict(data.X[test], latent=False).marginals(), strict=True):
-            laws[i] = law
-        return model, held_out(data, laws)
+        distributions: list[Marginal | None] = [None] * n
+        for i, distribution in zip(test, model.predict(data.X[test], latent=False).marginals(), strict=True):
+            distributions[i] = distribution
+        return model, held_out(data, distributions)
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ class KFold:
             unseen[fold, j] = 1.0
         if not self.refit:
             return _pooled(surrogate, data, rest, unseen, between=False, rng=rng)
-        laws: list[Marginal | None] = [None] * n
+        distributions: list[Marginal | None] = [None] * n
         for fold, model in zip(folds, fitted_to(surrogate, data, rest, rng=rng), strict=True):
-            for i, law in zip(fold, model.predict(data.X[fold], latent=False).marginals(), strict=True):
-                laws[i] = law
-        return surrogate.fit(data, rng=rng), held_out(data, laws)
+            for i, distribution in zip(fold, model.predict(data.X[fold], latent=False).marginals(), strict=True):
+                distributions[i] = distribution
+        return surrogate.fit(data, rng=rng), held_out(data, distributions)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Bootstrap:
     """Models of points drawn with replacement, each point forecast by those that did not draw it (out of bag).
 
     With ``Conformal(plus=True)`` this is the jackknife+-after-bootstrap (Kim et al. 2020). The spread between the models is
-    part of a Gaussian law's variance; of tables, quantiles are averaged. Points that every model drew have no forecast and
+    part of a Gaussian distribution's variance; of tables, quantiles are averaged. Points that every model drew have no forecast and
     are left out of the evidence.
 
     Attributes:
@@ -128,13 +128,13 @@ class Pooled:
     between: bool
     weights: Array
 
-    def predict(self, X: Array, *, latent: bool) -> Predictive:
-        """The law at X, ... x q x d: ... x q of one pool, t x ... x q of several."""
-        laws = [model.predict(X, latent=latent) for model in self.models]
+    def predict(self, X: Array, *, latent: bool) -> Distribution:
+        """The distribution at X, ... x q x d: ... x q of one pool, t x ... x q of several."""
+        distributions = [model.predict(X, latent=latent) for model in self.models]
         weights = (
             self.weights if self.weights.ndim == 1 else self.weights.reshape(*self.weights.shape, *[1] * (X.ndim - 1))
         )
-        return averaged(laws, list(weights), between=self.between)
+        return averaged(distributions, list(weights), between=self.between)
 
 
 def _pooled(
@@ -159,15 +159,15 @@ def _pooled(
     models = fitted_to(surrogate, data, subsets, rng=rng)
     pooled = Pooled(models, between, np.full(len(models), 1.0 / len(models)))
     known = np.flatnonzero(unseen.any(axis=1))
-    laws: list[Marginal | None] = [None] * len(data)
+    distributions: list[Marginal | None] = [None] * len(data)
     if not known.size:
-        return pooled, held_out(data, laws)
+        return pooled, held_out(data, distributions)
     weights = (unseen[known] / unseen[known].sum(axis=1, keepdims=True)).T
     at_data = [model.predict(data.X[known], latent=False) for model in models]
-    for i, law in zip(known, averaged(at_data, list(weights), between=between).marginals(), strict=True):
-        laws[i] = law
+    for i, distribution in zip(known, averaged(at_data, list(weights), between=between).marginals(), strict=True):
+        distributions[i] = distribution
     left_out = Pooled(models, between, weights)
-    return pooled, replace(held_out(data, laws), left_out=partial(left_out.predict, latent=False))
+    return pooled, replace(held_out(data, distributions), left_out=partial(left_out.predict, latent=False))
 
 
 def in_order(data: Dataset) -> np.ndarray:

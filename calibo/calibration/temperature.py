@@ -9,8 +9,8 @@ import numpy as np
 
 from calibo.calibration.base import LevelMap, Relevel
 from calibo.data import Array, Evidence
+from calibo.distributions import Tempered
 from calibo.errors import RecipeError
-from calibo.predictive import Tempered
 
 
 @dataclass(frozen=True)

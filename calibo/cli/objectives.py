@@ -26,7 +26,7 @@ from calibo.errors import ObjectiveError, SpaceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from calibo.space import PoolSpace, ProductSpace
+    from calibo.spaces import PoolSpace, ProductSpace
 
 #: How much of what a failed command printed is shown.
 TAIL_LINES = 12
@@ -60,7 +60,7 @@ def load_space(reference: str) -> ProductSpace | PoolSpace:
     In a Python file it may be a space, a mapping of names to parameters, a table of rows, or a function without
     arguments that returns one of these.
     """
-    from calibo.space import PoolSpace, ProductSpace, as_space, space_from_toml
+    from calibo.spaces import PoolSpace, ProductSpace, as_space, space_from_toml
 
     path, _ = _split(reference, default="space")
     if path.suffix == ".toml":

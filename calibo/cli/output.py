@@ -17,14 +17,14 @@ from rich.text import Text
 
 from calibo.errors import DataError, SpaceError
 from calibo.optimize.predictions import COVERAGES
-from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
+from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from calibo.study import Result
 
-#: Columns of a table of predictions: which law, and what it is called.
+#: Columns of a table of predictions: which distribution, and what it is called.
 _LAWS = {"measured": "next measurement", "mean": "mean value"}
 
 
@@ -109,7 +109,10 @@ def _prediction(point: Mapping[str, Any], row: pd.Series, prefix: str) -> Table:
     predictions.add_row("expected", Text(f"{row[f'{prefix}mean']:.5g}"), "")
     predictions.add_row("median", Text(f"{row[f'{prefix}median']:.5g}"), "")
     for c in (round(100 * coverage) for coverage in COVERAGES):
-        ends = [f"{row[f'{prefix}{law}_low_{c}']:.5g} to {row[f'{prefix}{law}_high_{c}']:.5g}" for law in _LAWS]
+        ends = [
+            f"{row[f'{prefix}{distribution}_low_{c}']:.5g} to {row[f'{prefix}{distribution}_high_{c}']:.5g}"
+            for distribution in _LAWS
+        ]
         predictions.add_row(f"{c} %", *(Text(end) for end in ends))
     return predictions
 

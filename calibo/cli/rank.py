@@ -68,7 +68,7 @@ def rank(
     """
     if output is not None:
         _check_output(output, table, study, force)
-    from calibo.ranking import rank as ranking
+    from calibo.tables import rank as ranking
 
     ways = direction or ["max"]
     answer = ranking(
@@ -173,7 +173,7 @@ def _check_output(output: Path, table: Path, study: Path | None, force: bool) ->
 
 def write_answer(answer: pd.DataFrame, output: Path) -> None:
     """The rows in a file, all of them or none, with their row numbers first."""
-    from calibo.ranking.answer import free_names
+    from calibo.tables.answer import free_names
 
     numbered = answer.rename_axis(index=free_names(["row"], list(answer.columns))[0]).reset_index()
     # What there is to say besides is not part of the table.

@@ -75,7 +75,9 @@ def checked_pits(pits: npt.ArrayLike) -> Array:
     """PITs as an array of n numbers in [0, 1]; an error says what does not fit."""
     u = np.asarray(pits, dtype=np.float64)
     if u.ndim != 1 or not np.all((u >= 0) & (u <= 1)):
-        raise DataError(f"expected a list of PITs in [0, 1], got {_glimpse(u)}: compute them with pit(laws, outcomes)")
+        raise DataError(
+            f"expected a list of PITs in [0, 1], got {_glimpse(u)}: compute them with pit(distributions, outcomes)"
+        )
     return u
 
 

@@ -1,4 +1,4 @@
-"""Did the intervals hold what they promised? PITs, coverage, and the exact binomial laws that judge a count.
+"""Did the intervals hold what they promised? PITs, coverage, and the exact binomial distributions that judge a count.
 
 Notation:
     n  forecasts with an outcome       k  how many central intervals contained theirs
@@ -22,48 +22,53 @@ Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
 
 
-def pit(laws: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
+def pit(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
     """Probability integral transforms F_i(y_i), n; uniform on (0, 1) if the forecasts were right.
 
     Args:
-        laws: What was forecast, n laws.
+        distributions: What was forecast, n distributions.
         outcomes: What came of it, n.
     """
-    y = matched_outcomes(laws, outcomes)
-    return np.array([_pit(law, value) for law, value in zip(laws, y.tolist(), strict=True)], dtype=np.float64)
+    y = matched_outcomes(distributions, outcomes)
+    return np.array(
+        [_pit(distribution, value) for distribution, value in zip(distributions, y.tolist(), strict=True)],
+        dtype=np.float64,
+    )
 
 
-def covered(laws: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> Flags:
+def covered(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> Flags:
     """Whether each outcome fell into its central interval (ends included), n.
 
     Args:
-        laws: What was forecast, n laws.
+        distributions: What was forecast, n distributions.
         outcomes: What came of it, n.
         coverage: Probability the intervals promise, in (0, 1).
     """
-    y = matched_outcomes(laws, outcomes)
-    low, high = central_intervals(laws, coverage).T
+    y = matched_outcomes(distributions, outcomes)
+    low, high = central_intervals(distributions, coverage).T
     return (low <= y) & (y <= high)
 
 
-def coverage(laws: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> float:
+def coverage(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> float:
     """Fraction of the outcomes that fell into their central intervals; needs at least one.
 
     Args:
-        laws: What was forecast, n laws.
+        distributions: What was forecast, n distributions.
         outcomes: What came of it, n.
         coverage: Probability the intervals promise, in (0, 1).
     """
-    inside = covered(laws, outcomes, coverage)
+    inside = covered(distributions, outcomes, coverage)
     if not inside.size:
         raise DataError("coverage needs at least one forecast with an outcome, got none: wait for a first result")
     return float(inside.mean())
 
 
-def central_intervals(laws: Sequence[Marginal], coverage: float) -> Array:
+def central_intervals(distributions: Sequence[Marginal], coverage: float) -> Array:
     """Lower and upper ends of the central intervals, n x 2."""
     check_probability("coverage", coverage)
-    return np.array([law.interval(coverage) for law in laws], dtype=np.float64).reshape(-1, 2)
+    return np.array([distribution.interval(coverage) for distribution in distributions], dtype=np.float64).reshape(
+        -1, 2
+    )
 
 
 def binomial_band(n: int, p: float, confidence: float = 0.95) -> tuple[int, int]:
@@ -134,28 +139,28 @@ class RunningCoverage:
 
 
 def running_coverage(
-    laws: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float, *, confidence: float = 0.95
+    distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float, *, confidence: float = 0.95
 ) -> RunningCoverage:
     """Coverage over time, in the order of the outcomes, with its exact pointwise band.
 
     Args:
-        laws: What was forecast, n laws.
+        distributions: What was forecast, n distributions.
         outcomes: What came of it, n, in the order it arrived.
         coverage: Probability the intervals promise, in (0, 1).
         confidence: Least probability of the band at each time.
     """
-    inside = covered(laws, outcomes, coverage)
+    inside = covered(distributions, outcomes, coverage)
     count = np.arange(1, inside.size + 1, dtype=np.int64)
     low, high = _binomial_bands(count, coverage, confidence)
     contained = np.cumsum(inside, dtype=np.int64)
     return RunningCoverage(nominal=coverage, count=count, contained=contained, low=low, high=high)
 
 
-def matched_outcomes(laws: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
-    """The outcomes as an array of n finite numbers, one per law; an error says what does not fit."""
+def matched_outcomes(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
+    """The outcomes as an array of n finite numbers, one per distribution; an error says what does not fit."""
     y = np.asarray(outcomes, dtype=np.float64)
-    if y.shape != (len(laws),):
-        raise DataError(f"expected {len(laws)} outcomes, one per law, got shape {y.shape}")
+    if y.shape != (len(distributions),):
+        raise DataError(f"expected {len(distributions)} outcomes, one per distribution, got shape {y.shape}")
     if not np.isfinite(y).all():
         raise DataError("outcomes must be finite: leave out the forecasts whose evaluation failed")
     return y
@@ -167,10 +172,10 @@ def check_probability(name: str, value: float) -> None:
         raise RecipeError(f"{name} must lie strictly between 0 and 1, got {value}: write 95 % as 0.95")
 
 
-def _pit(law: Marginal, y: float) -> float:
-    if law.quantiles is None and law.sd == 0:  # a point mass has no score to divide
-        return float(y >= law.mean)
-    return float(ndtr(law.score(y)))
+def _pit(distribution: Marginal, y: float) -> float:
+    if distribution.quantiles is None and distribution.sd == 0:  # a point mass has no score to divide
+        return float(y >= distribution.mean)
+    return float(ndtr(distribution.score(y)))
 
 
 def _binomial_bands(n: Counts, p: float, confidence: float) -> tuple[Counts, Counts]:

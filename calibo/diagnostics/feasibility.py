@@ -132,11 +132,11 @@ def _row(stated: Array, met: np.ndarray, low: float, high: float) -> Feasibility
 def expected_counts(chances: Array, confidence: float = 0.95) -> tuple[int, int]:
     """Counts of successes, both ends included, to be expected of independent trials with these chances, n.
 
-    Equal-tailed and exact, from the Poisson binomial law by convolution.
+    Equal-tailed and exact, from the Poisson binomial distribution by convolution.
     """
-    law = np.ones(1)
+    distribution = np.ones(1)
     for chance in chances:
-        law = np.convolve(law, [1.0 - chance, chance])
-    below = np.cumsum(law)
+        distribution = np.convolve(distribution, [1.0 - chance, chance])
+    below = np.cumsum(distribution)
     tail = (1.0 - confidence) / 2.0
     return int(np.searchsorted(below, tail, side="right")), int(np.searchsorted(below, 1.0 - tail, side="left"))

@@ -13,7 +13,7 @@ from calibo.diagnostics.calibration_error import checked_pits
 from calibo.diagnostics.coverage import check_probability
 from calibo.errors import DataError
 
-#: Up to here the exact law is quick; from here on the closed bound is less than one in a hundred wider.
+#: Up to here the exact distribution is quick; from here on the closed bound is less than one in a hundred wider.
 _EXACT_UP_TO = 1000
 
 
@@ -70,7 +70,7 @@ def reliability_curve(pits: npt.ArrayLike, *, confidence: float = 0.95) -> Relia
 def simultaneous_half_width(n: int, *, confidence: float = 0.95) -> float:
     """Half width of a band that holds the whole empirical distribution of n uniform PITs; 1 if there are none.
 
-    Kolmogorov's exact one-sided law on either side. That both sides are left at once is so rare at the usual confidences
+    Kolmogorov's exact one-sided distribution on either side. That both sides are left at once is so rare at the usual confidences
     that the two-sided band is exact to four digits, and it never promises too much. For many PITs, the
     Dvoretzky-Kiefer-Wolfowitz bound with Massart's constant.
     """

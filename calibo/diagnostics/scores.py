@@ -1,7 +1,7 @@
 """Proper scores of forecasts, and their sharpness; smaller is better, in the units of the outcome (log score: nats).
 
-All take n laws and n outcomes and give one number per forecast, so that a mean, a plot over time or a paired comparison
-is the reader's choice. Stored laws are scored by exact integrals of their quantile function, which is linear in the
+All take n distributions and n outcomes and give one number per forecast, so that a mean, a plot over time or a paired comparison
+is the reader's choice. Stored distributions are scored by exact integrals of their quantile function, which is linear in the
 normal score z between the stored levels and goes on with the outermost slopes beyond them.
 """
 
@@ -23,76 +23,82 @@ _LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 _FAR = 40.0
 
 
-def interval_score(laws: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> Array:
+def interval_score(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> Array:
     """Interval score of Gneiting and Raftery (2007) of the central intervals, n: width plus 2 / alpha per unit of miss.
 
     Args:
-        laws: What was forecast, n laws.
+        distributions: What was forecast, n distributions.
         outcomes: What came of it, n.
         coverage: Probability the intervals promise, 1 - alpha, in (0, 1).
     """
-    y = matched_outcomes(laws, outcomes)
-    low, high = central_intervals(laws, coverage).T
+    y = matched_outcomes(distributions, outcomes)
+    low, high = central_intervals(distributions, coverage).T
     miss = np.maximum(low - y, 0.0) + np.maximum(y - high, 0.0)
     return high - low + 2.0 / (1.0 - coverage) * miss
 
 
-def pinball_loss(laws: Sequence[Marginal], outcomes: npt.ArrayLike, level: float) -> Array:
+def pinball_loss(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, level: float) -> Array:
     """Pinball (quantile) loss of the forecasts' quantiles at one level, n.
 
     Args:
-        laws: What was forecast, n laws.
+        distributions: What was forecast, n distributions.
         outcomes: What came of it, n.
         level: Level of the quantile, in (0, 1).
     """
     check_probability("level", level)
-    y = matched_outcomes(laws, outcomes)
-    above = y - np.array([law.icdf(level) for law in laws], dtype=np.float64)
+    y = matched_outcomes(distributions, outcomes)
+    above = y - np.array([distribution.icdf(level) for distribution in distributions], dtype=np.float64)
     return np.maximum(level * above, (level - 1.0) * above)
 
 
-def crps(laws: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
+def crps(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
     """Continuous ranked probability score, n: the integral of (F(t) - 1[t >= y])^2; |y - mean| for a point mass.
 
     Args:
-        laws: What was forecast, n laws.
+        distributions: What was forecast, n distributions.
         outcomes: What came of it, n.
     """
-    y = matched_outcomes(laws, outcomes)
-    stored = np.array([law.quantiles is not None for law in laws], dtype=np.bool_)
+    y = matched_outcomes(distributions, outcomes)
+    stored = np.array([distribution.quantiles is not None for distribution in distributions], dtype=np.bool_)
     values = np.empty(y.size)
-    values[~stored] = _gaussian_crps(*_moments(laws, ~stored), y[~stored])
-    values[stored] = _stored_crps(_quantiles(laws, stored), y[stored])
+    values[~stored] = _gaussian_crps(*_moments(distributions, ~stored), y[~stored])
+    values[stored] = _stored_crps(_quantiles(distributions, stored), y[stored])
     return values
 
 
-def log_score(laws: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
-    """Minus the log density of each outcome, n; -inf on an atom of a law, inf where a law has no density at all.
+def log_score(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
+    """Minus the log density of each outcome, n; -inf on an atom of a distribution, inf where a distribution has no density at all.
 
-    The density of a stored law jumps at its stored quantiles: compare such laws by ``crps`` where it matters.
+    The density of a stored distribution jumps at its stored quantiles: compare such distributions by ``crps`` where it matters.
 
     Args:
-        laws: What was forecast, n laws.
+        distributions: What was forecast, n distributions.
         outcomes: What came of it, n.
     """
-    y = matched_outcomes(laws, outcomes)
-    pairs = zip(laws, y.tolist(), strict=True)
-    return np.array([_log_score(law, value) for law, value in pairs], dtype=np.float64)
+    y = matched_outcomes(distributions, outcomes)
+    pairs = zip(distributions, y.tolist(), strict=True)
+    return np.array([_log_score(distribution, value) for distribution, value in pairs], dtype=np.float64)
 
 
-def sharpness(laws: Sequence[Marginal], coverage: float) -> float:
+def sharpness(distributions: Sequence[Marginal], coverage: float) -> float:
     """Mean width of the central intervals, 0 if there are none: to be small once the coverage is right."""
-    ends = central_intervals(laws, coverage)
+    ends = central_intervals(distributions, coverage)
     return float(np.mean(ends[:, 1] - ends[:, 0])) if len(ends) else 0.0
 
 
-def _moments(laws: Sequence[Marginal], chosen: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
-    picked = [law for law, keep in zip(laws, chosen, strict=True) if keep]
-    return np.array([law.mean for law in picked]), np.array([law.sd for law in picked])
+def _moments(distributions: Sequence[Marginal], chosen: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
+    picked = [distribution for distribution, keep in zip(distributions, chosen, strict=True) if keep]
+    return np.array([distribution.mean for distribution in picked]), np.array(
+        [distribution.sd for distribution in picked]
+    )
 
 
-def _quantiles(laws: Sequence[Marginal], chosen: npt.NDArray[np.bool_]) -> Array:
-    picked = [cast(tuple[float, ...], law.quantiles) for law, keep in zip(laws, chosen, strict=True) if keep]
+def _quantiles(distributions: Sequence[Marginal], chosen: npt.NDArray[np.bool_]) -> Array:
+    picked = [
+        cast(tuple[float, ...], distribution.quantiles)
+        for distribution, keep in zip(distributions, chosen, strict=True)
+        if keep
+    ]
     return np.array(picked, dtype=np.float64).reshape(-1, len(STORED_LEVELS))
 
 
@@ -103,7 +109,7 @@ def _gaussian_crps(mean: Array, sd: Array, y: Array) -> Array:
 
 
 def _stored_crps(quantiles: Array, y: Array) -> Array:
-    """CRPS of stored laws, s, from their quantiles, s x 33: exact, segment by segment in the normal score.
+    """CRPS of stored distributions, s, from their quantiles, s x 33: exact, segment by segment in the normal score.
 
     On a segment t = q + b (z - z_0), so that the integral of F(t)^2 dt is b times that of Phi(z)^2 dz, whose
     antiderivative is known; right of the outcome (1 - F)^2 is the same mirrored. The outer segments reach out to the
@@ -124,7 +130,7 @@ def _stored_crps(quantiles: Array, y: Array) -> Array:
     left = _squared_cdf_integral(split) - _squared_cdf_integral(start)
     right = _squared_cdf_integral(-split) - _squared_cdf_integral(-end)
     inner = np.where(flat, 0.0, b * (left + right)).sum(axis=1)
-    # A law whose outer quantiles coincide ends there; the gap from its end to an outcome beyond counts in full.
+    # A distribution whose outer quantiles coincide ends there; the gap from its end to an outcome beyond counts in full.
     below = np.where(flat[:, 0], np.maximum(quantiles[:, 0] - y, 0.0), 0.0)
     above = np.where(flat[:, -1], np.maximum(y - quantiles[:, -1], 0.0), 0.0)
     return inner + below + above
@@ -140,18 +146,20 @@ def _normal_density(z: Array) -> Array:
     return np.exp(-0.5 * z**2 - _LOG_ROOT_TWO_PI)
 
 
-def _log_score(law: Marginal, y: float) -> float:
-    if law.quantiles is None:
-        if law.sd == 0:
-            return -np.inf if y == law.mean else np.inf
-        return 0.5 * ((y - law.mean) / law.sd) ** 2 + float(np.log(law.sd)) + _LOG_ROOT_TWO_PI
-    q = np.asarray(law.quantiles)
+def _log_score(distribution: Marginal, y: float) -> float:
+    if distribution.quantiles is None:
+        if distribution.sd == 0:
+            return -np.inf if y == distribution.mean else np.inf
+        return (
+            0.5 * ((y - distribution.mean) / distribution.sd) ** 2 + float(np.log(distribution.sd)) + _LOG_ROOT_TWO_PI
+        )
+    q = np.asarray(distribution.quantiles)
     scores = ndtri(np.asarray(STORED_LEVELS))
     if np.any((q[1:] == y) & (q[:-1] == y)):
         return -np.inf
     i = int(np.clip(np.searchsorted(q, y, side="right") - 1, 0, q.size - 2))
     rise = float(q[i + 1] - q[i])
-    if rise == 0:  # beyond the end of a law whose outer quantiles coincide
+    if rise == 0:  # beyond the end of a distribution whose outer quantiles coincide
         return np.inf
     slope = rise / float(scores[i + 1] - scores[i])
     z = float(scores[i]) + (y - float(q[i])) / slope

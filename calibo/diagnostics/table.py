@@ -156,7 +156,7 @@ def forecast_table(
 
 
 def calibration_table(
-    laws: Sequence[Marginal],
+    distributions: Sequence[Marginal],
     outcomes: npt.ArrayLike,
     raw: Sequence[Marginal] | None = None,
     coverages: Sequence[float] = (0.5, 0.8, 0.95),
@@ -166,29 +166,29 @@ def calibration_table(
     """Table of how the central intervals have come out.
 
     Args:
-        laws: What was forecast and shown, n laws; may be none.
+        distributions: What was forecast and shown, n distributions; may be none.
         outcomes: What came of it, n.
-        raw: What the model forecast before calibration, n laws, to be counted beside.
+        raw: What the model forecast before calibration, n distributions, to be counted beside.
         coverages: Coverages of the intervals to be judged, each in (0, 1).
         confidence: Probability with which right intervals keep each row inside its band.
     """
     if not coverages:
         raise RecipeError("a calibration table needs at least one coverage, got none: try coverages=(0.5, 0.8, 0.95)")
-    rows = tuple(_row(laws, outcomes, raw, nominal, confidence) for nominal in sorted(coverages))
+    rows = tuple(_row(distributions, outcomes, raw, nominal, confidence) for nominal in sorted(coverages))
     return CalibrationTable(rows=rows, confidence=confidence)
 
 
 def _row(
-    laws: Sequence[Marginal],
+    distributions: Sequence[Marginal],
     outcomes: npt.ArrayLike,
     raw: Sequence[Marginal] | None,
     nominal: float,
     confidence: float,
 ) -> CalibrationRow:
     check_probability("coverage", nominal)
-    judged = np.isfinite(central_intervals(laws, nominal)).all(axis=1)
+    judged = np.isfinite(central_intervals(distributions, nominal)).all(axis=1)
     of = int(judged.sum())
-    contained = int(covered(laws, outcomes, nominal)[judged].sum())
+    contained = int(covered(distributions, outcomes, nominal)[judged].sum())
     low, high = binomial_band(of, nominal, confidence)
     return CalibrationRow(
         nominal=nominal,
@@ -198,7 +198,7 @@ def _row(
         high=high,
         verdict=_verdict(contained, of, low, high, nominal),
         raw_contained=None if raw is None else int(covered(raw, outcomes, nominal)[judged].sum()),
-        endless=len(laws) - of,
+        endless=len(distributions) - of,
     )
 
 

@@ -11,21 +11,21 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from calibo.acquisition import Acquisition, log_of, multiplied
-from calibo.candidates import CandidateSearch, EpsilonGreedy, Indifferent, MultiStart, Pool
-from calibo.data import Array, Dataset
-from calibo.errors import FallbackWarning, RecipeError, ValueRejected
-from calibo.likelihood_free.composite import (
+from calibo.classifiers.composite import (
     CompositeAcquisition,
     CompositeNetwork,
     Outer,
     composed_values,
     require_torch,
 )
+from calibo.data import Array, Dataset
+from calibo.errors import FallbackWarning, RecipeError, ValueRejected
+from calibo.models import SuccessModel
 from calibo.optimize.likelihood_free import Refitted, with_pruned
 from calibo.optimize.records import Direction
 from calibo.optimize.strategy import Plan, Strategy, anchor_points, check_outcomes
-from calibo.space import PoolSpace, Space
-from calibo.surrogates import SuccessModel
+from calibo.search import CandidateSearch, EpsilonGreedy, Indifferent, MultiStart, Pool
+from calibo.spaces import PoolSpace, Space
 
 #: Of more points than this the probability of success, a Gaussian process, takes too long: failures become negatives.
 _MOST_FOR_SUCCESS = 300

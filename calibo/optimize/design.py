@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 
-from calibo.candidates.base import is_taken
-from calibo.candidates.sobol import sobol_points
-from calibo.candidates.untried import untried_point
 from calibo.data import Array
 from calibo.errors import RepeatWarning
-from calibo.space import PoolSpace, ProductSpace, Space
+from calibo.search.base import is_taken
+from calibo.search.sobol import sobol_points
+from calibo.search.untried import untried_point
+from calibo.spaces import PoolSpace, ProductSpace, Space
 
 #: Further points of the sequence looked at when one is taken already.
 _SPARE = 64

@@ -11,13 +11,13 @@ from scipy.special import logsumexp
 
 from calibo.acquisition import Acquisition, log_of, multiplied
 from calibo.calibration import makers
-from calibo.candidates import CandidateSearch, EpsilonGreedy, Indifferent, MultiStart, Mutation, Pool
 from calibo.checks import check_has, check_whole
+from calibo.classifiers import Classifier, History, Labelled, LabelRule, LogOdds, Tchebycheff, WarmStarted, merits
 from calibo.data import Array, Dataset
-from calibo.likelihood_free import Classifier, History, Labelled, LabelRule, LogOdds, Tchebycheff, WarmStarted, merits
+from calibo.models import HasHyperparameters, SuccessModel, Surrogate
 from calibo.optimize.strategy import ModelForecaster, Plan, anchor_points
-from calibo.space import PoolSpace, Space
-from calibo.surrogates import HasHyperparameters, SuccessModel, Surrogate
+from calibo.search import CandidateSearch, EpsilonGreedy, Indifferent, MultiStart, Mutation, Pool
+from calibo.spaces import PoolSpace, Space
 
 #: Of more points than this the probability of success, a Gaussian process, takes too long: failures become negatives.
 _MOST_FOR_SUCCESS = 300

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from calibo.classifiers.composite import Outer
 from calibo.data import Dataset, Forecast, Suggestion
 from calibo.errors import DataError, RecipeError, ValueRejected
-from calibo.likelihood_free.composite import Outer
 from calibo.optimize.composite import Composite, composed, default_method
 from calibo.optimize.predictions import believed, fitted_models, makes_forecasts, predict_table
 from calibo.optimize.records import (
@@ -30,7 +30,7 @@ from calibo.optimize.records import (
 from calibo.optimize.strategy import Strategy, check_outcomes
 from calibo.optimize.suggest import checked_count, checked_seed, propose
 from calibo.pareto import pareto_mask
-from calibo.space import PoolSpace, ProductSpace, as_space, features_of
+from calibo.spaces import PoolSpace, ProductSpace, as_space, features_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,9 +182,9 @@ class Optimizer:
         self._single("best_expected", "pareto_front")
         X = np.stack([record.x for record in self._reached()])
         model = fitted_models(self.data(), self.strategy, np.random.default_rng(self.seed))[0]
-        law = believed(model, X, self.directions[0], latent=True)
-        best = int(np.argmax(self.directions[0].value * law.mean))
-        return self.space.decode(X[[best]])[0], float(law.mean[best])
+        distribution = believed(model, X, self.directions[0], latent=True)
+        best = int(np.argmax(self.directions[0].value * distribution.mean))
+        return self.space.decode(X[[best]])[0], float(distribution.mean[best])
 
     @property
     def pareto_front(self) -> list[tuple[dict[str, Any], tuple[float, ...]]]:

@@ -9,12 +9,12 @@ import numpy as np
 
 from calibo.acquisition import Feasibility
 from calibo.data import Array, Dataset
+from calibo.distributions import Distribution
 from calibo.errors import DataError, RecipeError
+from calibo.models import Model
 from calibo.optimize.records import Direction
 from calibo.optimize.strategy import Strategy
-from calibo.predictive import Predictive
-from calibo.space import Space
-from calibo.surrogates import Model
+from calibo.spaces import Space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +41,10 @@ def makes_forecasts(strategy: Strategy | None) -> bool:
     return bool(getattr(strategy, "forecasts", True))
 
 
-def believed(model: Model, X: Array, direction: Direction, *, latent: bool) -> Predictive:
-    """The laws at points, q x d, in the user's sign: of the mean value if ``latent``, else of a measurement."""
-    law = model.predict(X, latent=latent)
-    return law.negated() if direction is Direction.MINIMIZE else law
+def believed(model: Model, X: Array, direction: Direction, *, latent: bool) -> Distribution:
+    """The distributions at points, q x d, in the user's sign: of the mean value if ``latent``, else of a measurement."""
+    distribution = model.predict(X, latent=latent)
+    return distribution.negated() if direction is Direction.MINIMIZE else distribution
 
 
 def predict_table(
@@ -84,8 +84,8 @@ def predict_table(
 def _columns(model: Model, X: Array, direction: Direction) -> dict[str, Array]:
     measured = believed(model, X, direction, latent=False)
     columns: dict[str, Array] = {"mean": measured.mean, "median": measured.median}
-    for name, law in (("measured", measured), ("mean", believed(model, X, direction, latent=True))):
+    for name, distribution in (("measured", measured), ("mean", believed(model, X, direction, latent=True))):
         for coverage in COVERAGES:
             percent = round(100 * coverage)
-            columns[f"{name}_low_{percent}"], columns[f"{name}_high_{percent}"] = law.interval(coverage)
+            columns[f"{name}_low_{percent}"], columns[f"{name}_high_{percent}"] = distribution.interval(coverage)
     return columns

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibo.candidates import CandidateSearch
-from calibo.candidates.base import Acquisition
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
+from calibo.models.heteroscedastic import same_points
 from calibo.optimize.strategy import Plan, Strategy, check_outcomes
-from calibo.space import Space
-from calibo.surrogates.heteroscedastic import same_points
+from calibo.search import CandidateSearch
+from calibo.search.base import Acquisition
+from calibo.spaces import Space
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ import numpy as np
 
 from calibo.calibration import stages
 from calibo.data import Array, Dataset
+from calibo.distributions import Distribution
 from calibo.errors import DataError, RecipeError, SpaceError
+from calibo.models import Model
 from calibo.optimize.predictions import believed
 from calibo.optimize.records import Direction
 from calibo.optimize.strategy import Plan, Strategy
-from calibo.predictive import Predictive
-from calibo.space import ProductSpace
-from calibo.surrogates import Model
+from calibo.spaces import ProductSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +26,15 @@ class Slice:
     Attributes:
         name: The parameter that varies.
         values: Its values, g.
-        raw: The uncalibrated laws of a measurement at the g points.
+        raw: The uncalibrated distributions of a measurement at the g points.
         calibrated: The calibrated ones.
         acquisition: Of the next suggestion at the g points, g; larger is better.
     """
 
     name: str
     values: tuple[Any, ...]
-    raw: Predictive
-    calibrated: Predictive
+    raw: Distribution
+    calibrated: Distribution
     acquisition: Array
 
 
@@ -74,6 +74,6 @@ def _slice(
         grid = parameter.position(np.arange(parameter.cells))
     X = np.repeat(x[None, :], len(grid), axis=0)
     X[:, column] = grid
-    laws = [believed(inner, X, direction, latent=False) for inner in stages(model)]
+    distributions = [believed(inner, X, direction, latent=False) for inner in stages(model)]
     values = tuple(parameter.decode(float(u)) for u in grid)
-    return Slice(name, values, laws[0], laws[-1], plan.acquisition(X))
+    return Slice(name, values, distributions[0], distributions[-1], plan.acquisition(X))

@@ -22,7 +22,13 @@ from calibo.acquisition import (
     multiplied,
 )
 from calibo.calibration import makers, stages
-from calibo.candidates import (
+from calibo.checks import check_flag, check_has, check_whole
+from calibo.data import Array, Dataset, Forecast, Forecasts
+from calibo.errors import RecipeError
+from calibo.models import HasHyperparameters, Model, SuccessModel, Surrogate
+from calibo.models.base import KnowsItsDistribution, LearnsFromProposals
+from calibo.pareto import pareto_mask
+from calibo.search import (
     CandidateSearch,
     CopiesParents,
     Dynamic,
@@ -32,13 +38,7 @@ from calibo.candidates import (
     Pool,
     RandomDraw,
 )
-from calibo.checks import check_flag, check_has, check_whole
-from calibo.data import Array, Dataset, Forecast, Forecasts
-from calibo.errors import RecipeError
-from calibo.pareto import pareto_mask
-from calibo.space import PoolSpace, Space
-from calibo.surrogates import HasHyperparameters, Model, SuccessModel, Surrogate
-from calibo.surrogates.base import KnowsItsDistribution, LearnsFromProposals
+from calibo.spaces import PoolSpace, Space
 
 #: How many of the best points tried are searched around.
 _ANCHORS = 5
@@ -96,7 +96,7 @@ class ModelForecaster:
 
     def _of(self, model: Model, X: Array) -> list[Forecast]:
         by_stage = [inner.predict(X, latent=False).marginals() for inner in stages(model)]
-        return [Forecast(tuple(laws), self.made_by) for laws in zip(*by_stage, strict=True)]
+        return [Forecast(tuple(distributions), self.made_by) for distributions in zip(*by_stage, strict=True)]
 
 
 @dataclass(frozen=True)

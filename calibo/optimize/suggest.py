@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from calibo.candidates import CandidateSearch, Explorer, Learning
 from calibo.data import Dataset, Suggestion
 from calibo.errors import RecipeError
 from calibo.optimize.design import design_point, initial_size
 from calibo.optimize.strategy import Plan, Strategy
-from calibo.space import Space
+from calibo.search import CandidateSearch, Explorer, Learning
+from calibo.spaces import Space
 
 #: A model of fewer points is not asked for forecasts of the initial design.
 _FEWEST_FOR_FORECAST = 3

@@ -10,15 +10,15 @@ import numpy as np
 
 from calibo.acquisition import Acquisition, AcquisitionRule
 from calibo.calibration import stages
-from calibo.candidates import CandidateSearch
-from calibo.candidates.trust_region import Box, TrustRegion, Within
 from calibo.checks import check_has, check_whole
 from calibo.data import Array, Dataset
+from calibo.models import Model, Surrogate
+from calibo.models.gp_posterior import Hyperparameters
 from calibo.optimize.design import initial_size
 from calibo.optimize.strategy import ModelBased, Plan, check_outcomes
-from calibo.space import Space
-from calibo.surrogates import Model, Surrogate
-from calibo.surrogates.gp_posterior import Hyperparameters
+from calibo.search import CandidateSearch
+from calibo.search.trust_region import Box, TrustRegion, Within
+from calibo.spaces import Space
 
 #: Within these the length scales of the published recipe are sought; beyond them a column counts as at the bound.
 _LENGTHSCALES = (0.005, 4.0)

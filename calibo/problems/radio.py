@@ -119,7 +119,7 @@ class RadioNetwork:
         _check_channels(n_channels)
         points = np.asarray(X, dtype=np.float64)
         shape = (len(points), n_channels, len(self.layout.ground), len(self.layout.antennas))
-        # The squared modulus of a complex Gaussian of unit power has the standard exponential law.
+        # The squared modulus of a complex Gaussian of unit power has the standard exponential distribution.
         return self.capacity(points, rng.standard_exponential(shape)).mean(axis=1)
 
     def __call__(self, X: npt.ArrayLike) -> Array:

@@ -25,7 +25,7 @@ from calibo.problems.box import box_space, checked_points, named_point, stretche
 if TYPE_CHECKING:
     from calibo.problems.noisy import NoisyProblem
     from calibo.problems.radio import RadioProblem
-    from calibo.space import Float
+    from calibo.spaces import Float
 
 Point = tuple[float, ...]
 #: Standard deviation of the noise: one number, or a function of points in original units, n x d -> n.

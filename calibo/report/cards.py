@@ -32,7 +32,7 @@ def forecast_card(story: Story, *, coverage: float = 0.8, wide: float = 0.95) ->
     if not len(story):
         return empty(figure, "no trial has finished")
     with np.errstate(over="ignore", invalid="ignore"):
-        inside = covered(story.laws, story.outcomes, coverage)
+        inside = covered(story.distributions, story.outcomes, coverage)
     missed = {i for i, hit in zip(story.judged, inside.tolist(), strict=True) if not hit}
     shown = thinned(len(story), keep=sorted(missed)).tolist()
     judged = [i for i in shown if i in set(story.judged)]

@@ -66,7 +66,7 @@ def coverage_over_time(
 def _traces(story: Story, coverage: float, confidence: float) -> list[go.Scatter]:
     """Band (two edges), promise, raw model and shown forecasts at one coverage; no curves while it is too early."""
     with np.errstate(over="ignore", invalid="ignore"):
-        shown = running_coverage(story.laws, story.outcomes, coverage, confidence=confidence)
+        shown = running_coverage(story.distributions, story.outcomes, coverage, confidence=confidence)
         raw = running_coverage(story.raw_laws, story.outcomes, coverage, confidence=confidence)
     # Steps of the band and of the curves fall on different results, so both are drawn at the same places.
     at = evenly(len(shown.count), CURVE_POINTS)

@@ -99,17 +99,17 @@ def _traces(story: Story, piece: Slice, off: dict[str, Array], points: int) -> l
 
 def _fan_traces(piece: Slice, x: Sequence[Any], at: np.ndarray, recalibrated: bool) -> list[go.Scatter]:
     """Filled bands, the median, and the raw model's outline along a numeric parameter."""
-    law = _law_name(recalibrated)
+    distribution = _law_name(recalibrated)
     traces: list[go.Scatter] = []
     for coverage, opacity in zip(COVERAGES, (0.14, 0.2, 0.3), strict=True):
         low, high = piece.calibrated.interval(coverage)
         edge = dict(x=x, mode="lines", line=dict(width=0), hoverinfo="skip", legendgroup=f"fan {coverage}")
-        band = dict(fill="tonexty", fillcolor=tint(CALIBRATED, opacity), name=f"{law} {percent(coverage)}")
+        band = dict(fill="tonexty", fillcolor=tint(CALIBRATED, opacity), name=f"{distribution} {percent(coverage)}")
         traces.append(go.Scatter(y=drawable(low[at]), showlegend=False, **edge))
         traces.append(go.Scatter(y=drawable(high[at]), **band, **edge))
     said = _ranges(piece)
     hover = f"{safe(shortened(piece.name))} = %{{x}}<br>%{{customdata}}<extra></extra>"
-    median = dict(mode="lines", name=f"{law} median", line=dict(color=CALIBRATED, width=2))
+    median = dict(mode="lines", name=f"{distribution} median", line=dict(color=CALIBRATED, width=2))
     y = drawable(piece.calibrated.median[at])
     traces.append(go.Scatter(x=x, y=y, customdata=[said[i] for i in at], hovertemplate=hover, **median))
     if not recalibrated:
@@ -123,13 +123,13 @@ def _fan_traces(piece: Slice, x: Sequence[Any], at: np.ndarray, recalibrated: bo
 
 def _bar_traces(piece: Slice, recalibrated: bool) -> list[go.Scatter]:
     """The same for separate choices: bars side by side, since nothing lies between them."""
-    count, law = len(piece.values), _law_name(recalibrated)
+    count, distribution = len(piece.values), _law_name(recalibrated)
     traces: list[go.Scatter] = []
     for coverage, width, opacity in zip(COVERAGES, (3, 10, 18), (0.45, 0.35, 0.4), strict=True):
         x, y = _segments(piece.calibrated.interval(coverage), offset=-0.05)
         line = dict(color=tint(CALIBRATED, opacity), width=width)
         traces.append(
-            go.Scatter(x=x, y=y, mode="lines", line=line, name=f"{law} {percent(coverage)}", hoverinfo="skip")
+            go.Scatter(x=x, y=y, mode="lines", line=line, name=f"{distribution} {percent(coverage)}", hoverinfo="skip")
         )
     if recalibrated:
         x, y = _segments(piece.raw.interval(RAW_COVERAGE), offset=0.07)
@@ -141,7 +141,7 @@ def _bar_traces(piece: Slice, recalibrated: bool) -> list[go.Scatter]:
             x=[i - 0.05 for i in range(count)],
             y=drawable(piece.calibrated.median),
             mode="markers",
-            name=f"{law} median",
+            name=f"{distribution} median",
             marker=dict(color=CALIBRATED, symbol="line-ew-open", size=16, line=dict(width=2)),
             customdata=[[_choice(v), said] for v, said in zip(piece.values, _ranges(piece), strict=True)],
             hovertemplate=f"{safe(shortened(piece.name))} = %{{customdata[0]}}<br>%{{customdata[1]}}<extra></extra>",

@@ -137,9 +137,9 @@ def _places(tradeoff: Tradeoff, drawn: _Drawn, k: int, *, across: bool) -> list[
     lowest = min(story.value(i) for i in drawn.results) if _scale(tradeoff, drawn, k)["type"] == "log" else -np.inf
     crosses: list[float | None] = []
     with np.errstate(over="ignore", invalid="ignore"):
-        for law in (story.forecast(i).calibrated for i in drawn.forecast):
+        for distribution in (story.forecast(i).calibrated for i in drawn.forecast):
             # A logarithmic axis has no place for an end that is not positive.
-            low, middle, high = drawable(np.maximum([law.icdf(u) for u in (0.1, 0.5, 0.9)], lowest))
+            low, middle, high = drawable(np.maximum([distribution.icdf(u) for u in (0.1, 0.5, 0.9)], lowest))
             strokes = [[low, high, None], [middle, middle, None]]
             crosses += [place for stroke in (strokes if across else strokes[::-1]) for place in stroke]
     return [*groups, [] if point is None else drawable([point[k]]), crosses]

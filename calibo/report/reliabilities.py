@@ -27,7 +27,7 @@ def reliability(story: Story, *, confidence: float = 0.95) -> go.Figure:
     square = dict(range=[-0.01, 1.01], constrain="domain", tickformat=".0%", dtick=0.2)
     figure.update_layout(xaxis=square, yaxis=dict(**square, scaleanchor="x"))
     with np.errstate(over="ignore", invalid="ignore"):
-        after = reliability_curve(pit(story.laws, story.outcomes), confidence=confidence)
+        after = reliability_curve(pit(story.distributions, story.outcomes), confidence=confidence)
         before = reliability_curve(pit(story.raw_laws, story.outcomes), confidence=confidence)
     if not story.judged and not story.forecasting:
         return without_forecasts(figure)

@@ -88,7 +88,7 @@ class Story:
         return tuple(i for i in self.finished if self.forecasts[i] is not None)
 
     @cached_property
-    def laws(self) -> tuple[Marginal, ...]:
+    def distributions(self) -> tuple[Marginal, ...]:
         """The forecasts as they were shown, of the judged trials, t."""
         return tuple(self.forecast(i).calibrated for i in self.judged)
 

@@ -149,7 +149,7 @@ def write_seed(study: optuna.Study, seed: int) -> None:
 
 
 def _plain(forecast: Forecast) -> dict[str, Any]:
-    stages = [law.plain() for law in forecast.stages]
+    stages = [distribution.plain() for distribution in forecast.stages]
     return {"stages": stages, "makers": forecast.makers}
 
 
@@ -169,7 +169,9 @@ def _vector(text: str) -> tuple[float, ...]:
 
 
 def _forecast(plain: dict[str, Any]) -> Forecast:
-    return Forecast(tuple(Marginal.from_plain(law) for law in plain["stages"]), tuple(plain["makers"]))
+    return Forecast(
+        tuple(Marginal.from_plain(distribution) for distribution in plain["stages"]), tuple(plain["makers"])
+    )
 
 
 def _write(key: str, body: Any, number: int | None, set_: Callable[[str, Any], None]) -> None:

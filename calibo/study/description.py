@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from calibo.space import Float, Int, Parameter, PoolSpace, ProductSpace, space_from_dict
-from calibo.space.spec import CELLS, cell_spec
+from calibo.spaces import Float, Int, Parameter, PoolSpace, ProductSpace, space_from_dict
+from calibo.spaces.spec import CELLS, cell_spec
 from calibo.study.distributions import labels
 
 

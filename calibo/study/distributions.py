@@ -12,7 +12,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 
 from calibo.data import Array, Params
 from calibo.errors import RecipeError
-from calibo.space import Categorical, Float, Int, Ordinal, Parameter, PoolSpace, ProductSpace, Space
+from calibo.spaces import Categorical, Float, Int, Ordinal, Parameter, PoolSpace, ProductSpace, Space
 
 #: Types of choices that every Optuna storage keeps as they are.
 PLAIN = (type(None), bool, int, float, str)

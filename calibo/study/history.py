@@ -30,7 +30,7 @@ def history_table(entries: Sequence[Entry], objectives: int) -> pd.DataFrame:
     values = ["value"] if objectives == 1 else [f"value_{i}" for i in places]
     limits = [f"constraint_{name}" for name in constraints]
     believed = [*([""] if objectives == 1 else [f"{i}_" for i in places]), *(f"{name}_" for name in limits)]
-    laws = [
+    distributions = [
         f"{stage}_{outcome}{what}"
         for outcome in believed
         for stage in ("forecast", "raw")
@@ -41,7 +41,7 @@ def history_table(entries: Sequence[Entry], objectives: int) -> pd.DataFrame:
         *values,
         *limits,
         *(f"params_{name}" for name in params),
-        *laws,
+        *distributions,
         *("started", "finished", "error"),
     ]
     return pd.DataFrame([_row(entry, objectives, constraints, params) for entry in entries], columns=columns)
@@ -57,8 +57,12 @@ def _row(entry: Entry, objectives: int, constraints: Sequence[str], params: Sequ
     limits = [entry.constraints.get(name, nothing) for name in constraints]
     forecasts = [_forecast(entry, i, objectives) for i in range(objectives)]
     forecasts += [_forecast_of_constraint(entry, name, objectives) for name in constraints]
-    laws = [law for one in forecasts for law in ((None, None) if one is None else (one.calibrated, one.raw))]
-    believed = [number for law in laws for number in _law(law)]
+    distributions = [
+        distribution
+        for one in forecasts
+        for distribution in ((None, None) if one is None else (one.calibrated, one.raw))
+    ]
+    believed = [number for distribution in distributions for number in _law(distribution)]
     given = [entry.params.get(name) for name in params]
     return [
         *(entry.number, entry.state),
@@ -80,7 +84,7 @@ def _forecast_of_constraint(entry: Entry, name: str, objectives: int) -> Forecas
     return entry.forecasts[objectives + entry.forecast_constraints.index(name)]
 
 
-def _law(law: Marginal | None) -> list[float]:
-    if law is None:
+def _law(distribution: Marginal | None) -> list[float]:
+    if distribution is None:
         return [float("nan")] * (2 + len(LEVELS))
-    return [law.mean, law.sd, *(law.icdf(level) for level in LEVELS)]
+    return [distribution.mean, distribution.sd, *(distribution.icdf(level) for level in LEVELS)]

@@ -14,9 +14,9 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 from tqdm import tqdm
 
+from calibo.classifiers.composite import Outer
 from calibo.data import Outcome, Params
 from calibo.errors import ObjectiveError, RecipeError, TrialFailedWarning, ValueRejected
-from calibo.likelihood_free.composite import Outer
 from calibo.optimize import (
     Direction,
     Strategy,
@@ -27,7 +27,7 @@ from calibo.optimize import (
     reference_values,
 )
 from calibo.optimize.composite import Composite, composed, default_method
-from calibo.space import as_space
+from calibo.spaces import as_space
 from calibo.study.attributes import ERROR, INTERRUPTED
 from calibo.study.composite import stored_length, stored_value
 from calibo.study.distributions import OptunaSpace, optuna_space, suggest

@@ -18,7 +18,7 @@ from calibo.data import Array, Dataset, Params
 from calibo.errors import StudyError
 from calibo.optimize import Direction, Strategy, checked_outcome, makes_forecasts, meets, predict_table
 from calibo.pareto import hypervolumes, inferred_reference, pareto_mask
-from calibo.space import PoolSpace, ProductSpace, as_space
+from calibo.spaces import PoolSpace, ProductSpace, as_space
 from calibo.study.attributes import read_description, read_seed, read_stamp
 from calibo.study.description import rebuilt
 from calibo.study.distributions import OptunaSpace, optuna_space, space_of

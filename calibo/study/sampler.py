@@ -14,12 +14,12 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial, TrialState
 
+from calibo.classifiers.composite import Outer
 from calibo.errors import FallbackWarning, RepeatWarning
-from calibo.likelihood_free.composite import Outer
 from calibo.optimize import Strategy, checked_count, checked_seed, propose, turned
 from calibo.optimize.composite import composed, default_method
 from calibo.optimize.strategy import check_outcomes
-from calibo.space import as_space
+from calibo.spaces import as_space
 from calibo.study.attributes import Stamp, read_stamp, study_seed, write_stamps
 from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of, space_of
 from calibo.study.trials import completed, directions_of, known_of

@@ -12,7 +12,7 @@ from calibo.optimize import Direction, believed, fitted_models, makes_forecasts
 from calibo.optimize.slices import slices_at
 from calibo.report.story import Story
 from calibo.report.tradeoff import Tradeoff
-from calibo.space import ProductSpace
+from calibo.spaces import ProductSpace
 from calibo.study.trials import Entry
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def _expected_best(result: Result, entries: Sequence[Entry]) -> tuple[float | No
         # A method without a model, or trials from before a range was changed: the report does without the line.
         return None
     direction = result.directions[0]
-    law = believed(model, X, direction, latent=True)
-    best = direction.value * np.maximum.accumulate(direction.value * law.mean)
+    distribution = believed(model, X, direction, latent=True)
+    best = direction.value * np.maximum.accumulate(direction.value * distribution.mean)
     after = {entry.number: float(value) for entry, value in zip(measured, best, strict=True)}
     return tuple(after.get(entry.number) for entry in entries)
 

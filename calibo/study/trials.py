@@ -22,7 +22,7 @@ from optuna.trial import FrozenTrial, TrialState
 from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import SpaceError
 from calibo.optimize.records import Direction, Record, State, constraint_names, dataset, meets, reference_values
-from calibo.space import features_of
+from calibo.spaces import features_of
 from calibo.study.attributes import ERROR, INTERRUPTED, Stamp, read_stamps, read_vector
 from calibo.study.distributions import OptunaSpace
 

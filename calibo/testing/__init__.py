@@ -6,18 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calibo.testing.calibrator_laws import CalibratorLaws
-    from calibo.testing.predictive_laws import PredictiveLaws
-    from calibo.testing.space_laws import SpaceLaws
-    from calibo.testing.surrogate_laws import SurrogateLaws
+    from calibo.testing.calibrator_suite import CalibratorSuite
+    from calibo.testing.distribution_suite import DistributionSuite
+    from calibo.testing.space_suite import SpaceSuite
+    from calibo.testing.surrogate_suite import SurrogateSuite
 
-__all__ = ["CalibratorLaws", "PredictiveLaws", "SpaceLaws", "SurrogateLaws"]
+__all__ = ["CalibratorSuite", "DistributionSuite", "SpaceSuite", "SurrogateSuite"]
 
 _HOME = {
-    "CalibratorLaws": "calibo.testing.calibrator_laws",
-    "PredictiveLaws": "calibo.testing.predictive_laws",
-    "SpaceLaws": "calibo.testing.space_laws",
-    "SurrogateLaws": "calibo.testing.surrogate_laws",
+    "CalibratorSuite": "calibo.testing.calibrator_suite",
+    "DistributionSuite": "calibo.testing.distribution_suite",
+    "SpaceSuite": "calibo.testing.space_suite",
+    "SurrogateSuite": "calibo.testing.surrogate_suite",
 }
 
 

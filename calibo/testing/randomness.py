@@ -1,4 +1,4 @@
-"""The state of every global random generator, for laws that forbid touching them."""
+"""The state of every global random generator, for distributions that forbid touching them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table 3.1: how well quantiles of a sample, with straight lines between them, describe a left-skewed law.
+"""Table 3.1: how well quantiles of a sample, with straight lines between them, describe a left-skewed distribution.
 
 Notation: n sample size, q the thesis's number of quantiles, x a grid.
 """
@@ -13,10 +13,10 @@ from scipy.special import log_ndtr
 from settings import thesis_levels
 
 from calibo.data import Array
-from calibo.predictive import QuantileTable
+from calibo.distributions import QuantileTable
 
 SIZES = tuple(range(50, 501, 50))
-#: Skewness parameter of the skewed normal law.
+#: Skewness parameter of the skewed normal distribution.
 SKEW = -10.0
 MEAN = SKEW / np.sqrt(1.0 + SKEW**2) * np.sqrt(2.0 / np.pi)
 SD = np.sqrt(1.0 - MEAN**2)
@@ -35,7 +35,7 @@ THESIS: dict[int, tuple[tuple[float, float, float], ...]] = {
     450: ((-0.7908, 0.6114, 0.6121), (-0.8054, 0.6668, 0.0468), (-0.7888, 0.6240, 0.0357)),
     500: ((-0.7922, 0.6081, 0.5956), (-0.8070, 0.6657, 0.0459), (-0.7912, 0.6219, 0.0328)),
 }
-#: Where the thesis integrates, and where (nearly) all of the true law lies.
+#: Where the thesis integrates, and where (nearly) all of the true distribution lies.
 _GRID = np.linspace(MEAN - 3.0 * SD, MEAN + 3.0 * SD, 1000)
 _WIDE = np.linspace(-8.0, 1.0, 9001)
 
@@ -68,32 +68,32 @@ def sample(n: int, seed: int) -> Array:
 
 
 def estimated(y: Array, q: int) -> QuantileTable:
-    """The law between a sample's quantiles at the thesis's levels; their ranks are rounded up, as there."""
+    """The distribution between a sample's quantiles at the thesis's levels; their ranks are rounded up, as there."""
     levels, n = np.array(thesis_levels(q)), len(y)
     ranks = np.minimum(np.ceil((n + 1) * levels) / n, 1.0)
     return QuantileTable(levels, np.quantile(y, ranks))
 
 
-def log_density(law: QuantileTable, x: Array) -> Array:
-    """Of one table's law, whose quantiles all differ, at x, m: the slope of a straight cdf, or a tail's exponential."""
-    p, v = law.levels, law.values
+def log_density(distribution: QuantileTable, x: Array) -> Array:
+    """Of one table's distribution, whose quantiles all differ, at x, m: the slope of a straight cdf, or a tail's exponential."""
+    p, v = distribution.levels, distribution.values
     slopes = np.log(np.diff(p) / np.diff(v))
     inner = slopes[np.clip(np.searchsorted(v, x) - 1, 0, len(slopes) - 1)]
     # The scale of a tail is the mean distance beyond the last quantile.
-    upper = float(law.expected_improvement(v[-1])) / (1.0 - p[-1])
-    lower = float(law.negated().expected_improvement(-v[0])) / p[0]
+    upper = float(distribution.expected_improvement(v[-1])) / (1.0 - p[-1])
+    lower = float(distribution.negated().expected_improvement(-v[0])) / p[0]
     below = np.log(p[0] / lower) - (v[0] - x) / lower
     above = np.log((1.0 - p[-1]) / upper) - (x - v[-1]) / upper
     return np.where(x < v[0], below, np.where(x > v[-1], above, inner))
 
 
 def log_truth(x: Array) -> Array:
-    """Log density of the skewed normal law at x, m."""
+    """Log density of the skewed normal distribution at x, m."""
     return np.log(2.0) - 0.5 * x**2 - 0.5 * np.log(2.0 * np.pi) + log_ndtr(SKEW * x)
 
 
 def divergence(of: Array, from_: Array, x: Array) -> float:
-    """KL divergence, by the trapezoidal rule, of the law with the first log density from that with the second."""
+    """KL divergence, by the trapezoidal rule, of the distribution with the first log density from that with the second."""
     return float(np.trapezoid(np.exp(of) * (of - from_), x))
 
 
@@ -103,7 +103,7 @@ def measured(estimator: str, y: Array) -> tuple[float, float, float, float]:
         mean, sd = float(y.mean()), float(y.std())
         on_grid, wide = (-0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2.0 * np.pi) for x in (_GRID, _WIDE))
     else:
-        law = estimated(y, 10 if estimator == TEN else 20)
-        mean, sd = float(law.mean), float(law.std)
-        on_grid, wide = log_density(law, _GRID), log_density(law, _WIDE)
+        distribution = estimated(y, 10 if estimator == TEN else 20)
+        mean, sd = float(distribution.mean), float(distribution.std)
+        on_grid, wide = log_density(distribution, _GRID), log_density(distribution, _WIDE)
     return mean, sd, divergence(on_grid, _true(False), _GRID), divergence(_true(True), wide, _WIDE)

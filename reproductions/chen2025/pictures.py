@@ -91,7 +91,7 @@ def _panels(count: int, width: float, height: float) -> tuple[Any, Any]:
 
 
 def _table(rows: list[dict[str, Any]]) -> Any:
-    """KL and sd against the sample size, the thesis's as dots, and an example of the laws."""
+    """KL and sd against the sample size, the thesis's as dots, and an example of the distributions."""
     sheet, (left, middle, right) = _panels(3, 15.0, 4.2)
     for estimator, colour in zip(ESTIMATORS, ("#2a9d4b", "#c0392b", "#2166ac"), strict=True):
         own = [row for row in rows if row["estimator"] == estimator]
@@ -110,7 +110,7 @@ def _table(rows: list[dict[str, Any]]) -> Any:
     right.set(xlabel="x", ylabel="density")
     for panel in (left, middle, right):
         panel.legend(fontsize=7)
-    sheet.suptitle("Table 3.1: laws between quantiles of a left-skewed sample", fontsize=10)
+    sheet.suptitle("Table 3.1: distributions between quantiles of a left-skewed sample", fontsize=10)
     return sheet
 
 

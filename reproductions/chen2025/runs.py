@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from settings import BATCH, EVOLUTION, INITIAL, MODEL_FREE, TRAINING, Job, strategy, thesis_levels
 
-from calibo.candidates.base import is_taken
 from calibo.data import Array, Marginal
 from calibo.diagnostics import calibration_error, covered, observed_frequencies, pit
 from calibo.methods import gp_ei
 from calibo.optimize import Optimizer
 from calibo.problems import nas_bench_201
-from calibo.space import CellSpace
+from calibo.search.base import is_taken
+from calibo.spaces import CellSpace
 
 #: Nominal coverage of the intervals that are counted.
 COVERAGE = 0.8
@@ -31,7 +31,7 @@ def perform(job: Job) -> dict[str, Any]:
     started = time.process_time()
     table = nas_bench_201(job.dataset)
     cell = CellSpace()
-    X, laws = model_free(job, cell) if job.method in MODEL_FREE else model_based(job, cell)
+    X, distributions = model_free(job, cell) if job.method in MODEL_FREE else model_based(job, cell)
     rows = table.rows(cell.indices(X))
     values = table.values[rows, TRAINING]
     best = np.maximum.accumulate(values)
@@ -40,15 +40,15 @@ def perform(job: Job) -> dict[str, Any]:
         "regret": round(float(np.nanmax(table.values[:, TRAINING]) - best[-1]), 4),
         "mean_regret": round(table.optimum - float(table.means[rows[int(np.argmax(values))]]), 4),
     }
-    if laws:
-        found |= calibration(laws, values[INITIAL:])
+    if distributions:
+        found |= calibration(distributions, values[INITIAL:])
     return {**found, "seconds": round(time.process_time() - started, 2)}
 
 
-def calibration(laws: list[Marginal], y: Array) -> dict[str, Any]:
+def calibration(distributions: list[Marginal], y: Array) -> dict[str, Any]:
     """How the forecasts of the cells that were asked for came out; y has one outcome for each."""
-    pits, held = pit(laws, y), covered(laws, y, COVERAGE)
-    low, high = np.array([law.interval(COVERAGE) for law in laws]).T
+    pits, held = pit(distributions, y), covered(distributions, y, COVERAGE)
+    low, high = np.array([distribution.interval(COVERAGE) for distribution in distributions]).T
     finite = np.isfinite(low) & np.isfinite(high)
     return {
         "held": [int(part.sum()) for part in np.split(held, range(BATCH, len(held), BATCH))],
@@ -63,14 +63,14 @@ def calibration(laws: list[Marginal], y: Array) -> dict[str, Any]:
 def model_based(job: Job, cell: CellSpace) -> tuple[Array, list[Marginal]]:
     """The cells asked for, evaluations x E, and the forecasts of all but the initial ones, by the library's optimizer."""
     optimizer = Optimizer(cell, strategy(job), direction="maximize", seed=job.seed, n_initial=INITIAL)
-    table, asked, laws = nas_bench_201(job.dataset), list[Array](), list[Marginal]()
+    table, asked, distributions = nas_bench_201(job.dataset), list[Array](), list[Marginal]()
     while len(asked) < job.evaluations:
         for suggestion in optimizer.ask(BATCH):
             if suggestion.forecasts and (forecast := suggestion.forecasts[0]) is not None:
-                laws.append(forecast.calibrated)
+                distributions.append(forecast.calibrated)
             asked.append(suggestion.x)
             optimizer.tell(suggestion, table.objective(suggestion.params, TRAINING))
-    return np.stack(asked), laws
+    return np.stack(asked), distributions
 
 
 def model_free(job: Job, cell: CellSpace) -> tuple[Array, list[Marginal]]:

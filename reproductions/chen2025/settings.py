@@ -26,10 +26,10 @@ from calibo.calibration import (
     Score,
     Split,
 )
-from calibo.candidates import CandidateSearch, Dynamic, MutatedBest, RandomCandidates
 from calibo.methods import bananas, bananas_cp
+from calibo.models import NeuralEnsemble, Perceptron, QuantileNetwork
 from calibo.optimize import ModelBased
-from calibo.surrogates import NeuralEnsemble, Perceptron, QuantileNetwork
+from calibo.search import CandidateSearch, Dynamic, MutatedBest, RandomCandidates
 
 RANDOM, EVOLUTION = "random search", "regularised evolution"
 BANANAS = "BANANAS"

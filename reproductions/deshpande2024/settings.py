@@ -10,9 +10,9 @@ from calibo.acquisition import AcquisitionRule, ExpectedImprovement, Probability
 from calibo.calibration import Calibrated, OnlineQuantile
 from calibo.data import Forecast
 from calibo.methods import gp_ei, ocbo
+from calibo.models import RBF, GaussianProcess
 from calibo.optimize import ModelBased, Optimizer
 from calibo.problems import problem
-from calibo.surrogates import RBF, GaussianProcess
 
 STEPS = 25
 #: Step size of the paper's recalibrator on its own (the paper does not give one): the default of ocbo.

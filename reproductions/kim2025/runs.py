@@ -12,11 +12,11 @@ from settings import RANDOM, Job, strategy
 from variants import SeldomRefitted
 
 from calibo.acquisition import Acquisition
-from calibo.candidates import Explored, Learning
 from calibo.data import Array, Dataset, Forecasts
 from calibo.errors import FallbackWarning
 from calibo.optimize import ModelBased, Optimizer
 from calibo.problems import NoisyProblem, RadioProblem, ackley2_heteroscedastic, locbo_1d, radio, with_noise
+from calibo.search import Explored, Learning
 
 #: Stations and candidates of the radio problem; each station has a power (column b) and a tilt (column b + 9).
 STATIONS, CANDIDATES = 9, 100
@@ -84,14 +84,14 @@ def intervals(job: Job) -> dict[str, Any]:
     truth = measured(job.problem).problem
     low, high = truth.bounds[0]
     model = strategy(job).surrogate.fit(optimizer.data(), rng=np.random.default_rng(job.seed))
-    law = model.predict(((GRID - low) / (high - low))[:, None], latent=False)
+    distribution = model.predict(((GRID - low) / (high - low))[:, None], latent=False)
     assert job.alpha is not None
-    lower, upper = law.interval(1.0 - job.alpha)
+    lower, upper = distribution.interval(1.0 - job.alpha)
     regret = truth.optimum - float(truth(X)[incumbents(values)][-1])
     return {
         "x": _short(X[:, 0]),
         "y": _short(values),
-        "mean": _short(law.mean),
+        "mean": _short(distribution.mean),
         "lower": _short(lower),
         "upper": _short(upper),
         "regret": round(regret, 5),

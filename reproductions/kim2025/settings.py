@@ -13,8 +13,8 @@ from variants import Noiseless
 
 from calibo.calibration import Calibrated, LocalizedOnline, LocalizedQuantile, OnlineQuantile
 from calibo.methods import cbo, gp_ei, locbo
+from calibo.models import GaussianProcess, Surrogate
 from calibo.optimize import ModelBased
-from calibo.surrogates import GaussianProcess, Surrogate
 
 BO, CBO, OCBO, OCBO_L, LOCBO = "BO", "CBO", "OCBO", "OCBO-L", "LOCBO"
 LOCBO_INF = "LOCBO (l = inf)"
@@ -141,7 +141,7 @@ def job(
 def strategy(job: Job, surrogate: Surrogate | None = None) -> ModelBased:
     """The method of a job: expected improvement on the bare GP, or on one calibrated with the paper's settings.
 
-    OCBO and OCBO-L recalibrate the law of a measurement and take it for the law of f, as the paper describes them: this
+    OCBO and OCBO-L recalibrate the distribution of a measurement and take it for the distribution of f, as the paper describes them: this
     is what costs them in noise.
     """
     gp, section = surrogate or GaussianProcess(), SECTIONS[job.problem]

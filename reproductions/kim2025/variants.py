@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from calibo.data import Array, Dataset
-from calibo.predictive import Predictive
-from calibo.surrogates import GaussianProcess, HasHyperparameters, Model, Surrogate
-from calibo.surrogates.gaussian_process import NegativeLogPosterior
-from calibo.surrogates.gp_posterior import Features, Posterior
-from calibo.surrogates.standardization import Standardization
+from calibo.distributions import Distribution
+from calibo.models import GaussianProcess, HasHyperparameters, Model, Surrogate
+from calibo.models.gaussian_process import NegativeLogPosterior
+from calibo.models.gp_posterior import Features, Posterior
+from calibo.models.standardization import Standardization
 
 
 @dataclass(frozen=True)
 class Noiseless:
-    """A surrogate that takes the law of a measurement for the law of f.
+    """A surrogate that takes the distribution of a measurement for the distribution of f.
 
     Attributes:
-        surrogate: Whose laws of measurements are taken.
+        surrogate: Whose distributions of measurements are taken.
     """
 
     surrogate: Surrogate
@@ -34,8 +34,8 @@ class NoiselessModel:
 
     inside: Model
 
-    def predict(self, X: Array, *, latent: bool) -> Predictive:
-        """The law of a measurement at ``X``, ... x q x d, whether f was asked for or not."""
+    def predict(self, X: Array, *, latent: bool) -> Distribution:
+        """The distribution of a measurement at ``X``, ... x q x d, whether f was asked for or not."""
         return self.inside.predict(X, latent=False)
 
     @property

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import ndtr
 from settings import BORE, GAMMA, LFBO_PI, Job
 
+from calibo.classifiers import BoreLabels, Improvement, Labelled, Probability, WeightedLabels, Wrapped
 from calibo.data import Array
-from calibo.likelihood_free import BoreLabels, Improvement, Labelled, Probability, WeightedLabels, Wrapped
 
 NOISE = 0.1
 #: Where the functions are compared.

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from calibo.data import Array
 from calibo.problems import CompositeProblem
-from calibo.space import Categorical, Parameter
+from calibo.spaces import Categorical, Parameter
 
 #: Of BoTorch's search for the largest acquisition, and of the Monte Carlo average of composite EI.
 RESTARTS, RAW, DRAWS = 4, 64, 64
@@ -81,8 +81,8 @@ def gp_ei_choice(X: Array, y: Array, candidates: Array) -> int:
     improvement = []
     with torch.no_grad():
         for some in torch.tensor(candidates).split(TOGETHER):
-            law = model.posterior(some)
-            mean, sd = law.mean[:, 0].numpy(), law.variance[:, 0].sqrt().numpy()
+            distribution = model.posterior(some)
+            mean, sd = distribution.mean[:, 0].numpy(), distribution.variance[:, 0].sqrt().numpy()
             z = (mean - y.max()) / sd
             improvement.append(sd * (z * ndtr(z) + np.exp(-z * z / 2.0) / np.sqrt(2.0 * np.pi)))
     return int(np.argmax(np.concatenate(improvement)))

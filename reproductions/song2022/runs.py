@@ -16,7 +16,7 @@ from settings import CANDIDATES, COMPOSITE_EI, COMPOSITE_LFBO, FCNET, GP_BOTORCH
 from calibo.data import Array
 from calibo.optimize import Optimizer
 from calibo.problems import TableProblem, environmental, fcnet, forrester, nas_bench_201
-from calibo.space import as_space, one_hot
+from calibo.spaces import as_space, one_hot
 
 
 def perform(job: Job) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calibo.candidates import Mutation
-from calibo.likelihood_free import MLP, BySize, Classifier, Improvement, Power, Probability, RandomForest, XGBoost
+from calibo.classifiers import MLP, BySize, Classifier, Improvement, Power, Probability, RandomForest, XGBoost
 from calibo.methods import bore, composite_lfbo, gp_ei, lfbo
 from calibo.optimize import Strategy
+from calibo.search import Mutation
 
 #: Classifiers of the paper, and ours; the forest has 50 trees, not 1,000, for the sake of time.
 CLASSIFIERS: dict[str, Classifier] = {

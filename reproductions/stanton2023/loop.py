@@ -1,7 +1,7 @@
 """One optimization that keeps, of every query, which sets held its outcome (Figures 6, 7 and 15).
 
 The steps are those of ``calibo.optimize.suggest``, taken one by one: the conformal set of a query is that of the model as it
-was when the query was chosen, with the density ratio learned while searching, and a suggestion carries its law only.
+was when the query was chosen, with the density ratio learned while searching, and a suggestion carries its distribution only.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from settings import ALPHA, HOLDOUT, covered, orthant_design
 from calibo.calibration import ConformalBayes, stages
 from calibo.calibration.conformal_bayes import ConformalModel, ShiftedModel
 from calibo.calibration.conformal_set import leave_one_out_score
-from calibo.candidates import Explorer, Learning
 from calibo.data import Array, Dataset
+from calibo.models import Model, Surrogate
 from calibo.optimize.strategy import Plan, Strategy
 from calibo.problems import NoisyProblem
-from calibo.space import ProductSpace, as_space
-from calibo.surrogates import Model, Surrogate
+from calibo.search import Explorer, Learning
+from calibo.spaces import ProductSpace, as_space
 
 
 @dataclass

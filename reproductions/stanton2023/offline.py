@@ -16,9 +16,9 @@ from calibo.calibration import DensityRatio, NeuralRatio, RatioEstimator
 from calibo.calibration.conformal_masks import conformity_scores, relaxed_masks
 from calibo.calibration.density_ratio import importance_weights
 from calibo.data import Array, Dataset
+from calibo.models import GaussianProcess
+from calibo.models.gp_posterior import Posterior
 from calibo.problems import hartmann3
-from calibo.surrogates import GaussianProcess
-from calibo.surrogates.gp_posterior import Posterior
 
 N, ALPHA, NOISE_VARIANCE = 64, 0.125, 0.05
 SPREAD, CENTRE = 0.2, 0.45

@@ -10,8 +10,8 @@ from settings import BETA, LEVEL, KnownGP, Size, make_problem
 
 from calibo.acquisition import ConformalUCB, UpperQuantile
 from calibo.methods import cbo, gp_ei, penalized_ei, risk_averse, turbo
+from calibo.models import GaussianProcess, Surrogate
 from calibo.optimize.strategy import Strategy
-from calibo.surrogates import GaussianProcess, Surrogate
 
 CONFORMAL, UCB, TURBO = "conformal UCB", "UCB", "TuRBO UCB"
 RISK_AVERSE, PENALIZED = "risk-averse UCB", "penalised EI"

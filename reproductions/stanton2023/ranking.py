@@ -18,7 +18,7 @@ from calibo.calibration.conformal_bayes import ShiftedModel
 from calibo.data import Array, Dataset
 from calibo.methods import cbo, gp_ei
 from calibo.optimize import Plan, Strategy
-from calibo.ranking.replay import LabelledPool, Rows, replay
+from calibo.tables.replay import LabelledPool, Rows, replay
 
 #: The folder of the tables is said by the option --data or by this variable.
 VARIABLE = "CALIBO_DATA"

@@ -9,17 +9,17 @@ from scipy.special import ndtr
 
 from calibo.calibration import ShrinkingAlpha
 from calibo.calibration.conformal_set import ConformalSets
-from calibo.candidates import Langevin, MultiStart
-from calibo.candidates.sobol import sobol_points
 from calibo.data import Array, Dataset
+from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
+from calibo.models.kernels import Matern52
+from calibo.models.standardization import Standardization
 from calibo.problems import NoisyProblem, Problem, ackley, double_knot, levy, rkhs_problem, sinc, with_noise
-from calibo.surrogates.gp_posterior import Features, Hyperparameters, Posterior
-from calibo.surrogates.kernels import Matern52
-from calibo.surrogates.standardization import Standardization
+from calibo.search import Langevin, MultiStart
+from calibo.search.sobol import sobol_points
 
 #: alpha = max(.05, 1 / sqrt n), appendix D.3.
 ALPHA = ShrinkingAlpha()
-#: UCB is mean + sqrt(beta) sd with beta = 1, which for a Gaussian law is the quantile at Phi(1).
+#: UCB is mean + sqrt(beta) sd with beta = 1, which for a Gaussian distribution is the quantile at Phi(1).
 BETA = 1.0
 LEVEL = float(ndtr(BETA**0.5))
 #: Normalised measurement noise: share of the objective's standard deviation over the space.

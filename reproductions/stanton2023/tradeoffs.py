@@ -1,4 +1,4 @@
-"""Figure 12: several objectives, (noisy) expected hypervolume improvement by the Gaussian process and by conformal laws."""
+"""Figure 12: several objectives, (noisy) expected hypervolume improvement by the Gaussian process and by conformal distributions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from settings import NOISE, TradeoffSize, orthant_design
 from calibo.acquisition import HypervolumeImprovement
 from calibo.data import Array, Dataset
 from calibo.methods import cbo, gp_ei
+from calibo.models import GaussianProcess
 from calibo.optimize.strategy import Strategy
 from calibo.problems import MultiObjectiveProblem, branin_currin, penicillin
-from calibo.space import ProductSpace, as_space
-from calibo.surrogates import GaussianProcess
+from calibo.spaces import ProductSpace, as_space
 
 EHVI, NEHVI, CONFORMAL_EHVI, CONFORMAL_NEHVI = "EHVI", "NEHVI", "conformal EHVI", "conformal NEHVI"
 METHODS = (EHVI, NEHVI, CONFORMAL_EHVI, CONFORMAL_NEHVI)

@@ -8,7 +8,7 @@ import pytest
 from calibo.acquisition.base import SampledUtility, base_samples, incumbent, log_softplus, normalized
 from calibo.calibration import ConformalBayes
 from calibo.data import Dataset
-from calibo.surrogates import GaussianProcess
+from calibo.models import GaussianProcess
 
 RNG = np.random.default_rng
 
@@ -55,8 +55,8 @@ def test_sampled_utility_is_the_log_of_the_mean_utility() -> None:
         model, pending, lambda f, w, awaited, others: f - (others * awaited).sum(-1)[..., None], seed=5, draws=32
     )
     sets = RNG(2).random((3, 4, 2))
-    law = model.predict(np.concatenate([np.broadcast_to(pending, (3, 2, 2)), sets], axis=1), latent=True)
-    f, _ = law.samples(base_samples(5, 32, 6))
+    distribution = model.predict(np.concatenate([np.broadcast_to(pending, (3, 2, 2)), sets], axis=1), latent=True)
+    f, _ = distribution.samples(base_samples(5, 32, 6))
     expected = np.log(np.mean(np.exp(f[..., 2:].max(-1) - f[..., :2].sum(-1)), axis=-1))
     np.testing.assert_allclose(sampled(sets), expected)
     np.testing.assert_allclose(sampled(sets[:, 0]), sampled(sets[:, :1]))
@@ -70,7 +70,7 @@ def test_a_utility_of_nothing_is_minus_infinity_without_a_warning() -> None:
 
 
 class TestWeights:
-    """Laws that are sampled by weighting: each point's weights multiply its own utility inside the maximum."""
+    """Distributions that are sampled by weighting: each point's weights multiply its own utility inside the maximum."""
 
     def test_normalised_weights_have_mean_one(self) -> None:
         weights = RNG(0).normal(0.0, 300.0, (4, 50, 3))
@@ -86,9 +86,9 @@ class TestWeights:
         sampled = SampledUtility(
             model, np.empty((0, 2)), lambda f, w, *_: np.log(w * np.maximum(f - best, 1e-300)), seed=1, draws=16_384
         )
-        law = model.predict(X, latent=True)
-        exact = law.expected_improvement(best)
-        spread = np.sqrt(law.std**2 + (law.mean - best) ** 2)
+        distribution = model.predict(X, latent=True)
+        exact = distribution.expected_improvement(best)
+        spread = np.sqrt(distribution.std**2 + (distribution.mean - best) ** 2)
         np.testing.assert_allclose(np.exp(sampled(X)), exact, atol=float(5 * 2 * spread.max() / np.sqrt(16_384)))
         assert exact.max() > 0.01
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibo.acquisition import Feasibility, FirstFeasible
 from calibo.data import Dataset
-from calibo.surrogates import GaussianProcess
+from calibo.models import GaussianProcess
 
 RNG = np.random.default_rng
 
@@ -21,8 +21,8 @@ def slack_models(n: int = 8, noise: float = 0.0) -> tuple[Dataset, tuple]:
 def test_feasibility_is_that_of_a_measurement_and_constraints_are_independent() -> None:
     _, models = slack_models(40, noise=0.3)
     X = RNG(2).random((20, 2))
-    laws = [model.predict(X, latent=False) for model in models]
-    expected = np.prod([1.0 - law.cdf(0.0) for law in laws], axis=0)
+    distributions = [model.predict(X, latent=False) for model in models]
+    expected = np.prod([1.0 - distribution.cdf(0.0) for distribution in distributions], axis=0)
     np.testing.assert_allclose(Feasibility(models)(X), expected)
     latent = np.prod([1.0 - model.predict(X, latent=True).cdf(0.0) for model in models], axis=0)
     assert np.abs(latent - expected).max() > 0.005
@@ -54,8 +54,8 @@ def test_joint_draws_agree_with_counting() -> None:
     value = np.exp(FirstFeasible(Feasibility(models), pending, seed=2, draws=4096)(X))
     met = np.ones((10, 20_000, 2), dtype=bool)
     for place, model in enumerate(models):
-        law = model.predict(np.stack([np.repeat(pending, 10, axis=0), X], axis=1), latent=True)
-        met &= law.draws(RNG(place).standard_normal((20_000, 2))) >= 0.0
+        distribution = model.predict(np.stack([np.repeat(pending, 10, axis=0), X], axis=1), latent=True)
+        met &= distribution.draws(RNG(place).standard_normal((20_000, 2))) >= 0.0
     counted = (met[..., 1] & ~met[..., 0]).mean(axis=1)
     np.testing.assert_allclose(value, counted, atol=0.03)
     assert replace(data).feasible.shape == (12,)

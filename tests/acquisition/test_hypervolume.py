@@ -12,11 +12,11 @@ from calibo.acquisition.boxes import nondominated_boxes
 from calibo.acquisition.hypervolume import SampledHypervolume, log_expected_gain, log_gain, reference_point
 from calibo.calibration import Calibrated, ConformalBayes, LocalizedOnline, OnlineQuantile, Temperature
 from calibo.data import Array, Dataset, Forecast
+from calibo.distributions import Distribution, FlatSet, Gaussian
 from calibo.errors import DataError, RecipeError
+from calibo.models import GaussianProcess, Model
 from calibo.optimize.strategy import ModelForecaster
 from calibo.pareto import hypervolume, inferred_reference, pareto_front
-from calibo.predictive import FlatSet, Gaussian, Predictive
-from calibo.surrogates import GaussianProcess, Model
 
 RNG = np.random.default_rng
 REFERENCE = np.array([-1.0, -1.0])
@@ -58,10 +58,10 @@ def test_the_expected_gain_equals_simulation(seed: int, points: int) -> None:
     front = pareto_front(rng.normal(size=(points, 2))) if points else np.empty((0, 2))
     mean, sd = rng.normal(size=(2, 1)), rng.uniform(0.1, 1.0, size=(2, 1))
     flat = FlatSet.central(Gaussian(mean[1], sd[1], noise_sd=0.3), np.array([0.4]), 0.2)
-    laws: list[Predictive] = [Gaussian(mean[0], sd[0]), flat]
+    distributions: list[Distribution] = [Gaussian(mean[0], sd[0]), flat]
     lower, upper = nondominated_boxes(front, REFERENCE)
-    exact = float(np.exp(log_expected_gain(laws, lower, upper))[0])
-    pairs = [law.samples(rng.standard_normal((20_000, 1))) for law in laws]
+    exact = float(np.exp(log_expected_gain(distributions, lower, upper))[0])
+    pairs = [distribution.samples(rng.standard_normal((20_000, 1))) for distribution in distributions]
     drawn = np.concatenate([f for f, _ in pairs], axis=1)
     weights = np.exp(sum(w for _, w in pairs))[:, 0]
     gains = weights * np.clip(np.minimum(drawn[:, None, :], upper) - lower, 0.0, None).prod(axis=-1).sum(axis=-1)
@@ -71,8 +71,8 @@ def test_the_expected_gain_equals_simulation(seed: int, points: int) -> None:
 def test_far_below_the_front_the_logarithm_still_slopes() -> None:
     lower, upper = nondominated_boxes(np.array([[1.0, 0.0], [0.0, 1.0]]), REFERENCE)
     mean = np.linspace(-30.0, -20.0, 6)
-    laws = [Gaussian(mean, np.full(6, 0.5)), Gaussian(mean, np.full(6, 0.5))]
-    values = log_expected_gain(laws, lower, upper)
+    distributions = [Gaussian(mean, np.full(6, 0.5)), Gaussian(mean, np.full(6, 0.5))]
+    values = log_expected_gain(distributions, lower, upper)
     assert np.isfinite(values).all() and (np.diff(values) > 1.0).all()
 
 
@@ -233,16 +233,16 @@ def test_agrees_with_botorch_on_the_same_draws(objectives: int) -> None:
 
 
 def test_strong_weights_of_all_objectives_count() -> None:
-    """A law far from the model's own in both objectives: without either's weights the value is off by far more."""
+    """A distribution far from the model's own in both objectives: without either's weights the value is off by far more."""
     data = two_goals()
 
     @dataclass(frozen=True)
     class Flattened:
         base: Model
 
-        def predict(self, X: Array, *, latent: bool) -> Predictive:
-            law = self.base.predict(X, latent=latent)
-            wide = replace(law, sd=law.sd + 0.5, noise_sd=0.05) if latent else law
+        def predict(self, X: Array, *, latent: bool) -> Distribution:
+            distribution = self.base.predict(X, latent=latent)
+            wide = replace(distribution, sd=distribution.sd + 0.5, noise_sd=0.05) if latent else distribution
             return FlatSet.central(wide, np.full(wide.mean.shape, 0.9), 0.2)
 
     models = tuple(Flattened(model) for model in fitted(data))
@@ -259,6 +259,6 @@ def test_strong_weights_of_all_objectives_count() -> None:
 class Widened:
     base: Model
 
-    def predict(self, X: Array, *, latent: bool) -> Predictive:
-        law = self.base.predict(X, latent=latent)
-        return replace(law, sd=law.sd + 0.5)  # type: ignore[type-var]
+    def predict(self, X: Array, *, latent: bool) -> Distribution:
+        distribution = self.base.predict(X, latent=latent)
+        return replace(distribution, sd=distribution.sd + 0.5)  # type: ignore[type-var]

@@ -10,7 +10,7 @@ import pytest
 from calibo.acquisition import AcquisitionRule, ExpectedImprovement, ProbabilityOfImprovement, incumbent
 from calibo.calibration import Calibrated, Isotonic, LeaveOneOut, OnlineQuantile
 from calibo.data import Dataset
-from calibo.surrogates import GaussianProcess, Surrogate
+from calibo.models import GaussianProcess, Surrogate
 
 RNG = np.random.default_rng
 RULES = [ExpectedImprovement(), ProbabilityOfImprovement()]
@@ -32,11 +32,11 @@ def data(n: int = 12, scale: float = 1.0, **options: object) -> Dataset:
 def test_single_points_have_the_closed_form(surrogate: Surrogate) -> None:
     told, X = data(), RNG(1).random((30, 2))
     model = surrogate.fit(told, rng=RNG(0))
-    law, best = model.predict(X, latent=True), incumbent(model, told)
+    distribution, best = model.predict(X, latent=True), incumbent(model, told)
     ei = ExpectedImprovement().build(model, told, rng=RNG(0))(X)
-    np.testing.assert_allclose(ei, law.log_expected_improvement(best))
+    np.testing.assert_allclose(ei, distribution.log_expected_improvement(best))
     pi = ProbabilityOfImprovement(margin=0.0).build(model, told, rng=RNG(0))(X)
-    np.testing.assert_allclose(np.exp(pi), law.probability_of_improvement(best), rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(np.exp(pi), distribution.probability_of_improvement(best), rtol=1e-9, atol=1e-300)
 
 
 @pytest.mark.parametrize("surrogate", CALIBRATED, ids=IDS)
@@ -51,7 +51,7 @@ def test_sets_of_one_agree_with_the_closed_form(surrogate: Surrogate) -> None:
     error = 5 * model.predict(X, latent=True).std / np.sqrt(draws)
     assert np.all(np.abs(sampled - closed) < error + 0.007 * spread)
     pi = ProbabilityOfImprovement(draws=draws).build(model, told, rng=RNG(0))
-    # The step is smoothed over one hundredth of the spread: compare where that is little against the law's own width.
+    # The step is smoothed over one hundredth of the spread: compare where that is little against the distribution's own width.
     wide = model.predict(X, latent=True).std > 0.05 * spread
     assert wide.sum() > 10
     np.testing.assert_allclose(
@@ -131,8 +131,8 @@ def test_with_points_pending_certainty_is_not_mistaken_for_improvement() -> None
     grid = np.linspace(0.1, 1, 181)[:, None]
     # The pending point is far away and hopeless: it should hardly matter.
     found, wanted = grid[int(np.argmax(busy(grid)))], grid[int(np.argmax(free(grid)))]
-    law = model.predict(np.stack([found, wanted]), latent=True)
-    true = law.expected_improvement(incumbent(model, told))
+    distribution = model.predict(np.stack([found, wanted]), latent=True)
+    true = distribution.expected_improvement(incumbent(model, told))
     assert true[0] > 0.5 * true[1]
 
 

@@ -13,9 +13,9 @@ from calibo.acquisition.noisy import contenders
 from calibo.calibration import ConformalBayes
 from calibo.calibration.conformal_bayes import ConformalModel
 from calibo.data import Array, Dataset
-from calibo.predictive import Gaussian
-from calibo.surrogates import GaussianProcess, Surrogate
-from calibo.surrogates.gp_posterior import Posterior
+from calibo.distributions import Gaussian
+from calibo.models import GaussianProcess, Surrogate
+from calibo.models.gp_posterior import Posterior
 
 RNG = np.random.default_rng
 SURROGATES: list[Surrogate] = [GaussianProcess(), ConformalBayes(GaussianProcess(), 0.3)]
@@ -68,8 +68,10 @@ def test_a_conformal_law_weights_the_candidate_in_its_joint_draws() -> None:
     checked = 0
     for x in RNG(2).random((6, 1, 2)):
         f = joint(base, np.vstack([x, told.X]), draws, 3)
-        law, plain = model.predict(x, latent=True), base.predict(x, latent=True)
-        weights = np.array(np.exp(law.over_samples().logpdf(f[:, :1]) - plain.over_samples().logpdf(f[:, :1])))[:, 0]
+        distribution, plain = model.predict(x, latent=True), base.predict(x, latent=True)
+        weights = np.array(
+            np.exp(distribution.over_samples().logpdf(f[:, :1]) - plain.over_samples().logpdf(f[:, :1]))
+        )[:, 0]
         assert weights.mean() == pytest.approx(1.0, abs=0.05)
         gain = weights / weights.mean() * np.maximum(f[:, 0] - f[:, 1:].max(axis=1), 0.0)
         error = 5.0 * gain.std() * np.sqrt(1 / draws + 1 / 16_384)
@@ -121,7 +123,7 @@ def test_the_same_seed_gives_the_same_values() -> None:
 
 
 class Known:
-    """A model that knows its law at four points."""
+    """A model that knows its distribution at four points."""
 
     mean = np.array([0.0, 3.0, 2.9, 3.05])
 

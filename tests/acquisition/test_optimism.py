@@ -14,12 +14,12 @@ from calibo.calibration import Calibrated, ConformalBayes, LeaveOneOut, Localize
 from calibo.calibration.conformal_bayes import ConformalModel
 from calibo.calibration.conformal_set import in_sample_score, leave_one_out_score
 from calibo.data import Array, Dataset
+from calibo.distributions import FlatSet, Gaussian
 from calibo.errors import RecipeError
-from calibo.predictive import FlatSet, Gaussian
-from calibo.surrogates import GaussianProcess
-from calibo.surrogates.gp_posterior import Features, Hyperparameters, Posterior
-from calibo.surrogates.kernels import Matern52
-from calibo.surrogates.standardization import Standardization
+from calibo.models import GaussianProcess
+from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
+from calibo.models.kernels import Matern52
+from calibo.models.standardization import Standardization
 
 RNG = np.random.default_rng
 X = np.array([[0.28], [0.42], [0.6]])
@@ -34,13 +34,13 @@ def toy(alpha: float = 0.3, score: Any = in_sample_score) -> tuple[ConformalMode
 
 
 class Fixed:
-    """A model with one law, whatever is asked, repeated for sets."""
+    """A model with one distribution, whatever is asked, repeated for sets."""
 
-    def __init__(self, law: FlatSet | Gaussian) -> None:
-        self.law = law
+    def __init__(self, distribution: FlatSet | Gaussian) -> None:
+        self.distribution = distribution
 
     def predict(self, X: Array, *, latent: bool) -> FlatSet | Gaussian:
-        return self.law
+        return self.distribution
 
 
 def data() -> Dataset:
@@ -57,18 +57,18 @@ def test_verified_values_of_the_published_form() -> None:
 
 @pytest.mark.parametrize("beta", [0.25, 1.0, 4.0])
 def test_without_set_and_noise_it_is_the_ordinary_bound(beta: float) -> None:
-    law = Gaussian(np.array([0.3, -2.0]), np.array([0.7, 0.01]))
-    acquisition = ConformalUCB(beta).build(Fixed(law), data(), rng=RNG(0))  # type: ignore[arg-type]
-    np.testing.assert_allclose(acquisition(X[:2]), law.mean + np.sqrt(beta) * law.sd, rtol=1e-9)
-    nearly = replace(law, noise_sd=1e-7)
+    distribution = Gaussian(np.array([0.3, -2.0]), np.array([0.7, 0.01]))
+    acquisition = ConformalUCB(beta).build(Fixed(distribution), data(), rng=RNG(0))  # type: ignore[arg-type]
+    np.testing.assert_allclose(acquisition(X[:2]), distribution.mean + np.sqrt(beta) * distribution.sd, rtol=1e-9)
+    nearly = replace(distribution, noise_sd=1e-7)
     acquisition = ConformalUCB(beta).build(Fixed(nearly), data(), rng=RNG(0))  # type: ignore[arg-type]
-    np.testing.assert_allclose(acquisition(X[:2]), law.mean + np.sqrt(beta) * law.sd, rtol=1e-4)
+    np.testing.assert_allclose(acquisition(X[:2]), distribution.mean + np.sqrt(beta) * distribution.sd, rtol=1e-4)
 
 
 @pytest.mark.parametrize("score", [in_sample_score, leave_one_out_score])
 @pytest.mark.parametrize("beta", [None, 1.0, 3.0])
 def test_the_formula_written_out(score: Any, beta: float | None) -> None:
-    """mean + sqrt(beta pi / 2) E |f - mean|, f given y, y from the law above the mean: by quadrature over y."""
+    """mean + sqrt(beta pi / 2) E |f - mean|, f given y, y from the distribution above the mean: by quadrature over y."""
     model, told = toy(score=score)
     values = ConformalUCB(beta).build(model, told, rng=RNG(0))(X)
     sets, plain = model.conformal_sets(X), model.base.predict(X, latent=True)
@@ -136,17 +136,17 @@ class TestSets:
         """E max_j of mean_j + sqrt(pi / 2) w_j |f_j - mean_j|, f_j the model's, w_j ratios of densities; 5 st. errors."""
         mean, sd, noise = np.array([0.0, 0.3]), np.array([1.0, 0.8]), 0.5
         low, high = np.array([[-1.0], [-0.2]]), np.array([[1.5], [1.0]])
-        law = FlatSet(Gaussian(mean[None], sd[None], noise_sd=noise), low[None], high[None], 0.7)
+        distribution = FlatSet(Gaussian(mean[None], sd[None], noise_sd=noise), low[None], high[None], 0.7)
         draws, count = 16_384, 200_000
         told = Dataset(X=np.zeros((1, 1)), Y=np.zeros((1, 1)))
-        got = ConformalUCB(draws=draws).build(Fixed(law), told, rng=RNG(0))(np.zeros((1, 2, 1)))  # type: ignore[arg-type]
+        got = ConformalUCB(draws=draws).build(Fixed(distribution), told, rng=RNG(0))(np.zeros((1, 2, 1)))  # type: ignore[arg-type]
         f = mean + sd * RNG(5).standard_normal((count, 2))
-        above = law.optimistic()
+        above = distribution.optimistic()
         weights = above.pdf(f) / above.base.pdf(f)
         assert weights.mean(axis=0) == pytest.approx(1.0, abs=0.02)
         u = np.max(mean + np.sqrt(np.pi / 2) * weights * np.abs(f - mean), axis=1)
         assert got[0] == pytest.approx(u.mean(), abs=5 * u.std() * np.sqrt(1 / count + 1 / draws))
-        single = ConformalUCB(draws=draws).build(Fixed(law), told, rng=RNG(0))(np.zeros((1, 1)))  # type: ignore[arg-type]
+        single = ConformalUCB(draws=draws).build(Fixed(distribution), told, rng=RNG(0))(np.zeros((1, 1)))  # type: ignore[arg-type]
         assert got[0] > single.max()
 
 
@@ -154,11 +154,11 @@ def test_localized_intervals_make_flat_set_laws_too() -> None:
     told, points = data(), RNG(2).random((10, 2))
     model = Calibrated(GaussianProcess(), by=LocalizedOnline(0.2), evidence=LeaveOneOut()).fit(told, rng=RNG(0))
     values = ConformalUCB().build(model, told, rng=RNG(0))(points)
-    law = model.predict(points, latent=True)
-    assert isinstance(law, FlatSet)
-    above = law.optimistic()
-    expected = law.base.mean + np.sqrt(np.pi / 2) * (
-        2 * above.expected_improvement(law.base.mean) - (above.mean - law.base.mean)
+    distribution = model.predict(points, latent=True)
+    assert isinstance(distribution, FlatSet)
+    above = distribution.optimistic()
+    expected = distribution.base.mean + np.sqrt(np.pi / 2) * (
+        2 * above.expected_improvement(distribution.base.mean) - (above.mean - distribution.base.mean)
     )
     np.testing.assert_allclose(values, expected)
 

@@ -13,7 +13,7 @@ from calibo.acquisition.quantile import best_of_set
 from calibo.calibration import Calibrated, Conformal, ConformalBayes, LeaveOneOut, OnlineQuantile, Split
 from calibo.data import Dataset
 from calibo.errors import RecipeError
-from calibo.surrogates import GaussianProcess, Surrogate
+from calibo.models import GaussianProcess, Surrogate
 
 RNG = np.random.default_rng
 SURROGATES: list[Surrogate] = [
@@ -84,20 +84,20 @@ def test_weights_multiply_the_distance_from_the_centre() -> None:
     """E max_j of center_j + b_j w_j |f_j - center_j| with E u_j the point's own value, written out."""
     told, sets = data(), RNG(3).random((6, 3, 2))
     model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
-    law = model.predict(sets, latent=True)
+    distribution = model.predict(sets, latent=True)
     base = base_samples(1, 64, 3)
-    f, log_weights = law.samples(base)
+    f, log_weights = distribution.samples(base)
     weights = np.exp(log_weights)
     weights /= weights.mean(axis=1, keepdims=True)
-    away = weights * np.abs(f - law.mean[:, None])
-    value = law.icdf(0.8)
-    u = law.mean[:, None] + ((value - law.mean) / away.mean(axis=1))[:, None] * away
+    away = weights * np.abs(f - distribution.mean[:, None])
+    value = distribution.icdf(0.8)
+    u = distribution.mean[:, None] + ((value - distribution.mean) / away.mean(axis=1))[:, None] * away
     np.testing.assert_allclose(u.mean(axis=1), value)
-    np.testing.assert_allclose(best_of_set(law, law.mean, value, base), u.max(axis=-1).mean(axis=-1))
+    np.testing.assert_allclose(best_of_set(distribution, distribution.mean, value, base), u.max(axis=-1).mean(axis=-1))
 
 
 def test_a_quantile_that_is_not_backed_still_orders_points() -> None:
-    """A conformal law of few held-out results has infinite quantiles far out; a search cannot climb infinity."""
+    """A conformal distribution of few held-out results has infinite quantiles far out; a search cannot climb infinity."""
     surrogate = Calibrated(GaussianProcess(), by=Conformal(), evidence=Split(0.3))
     few = data().rows(np.arange(8))
     model = surrogate.fit(few, rng=RNG(0))
@@ -114,8 +114,8 @@ def test_the_mean_plus_deviations(gamma: float) -> None:
     X = RNG(1).random((6, 2))
     rule = UpperBound(gamma)
     single = rule.build(model, told, rng=RNG(2))(X)
-    law = model.predict(X, latent=True)
-    np.testing.assert_allclose(single, law.mean + gamma * law.std)
+    distribution = model.predict(X, latent=True)
+    np.testing.assert_allclose(single, distribution.mean + gamma * distribution.std)
     np.testing.assert_allclose(rule.build(model, told, rng=RNG(2))(X[:, None, :]), single, rtol=1e-9)
     pairs = np.stack([X, X[::-1]], axis=1)
     together = rule.build(model, told, rng=RNG(2))(pairs)

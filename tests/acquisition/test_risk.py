@@ -19,10 +19,10 @@ from calibo.acquisition import (
 from calibo.acquisition.risk import Shifted
 from calibo.calibration import Calibrated, LeaveOneOut, OnlineQuantile
 from calibo.data import Dataset
+from calibo.distributions import Gaussian
 from calibo.errors import RecipeError
-from calibo.predictive import Gaussian
-from calibo.surrogates import GaussianProcess, HeteroscedasticGP, Surrogate
-from calibo.testing import PredictiveLaws
+from calibo.models import GaussianProcess, HeteroscedasticGP, Surrogate
+from calibo.testing import DistributionSuite
 
 RNG = np.random.default_rng
 X = RNG(1).random((40, 2))
@@ -48,20 +48,20 @@ MODEL = HeteroscedasticGP().fit(TOLD, rng=RNG(0))
 def test_risk_averse_ucb_in_closed_form(aversion: float, noise_level: float) -> None:
     beta = 1.3
     rule = RiskAverseUCB(float(ndtr(beta)), aversion, noise_level)
-    law = MODEL.predict(X, latent=True)
-    expected = law.mean + beta * law.sd - aversion * MODEL.noise_variance_quantile(X, 1 - noise_level)
+    distribution = MODEL.predict(X, latent=True)
+    expected = distribution.mean + beta * distribution.sd - aversion * MODEL.noise_variance_quantile(X, 1 - noise_level)
     acquisition = rule.build(MODEL, TOLD, rng=RNG(0))
     np.testing.assert_allclose(acquisition(X), expected)
     np.testing.assert_allclose(acquisition(X[:, None, :]), expected)
 
 
 def test_penalized_ei_against_draws() -> None:
-    law, best = MODEL.predict(X, latent=True), incumbent(MODEL, TOLD)
+    distribution, best = MODEL.predict(X, latent=True), incumbent(MODEL, TOLD)
     z = RNG(0).standard_normal((200_000, 1))
-    gain = np.maximum(law.mean + law.sd * z - best, 0.0).mean(axis=0)
+    gain = np.maximum(distribution.mean + distribution.sd * z - best, 0.0).mean(axis=0)
     expected = best + gain - 0.7 * np.sqrt(MODEL.noise_variance(X))
     acquisition = PenalizedEI(0.7).build(MODEL, TOLD, rng=RNG(0))
-    np.testing.assert_allclose(acquisition(X), expected, atol=5e-3 * float(law.sd.max()))
+    np.testing.assert_allclose(acquisition(X), expected, atol=5e-3 * float(distribution.sd.max()))
 
 
 def test_no_aversion_is_the_plain_rule() -> None:
@@ -81,11 +81,11 @@ def test_of_two_equal_hills_the_quiet_one(rule: AcquisitionRule) -> None:
 def test_sets_are_penalised_inside_the_maximum() -> None:
     """Against brute force: the mean over many draws of the largest u_j less its own cost."""
     pair = np.array([[[0.25, 0.5], [0.75, 0.5]]])
-    law, beta = MODEL.predict(pair, latent=True), 1.2
-    joint = law.correlation
+    distribution, beta = MODEL.predict(pair, latent=True), 1.2
+    joint = distribution.correlation
     assert joint is not None
     z = RNG(0).standard_normal((400_000, 2)) @ np.linalg.cholesky(joint()[0] + 1e-12 * np.eye(2)).T
-    u = law.mean + beta * np.sqrt(np.pi / 2) * law.sd * np.abs(z)
+    u = distribution.mean + beta * np.sqrt(np.pi / 2) * distribution.sd * np.abs(z)
     expected = (u - 0.8 * MODEL.noise_variance_quantile(pair, 0.1)).max(axis=1).mean()
     rule = RiskAverseUCB(float(ndtr(beta)), 0.8, draws=4096)
     assert float(rule.build(MODEL, TOLD, rng=RNG(0))(pair)[0]) == pytest.approx(expected, abs=0.02)
@@ -136,8 +136,8 @@ def test_levels_outside_are_refused() -> None:
         RiskAverseUCB(noise_level=0.4)
 
 
-class TestShifted(PredictiveLaws):
-    def law(self, *batch: int) -> Shifted:
+class TestShifted(DistributionSuite):
+    def distribution(self, *batch: int) -> Shifted:
         rng = RNG(0)
         root = rng.standard_normal((4, 4))
         covariance = root @ root.T

@@ -1,4 +1,4 @@
-"""Thompson sampling: draws of the model's own laws."""
+"""Thompson sampling: draws of the model's own distributions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from calibo.acquisition import ThompsonSampling
 from calibo.data import Dataset
-from calibo.surrogates import GaussianProcess
+from calibo.models import GaussianProcess
 
 RNG = np.random.default_rng
 X = RNG(0).random((10, 2))
@@ -20,11 +20,11 @@ def test_draws_have_the_models_law(joint: bool) -> None:
     acquisition = ThompsonSampling(joint=joint).build(MODEL, TOLD, rng=RNG(1))
     points = RNG(2).random((6, 2))
     draws = np.stack([acquisition(points) for _ in range(3000)])
-    law = MODEL.predict(points, latent=True)
+    distribution = MODEL.predict(points, latent=True)
     # Five standard errors of 3000 draws.
-    assert np.all(np.abs(draws.mean(axis=0) - law.mean) < 5 * law.sd / np.sqrt(3000))
-    np.testing.assert_allclose(draws.std(axis=0), law.sd, rtol=5 / np.sqrt(6000))
-    correlation = law.correlation() if law.correlation and joint else np.eye(6)
+    assert np.all(np.abs(draws.mean(axis=0) - distribution.mean) < 5 * distribution.sd / np.sqrt(3000))
+    np.testing.assert_allclose(draws.std(axis=0), distribution.sd, rtol=5 / np.sqrt(6000))
+    correlation = distribution.correlation() if distribution.correlation and joint else np.eye(6)
     np.testing.assert_allclose(np.corrcoef(draws.T), correlation, atol=5 / np.sqrt(3000))
 
 

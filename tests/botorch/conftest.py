@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibo.predictive import Levels
+from calibo.distributions import Levels
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("botorch")

@@ -27,8 +27,8 @@ from botorch.sampling.normal import SobolQMCNormalSampler  # noqa: E402
 
 from calibo.botorch import CalibratedBoTorchModel, CalibratedPosterior, calibrated  # noqa: E402
 from calibo.calibration import Relevel, identity  # noqa: E402
+from calibo.distributions import Gaussian, Levels, Relevelled, Tempered  # noqa: E402
 from calibo.errors import RecipeError  # noqa: E402
-from calibo.predictive import Gaussian, Levels, Relevelled, Tempered  # noqa: E402
 
 BOUNDS = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
 
@@ -49,15 +49,15 @@ def sampler(n: int = 256) -> SobolQMCNormalSampler:
 def test_expected_improvement_by_samples_is_the_closed_form(model: Any, gp: Any, levels: Levels, training: Any) -> None:
     X, best = points(6, 1), float(training[1].max())
     base = gp.posterior(X)
-    law = Relevelled(
+    distribution = Relevelled(
         Gaussian(base.mean[:, 0, 0].detach().numpy(), base.variance[:, 0, 0].sqrt().detach().numpy()), levels
     )
     value = qLogExpectedImprovement(model, best_f=best, sampler=sampler(8192))(X)
-    exact = law.expected_improvement(best)
+    exact = distribution.expected_improvement(best)
     near = exact > 1e-3
     assert near.sum() >= 2
     np.testing.assert_allclose(value.exp().detach().numpy()[near], exact[near], rtol=0.05)
-    gaussian = Gaussian(law.base.mean, law.base.sd).expected_improvement(best)
+    gaussian = Gaussian(distribution.base.mean, distribution.base.sd).expected_improvement(best)
     assert (np.abs(gaussian - exact)[near] > 0.1 * exact[near]).all(), "the level map must matter here"
 
 

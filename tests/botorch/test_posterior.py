@@ -18,8 +18,8 @@ from gpytorch.distributions import MultivariateNormal  # noqa: E402
 from calibo.botorch.posterior import CalibratedPosterior  # noqa: E402
 from calibo.botorch.score_map import score_map  # noqa: E402
 from calibo.calibration import identity  # noqa: E402
+from calibo.distributions import Distribution, Gaussian, Levels, relevel  # noqa: E402
 from calibo.errors import RecipeError  # noqa: E402
-from calibo.predictive import Gaussian, Levels, Predictive, relevel  # noqa: E402
 
 
 def points(*shape: int) -> Any:
@@ -31,8 +31,8 @@ def posterior(gp: Any, levels: Levels) -> CalibratedPosterior:
     return CalibratedPosterior(gp.posterior(points(4, 3)), score_map(levels))
 
 
-def law_of(posterior: CalibratedPosterior, levels: Levels) -> Predictive:
-    """The same law in NumPy."""
+def law_of(posterior: CalibratedPosterior, levels: Levels) -> Distribution:
+    """The same distribution in NumPy."""
     base = posterior.base.distribution
     mean, covariance = base.mean.detach().numpy(), base.covariance_matrix.detach().numpy()
     sd = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
@@ -49,15 +49,15 @@ def test_shapes(posterior: CalibratedPosterior) -> None:
 
 
 def test_closed_forms_are_calibo_s(posterior: CalibratedPosterior, levels: Levels) -> None:
-    law = law_of(posterior, levels)
+    distribution = law_of(posterior, levels)
     mean, variance = posterior.moments()
-    np.testing.assert_allclose(mean[..., 0].detach().numpy(), law.mean, rtol=1e-9)
-    np.testing.assert_allclose(variance[..., 0].sqrt().detach().numpy(), law.std, rtol=1e-6)
+    np.testing.assert_allclose(mean[..., 0].detach().numpy(), distribution.mean, rtol=1e-9)
+    np.testing.assert_allclose(variance[..., 0].sqrt().detach().numpy(), distribution.std, rtol=1e-6)
     for u in (0.03, 0.5, 0.97):
         value = posterior.quantile(torch.tensor(u, dtype=torch.float64))
-        np.testing.assert_allclose(value[..., 0].detach().numpy(), law.icdf(u), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(value[..., 0].detach().numpy(), distribution.icdf(u), rtol=1e-7, atol=1e-9)
     density = posterior.density(torch.tensor(0.4, dtype=torch.float64))
-    np.testing.assert_allclose(density[..., 0].detach().numpy(), law.pdf(0.4), rtol=1e-6)  # pyright: ignore
+    np.testing.assert_allclose(density[..., 0].detach().numpy(), distribution.pdf(0.4), rtol=1e-6)  # pyright: ignore
     several = torch.tensor([0.1, 0.9], dtype=torch.float64)
     assert posterior.quantile(several).shape == posterior.density(several).shape == (2, 4, 3, 1)
 

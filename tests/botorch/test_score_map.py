@@ -15,8 +15,8 @@ from scipy.special import ndtr, ndtri  # noqa: E402
 from calibo.botorch.score_map import ScoreMap, score_map  # noqa: E402
 from calibo.calibration import Isotonic, OnlineQuantile, Relevel, Temperature, identity  # noqa: E402
 from calibo.data import Evidence, Marginal  # noqa: E402
+from calibo.distributions import Gaussian, Levels, Relevelled, Tempered  # noqa: E402
 from calibo.errors import RecipeError  # noqa: E402
-from calibo.predictive import Gaussian, Levels, Relevelled, Tempered  # noqa: E402
 
 
 def test_it_is_the_level_map_seen_through_scores(levels: Levels) -> None:
@@ -62,8 +62,8 @@ def test_moments_and_density_are_those_of_the_scores(levels: Levels, make: objec
 
 def test_density_is_that_of_the_predictive_law(levels: Levels) -> None:
     h = np.linspace(-4.0, 4.0, 301)
-    law = Relevelled(Gaussian(np.zeros(301), np.ones(301)), levels)
-    np.testing.assert_allclose(score_map(levels).density(torch.from_numpy(h)).numpy(), law.pdf(h), rtol=1e-9)
+    distribution = Relevelled(Gaussian(np.zeros(301), np.ones(301)), levels)
+    np.testing.assert_allclose(score_map(levels).density(torch.from_numpy(h)).numpy(), distribution.pdf(h), rtol=1e-9)
 
 
 def test_negated_mirrors(levels: Levels) -> None:
@@ -87,4 +87,4 @@ def test_what_recalibrators_return_is_understood() -> None:
 
 def test_other_maps_are_refused() -> None:
     with pytest.raises(RecipeError, match="Relevel"):
-        score_map(lambda law, X: law)
+        score_map(lambda distribution, X: distribution)

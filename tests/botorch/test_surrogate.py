@@ -20,8 +20,8 @@ from calibo.botorch import BoTorchSurrogate, calibrated  # noqa: E402
 from calibo.calibration import Calibrated, LeaveOneOut, OnlineQuantile, TimeSeries  # noqa: E402
 from calibo.data import Dataset  # noqa: E402
 from calibo.errors import FallbackWarning, RecipeError  # noqa: E402
-from calibo.surrogates import HasLeaveOneOut, Surrogate  # noqa: E402
-from calibo.testing.surrogate_laws import SurrogateLaws  # noqa: E402
+from calibo.models import HasLeaveOneOut, Surrogate  # noqa: E402
+from calibo.testing.surrogate_suite import SurrogateSuite  # noqa: E402
 
 
 def data(n: int = 15, d: int = 2, noise: float = 0.1) -> Dataset:
@@ -35,7 +35,7 @@ def model() -> Any:
     return BoTorchSurrogate().fit(data(), rng=np.random.default_rng(0))
 
 
-class TestLaws(SurrogateLaws):
+class TestLaws(SurrogateSuite):
     points = 8
 
     def surrogate(self) -> Surrogate:
@@ -45,14 +45,14 @@ class TestLaws(SurrogateLaws):
 def test_predictions_are_the_posterior_in_the_outcomes_units(model: Any) -> None:
     X = np.random.default_rng(1).random((3, 4, 2))
     for latent in (True, False):
-        law = model.predict(X, latent=latent)
+        distribution = model.predict(X, latent=latent)
         with torch.no_grad():
             posterior = model.model.posterior(torch.from_numpy(X), observation_noise=not latent)
         scale = model.units.unit * model.units.scale
-        np.testing.assert_allclose(law.mean, model.units.backward(posterior.mean[..., 0].numpy()), rtol=1e-9)
-        np.testing.assert_allclose(law.sd, scale * posterior.variance[..., 0].sqrt().numpy(), rtol=1e-5)
+        np.testing.assert_allclose(distribution.mean, model.units.backward(posterior.mean[..., 0].numpy()), rtol=1e-9)
+        np.testing.assert_allclose(distribution.sd, scale * posterior.variance[..., 0].sqrt().numpy(), rtol=1e-5)
         covariance = scale**2 * posterior.distribution.covariance_matrix.numpy()
-        matrix = law.correlation() * law.sd[..., :, None] * law.sd[..., None, :]
+        matrix = distribution.correlation() * distribution.sd[..., :, None] * distribution.sd[..., None, :]
         np.testing.assert_allclose(matrix, covariance, rtol=1e-3, atol=1e-5)
 
 
@@ -68,21 +68,25 @@ def test_many_points_are_predicted_in_blocks(model: Any, monkeypatch: pytest.Mon
 def test_leave_one_out_is_botorch_s(model: Any) -> None:
     assert isinstance(model, HasLeaveOneOut)
     reference = efficient_loo_cv(model.model)
-    law = model.leave_one_out()
+    distribution = model.leave_one_out()
     scale = model.units.unit * model.units.scale
-    np.testing.assert_allclose(law.mean, model.units.backward(reference.posterior.mean.detach().numpy().ravel()))
-    np.testing.assert_allclose(law.sd, scale * reference.posterior.variance.detach().sqrt().numpy().ravel(), rtol=1e-6)
+    np.testing.assert_allclose(
+        distribution.mean, model.units.backward(reference.posterior.mean.detach().numpy().ravel())
+    )
+    np.testing.assert_allclose(
+        distribution.sd, scale * reference.posterior.variance.detach().sqrt().numpy().ravel(), rtol=1e-6
+    )
 
 
 def test_one_step_ahead_is_the_prediction_from_the_points_before(model: Any) -> None:
-    law, t = model.one_step_ahead(), 9
+    distribution, t = model.one_step_ahead(), 9
     gp = SingleTaskGP(
         *(v[:t] for v in (model.model.train_inputs[0], model.model.train_targets[:, None])), outcome_transform=None
     )
     gp.load_state_dict(model.model.state_dict())
     with torch.no_grad():
         posterior = gp.eval().posterior(model.model.train_inputs[0][[t]], observation_noise=True)
-    np.testing.assert_allclose(law.mean[t], model.units.backward(posterior.mean.numpy())[0, 0], rtol=1e-6)
+    np.testing.assert_allclose(distribution.mean[t], model.units.backward(posterior.mean.numpy())[0, 0], rtol=1e-6)
 
 
 def test_known_noise_is_used() -> None:
@@ -128,7 +132,7 @@ def test_it_can_be_calibrated_and_sent_back(evidence: Any) -> None:
     surrogate = Calibrated(BoTorchSurrogate(), by=OnlineQuantile(), evidence=evidence)
     model = surrogate.fit(data(), rng=np.random.default_rng(0))
     X = data().X[:3]
-    law = model.predict(X, latent=False)
+    distribution = model.predict(X, latent=False)
     raw: Any = model.base
     posterior = calibrated(raw.model, model.level_map).posterior(torch.from_numpy(X), observation_noise=True)
-    np.testing.assert_allclose(raw.units.backward(posterior.mean[:, 0].detach().numpy()), law.mean, rtol=1e-6)
+    np.testing.assert_allclose(raw.units.backward(posterior.mean[:, 0].detach().numpy()), distribution.mean, rtol=1e-6)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from calibo.calibration import ACI, AgACI, DtACI, Recalibrator
 from calibo.data import Evidence, Marginal
+from calibo.distributions import Gaussian
 from calibo.errors import RecipeError
-from calibo.predictive import Gaussian
-from calibo.testing import CalibratorLaws
+from calibo.testing import CalibratorSuite
 
 #: Streams made to hurt: arbitrary, constant, and answering to the state by lying just inside or outside.
 streams = st.one_of(
@@ -20,8 +20,8 @@ streams = st.one_of(
 )
 
 
-class TestACI(CalibratorLaws):
-    """The laws of recalibrators for ACI."""
+class TestACI(CalibratorSuite):
+    """The distributions of recalibrators for ACI."""
 
     tolerance = 0.15
     finite = False
@@ -30,8 +30,8 @@ class TestACI(CalibratorLaws):
         return ACI()
 
 
-class TestDtACI(CalibratorLaws):
-    """The laws for DtACI."""
+class TestDtACI(CalibratorSuite):
+    """The distributions for DtACI."""
 
     tolerance = 0.15
     finite = False
@@ -40,8 +40,8 @@ class TestDtACI(CalibratorLaws):
         return DtACI()
 
 
-class TestAgACI(CalibratorLaws):
-    """The laws for AgACI."""
+class TestAgACI(CalibratorSuite):
+    """The distributions for AgACI."""
 
     tolerance = 0.15
     finite = False
@@ -189,10 +189,13 @@ def test_intervals_that_are_shown_hold_however_wrong_the_model_is(recalibrator: 
 
 def test_the_whole_line_is_shown_as_infinite_and_draws_stay_finite() -> None:
     evidence = Evidence(np.zeros((30, 1)), np.full(30, 1e6), (Marginal(0.0, 1.0),) * 30)
-    law = ACI().fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
-    assert np.isinf(law.interval(0.8)).all() and law.backed[0] > 0.1
-    assert np.isfinite(law.draws(np.random.default_rng(0).standard_normal((100, 1)))).all()
-    assert np.isfinite(law.log_expected_improvement(0.0)).all() and np.isfinite([law.mean, law.std]).all()
-    assert np.isinf(law.negated().interval(0.8)).all()
-    (stored,) = law.marginals()
-    assert stored.backed == law.backed
+    distribution = ACI().fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
+    assert np.isinf(distribution.interval(0.8)).all() and distribution.backed[0] > 0.1
+    assert np.isfinite(distribution.draws(np.random.default_rng(0).standard_normal((100, 1)))).all()
+    assert (
+        np.isfinite(distribution.log_expected_improvement(0.0)).all()
+        and np.isfinite([distribution.mean, distribution.std]).all()
+    )
+    assert np.isinf(distribution.negated().interval(0.8)).all()
+    (stored,) = distribution.marginals()
+    assert stored.backed == distribution.backed

@@ -20,8 +20,8 @@ from calibo.calibration import (
     stages,
 )
 from calibo.data import Dataset, Forecast, Marginal
-from calibo.predictive import Gaussian
-from calibo.surrogates import GaussianProcess
+from calibo.distributions import Gaussian
+from calibo.models import GaussianProcess
 
 RNG = np.random.default_rng
 RECALIBRATORS: list[Recalibrator] = [OnlineQuantile(0.3), Isotonic(), Temperature()]
@@ -34,8 +34,10 @@ def data(n: int = 12, stages_: int = 1, z: float = 2.0) -> Dataset:
     X = rng.random((n, 2))
     y = np.sin(6 * X[:, 0]) + X[:, 1]
     signs = np.where(np.arange(n) % 2, 1.0, -1.0)
-    laws = [Marginal(float(v + s * z * 0.1), 0.1) for v, s in zip(y, signs, strict=True)]
-    return Dataset(X=X, Y=y[:, None], forecasts=tuple((Forecast((law,) * stages_),) for law in laws))
+    distributions = [Marginal(float(v + s * z * 0.1), 0.1) for v, s in zip(y, signs, strict=True)]
+    return Dataset(
+        X=X, Y=y[:, None], forecasts=tuple((Forecast((distribution,) * stages_),) for distribution in distributions)
+    )
 
 
 @pytest.mark.parametrize("by", RECALIBRATORS, ids=IDS)
@@ -44,10 +46,10 @@ def test_no_evidence_no_change(by: Recalibrator) -> None:
     X = RNG(1).random((5, 2))
     model = Calibrated(GaussianProcess(), by=by).fit(silent, rng=RNG(0))
     raw = GaussianProcess().fit(silent, rng=RNG(0)).predict(X, latent=False)
-    law = model.predict(X, latent=False)
-    assert model.level_map is identity and isinstance(law, Gaussian)
-    np.testing.assert_array_equal(law.mean, raw.mean)
-    np.testing.assert_array_equal(law.sd, raw.sd)
+    distribution = model.predict(X, latent=False)
+    assert model.level_map is identity and isinstance(distribution, Gaussian)
+    np.testing.assert_array_equal(distribution.mean, raw.mean)
+    np.testing.assert_array_equal(distribution.sd, raw.sd)
 
 
 @pytest.mark.parametrize("by", RECALIBRATORS, ids=IDS)
@@ -66,19 +68,19 @@ def test_overconfident_forecasts_widen_the_intervals(by: Recalibrator) -> None:
 def test_uniform_pits_change_little(by: Recalibrator) -> None:
     n = 400
     z = RNG(2).standard_normal(n)
-    laws = tuple((Forecast((Marginal(float(-v), 1.0),)),) for v in z)
+    distributions = tuple((Forecast((Marginal(float(-v), 1.0),)),) for v in z)
     calm = Dataset(X=RNG(0).random((n, 1))[:30], Y=np.zeros((30, 1)))
-    evidence = Dataset(X=RNG(0).random((n, 1)), Y=np.zeros((n, 1)), forecasts=laws)
+    evidence = Dataset(X=RNG(0).random((n, 1)), Y=np.zeros((n, 1)), forecasts=distributions)
     _, seen = Prequential().fit(GaussianProcess(), evidence.rows(slice(30)), makers=("GaussianProcess",), rng=RNG(0))
     assert len(seen) == 30 and len(calm) == 30
     from calibo.data import Evidence
 
-    level_map = by.fit(Evidence(evidence.X, np.zeros(n), tuple(f[0].raw for f in laws)))
+    level_map = by.fit(Evidence(evidence.X, np.zeros(n), tuple(f[0].raw for f in distributions)))
     standard = Gaussian(np.zeros(1), np.ones(1))
-    law = level_map(standard, np.zeros((1, 1)))
+    distribution = level_map(standard, np.zeros((1, 1)))
     u = np.linspace(0.02, 0.98, 49)
     # Kolmogorov: the largest gap of 400 uniform PITs exceeds 1.95 / 20 once in a thousand seeds; this one is fixed.
-    gaps = [abs(float(standard.cdf(law.icdf(v))[0]) - v) for v in u]
+    gaps = [abs(float(standard.cdf(distribution.icdf(v))[0]) - v) for v in u]
     assert max(gaps) < 1.95 / 20
 
 
@@ -119,11 +121,15 @@ def test_any_calibrator_around_any_other(inner: Recalibrator, outer: Recalibrato
     assert len(stages(model)) == 3
     X = RNG(1).random((6, 2))
     for latent in (True, False):
-        law = model.predict(X, latent=latent)
-        assert np.isfinite(law.mean).all() and np.isfinite(law.std).all() and np.all(law.std > 0)
-        low, high = law.interval(0.95)
+        distribution = model.predict(X, latent=latent)
+        assert (
+            np.isfinite(distribution.mean).all()
+            and np.isfinite(distribution.std).all()
+            and np.all(distribution.std > 0)
+        )
+        low, high = distribution.interval(0.95)
         assert np.isfinite([low, high]).all() and np.all(low < high)
-        assert np.isfinite(law.log_expected_improvement(1.5)).all()
+        assert np.isfinite(distribution.log_expected_improvement(1.5)).all()
     quantiles = model.predict(X, latent=False).marginals()[0].quantiles
     assert quantiles is None or (np.isfinite(quantiles).all() and np.all(np.diff(quantiles) >= 0))
 
@@ -134,8 +140,10 @@ def test_nested_leave_one_out_refits_the_inner_calibrator() -> None:
         by=Temperature(),
         evidence=LeaveOneOut(),
     )
-    law = nested.fit(replace(data(7), forecasts=(None,) * 7), rng=RNG(0)).predict(RNG(1).random((2, 2)), latent=False)
-    assert np.isfinite(law.mean).all() and np.all(law.std > 0)
+    distribution = nested.fit(replace(data(7), forecasts=(None,) * 7), rng=RNG(0)).predict(
+        RNG(1).random((2, 2)), latent=False
+    )
+    assert np.isfinite(distribution.mean).all() and np.all(distribution.std > 0)
 
 
 def test_hyperparameters_pass_through() -> None:

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from calibo.calibration import Conformal, QuantileShift, Recalibrator, Residual
 from calibo.calibration.conformal import conformal_quantile
 from calibo.data import Evidence, Marginal
+from calibo.distributions import Gaussian, QuantileTable
 from calibo.errors import RecipeError
-from calibo.predictive import Gaussian, QuantileTable
-from calibo.testing import CalibratorLaws
+from calibo.testing import CalibratorSuite
 
 TENTHS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
-class TestScaledResidual(CalibratorLaws):
-    """The laws of recalibrators for scaled residuals."""
+class TestScaledResidual(CalibratorSuite):
+    """The distributions of recalibrators for scaled residuals."""
 
     finite = False
 
@@ -29,8 +29,8 @@ class TestScaledResidual(CalibratorLaws):
         return Conformal()
 
 
-class TestSymmetricShift(CalibratorLaws):
-    """The laws for symmetric CQR."""
+class TestSymmetricShift(CalibratorSuite):
+    """The distributions for symmetric CQR."""
 
     finite = False
     equivariant = False
@@ -39,8 +39,8 @@ class TestSymmetricShift(CalibratorLaws):
         return Conformal(QuantileShift())
 
 
-class TestOneSidedShift(CalibratorLaws):
-    """The laws for one-sided CQR."""
+class TestOneSidedShift(CalibratorSuite):
+    """The distributions for one-sided CQR."""
 
     finite = False
     equivariant = False
@@ -49,8 +49,8 @@ class TestOneSidedShift(CalibratorLaws):
         return Conformal(QuantileShift(symmetric=False))
 
 
-def evidence_of(y: list[float], laws: list[Marginal]) -> Evidence:
-    return Evidence(np.zeros((len(y), 1)), np.array(y), tuple(laws))
+def evidence_of(y: list[float], distributions: list[Marginal]) -> Evidence:
+    return Evidence(np.zeros((len(y), 1)), np.array(y), tuple(distributions))
 
 
 def table(levels: list[float], values: list[list[float]]) -> list[Marginal]:
@@ -68,9 +68,9 @@ def test_ensemble_split_is_the_reference_one(golden: Callable[[str], Any]) -> No
     case = golden("conformal_quantiles")
     one = case["ensemble_split"]
     evidence = evidence_of(case["scores"], [Marginal(0.0, 1.0)] * len(case["scores"]))
-    law = Gaussian(np.array([one["mean"]]), np.array([one["std"]]))
+    distribution = Gaussian(np.array([one["mean"]]), np.array([one["std"]]))
     levels = tuple(round(p, 12) for p in one["levels"])
-    moved = Conformal(Residual(), levels).fit(evidence)(law, np.zeros((1, 1)))
+    moved = Conformal(Residual(), levels).fit(evidence)(distribution, np.zeros((1, 1)))
     for p, expected in zip(levels, one["quantiles_exact_rank"], strict=True):
         np.testing.assert_allclose(moved.icdf(p), expected, rtol=1e-12, err_msg=f"level {p}")
 
@@ -80,8 +80,8 @@ def test_quantile_shifts_are_the_reference_ones(golden: Callable[[str], Any], sy
     case = golden("conformal_quantiles")["cqr"]
     rows = [[low, (low + high) / 2, high] for low, high in zip(case["lower_pred"], case["upper_pred"], strict=True)]
     evidence = evidence_of(case["y"], table([0.1, 0.5, 0.9], rows))
-    law = QuantileTable(np.array([0.1, 0.5, 0.9]), np.array([[0.0, 1.0, 2.0]]))
-    moved = Conformal(QuantileShift(symmetric), (0.1, 0.5, 0.9)).fit(evidence)(law, np.zeros((1, 1)))
+    distribution = QuantileTable(np.array([0.1, 0.5, 0.9]), np.array([[0.0, 1.0, 2.0]]))
+    moved = Conformal(QuantileShift(symmetric), (0.1, 0.5, 0.9)).fit(evidence)(distribution, np.zeros((1, 1)))
     names = (
         ("offset_symmetric_exact_rank",) * 2 if symmetric else ("offset_lower_exact_rank", "offset_upper_exact_rank")
     )
@@ -107,9 +107,9 @@ def test_intervals_hold_their_share_of_the_evidence(t: int, seed: int, score: Re
     rng = np.random.default_rng(seed)
     mean, sd, y = rng.normal(size=t), rng.uniform(0.5, 2, t), rng.normal(size=t) * 3
     evidence = evidence_of(y.tolist(), [Marginal(float(m), float(s)) for m, s in zip(mean, sd, strict=True)])
-    law = Conformal(score).fit(evidence)(Gaussian(mean, sd), np.zeros((t, 1)))
+    distribution = Conformal(score).fit(evidence)(Gaussian(mean, sd), np.zeros((t, 1)))
     for coverage in (0.5, 0.8, 0.9, 0.98):
-        low, high = law.interval(coverage)
+        low, high = distribution.interval(coverage)
         finite = np.ceil(coverage * (t + 1) - 1e-9) <= t
         assert np.isfinite(low).all() == np.isfinite(high).all() == finite
         inside = np.mean((y >= low - 1e-9) & (y <= high + 1e-9))
@@ -119,24 +119,26 @@ def test_intervals_hold_their_share_of_the_evidence(t: int, seed: int, score: Re
 @pytest.mark.parametrize("t", [1, 2, 4, 9])
 def test_too_few_scores_promise_nothing_far_out(t: int) -> None:
     evidence = evidence_of([0.3] * t, [Marginal(0.0, 1.0)] * t)
-    law = Conformal().fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
+    distribution = Conformal().fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
     widest = t / (t + 1)
     for coverage in (0.2, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99):
-        assert np.isfinite(law.interval(coverage)).all() == (coverage <= widest + 1e-9), coverage
-    assert np.isfinite([law.mean, law.std]).all()
-    assert np.isfinite(law.draws(np.array([[-6.0], [6.0]]))).all()
+        assert np.isfinite(distribution.interval(coverage)).all() == (coverage <= widest + 1e-9), coverage
+    assert np.isfinite([distribution.mean, distribution.std]).all()
+    assert np.isfinite(distribution.draws(np.array([[-6.0], [6.0]]))).all()
 
 
 def test_one_sided_quantiles_need_more_scores() -> None:
     evidence = evidence_of([0.3], [Marginal(0.0, 1.0)])
-    law = Conformal(QuantileShift(symmetric=False)).fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
-    assert law.interval(0.2) == (-np.inf, np.inf) and np.isfinite([law.mean, law.std]).all()
+    distribution = Conformal(QuantileShift(symmetric=False)).fit(evidence)(
+        Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1))
+    )
+    assert distribution.interval(0.2) == (-np.inf, np.inf) and np.isfinite([distribution.mean, distribution.std]).all()
 
 
 def test_the_dependence_between_points_is_kept() -> None:
-    law = Gaussian(np.zeros(2), np.ones(2), lambda: np.array([[1.0, 0.99], [0.99, 1.0]]))
+    distribution = Gaussian(np.zeros(2), np.ones(2), lambda: np.array([[1.0, 0.99], [0.99, 1.0]]))
     evidence = evidence_of(list(np.linspace(-2, 2, 30)), [Marginal(0.0, 1.0)] * 30)
-    moved = Conformal().fit(evidence)(law, np.zeros((2, 1)))
+    moved = Conformal().fit(evidence)(distribution, np.zeros((2, 1)))
     assert np.corrcoef(moved.draws(np.random.default_rng(0).standard_normal((400, 2))).T)[0, 1] > 0.9
 
 
@@ -170,8 +172,10 @@ def test_intervals_are_those_of_crepes(scaled: bool, t: int) -> None:
     mean, sd, y = rng.normal(size=t), rng.uniform(0.5, 2, t), rng.normal(size=t) * 3
     theirs = crepes.ConformalRegressor().fit(residuals=y - mean, sigmas=sd if scaled else None)
     evidence = evidence_of(y.tolist(), [Marginal(float(m), float(s)) for m, s in zip(mean, sd, strict=True)])
-    law = Gaussian(np.array([1.0, -2.0]), np.array([0.7, 1.9]))
-    ours = Conformal(Residual(scaled)).fit(evidence)(law, np.zeros((2, 1)))
+    distribution = Gaussian(np.array([1.0, -2.0]), np.array([0.7, 1.9]))
+    ours = Conformal(Residual(scaled)).fit(evidence)(distribution, np.zeros((2, 1)))
     for coverage in (0.5, 0.8, 0.9, 0.95, 0.99):
-        expected = theirs.predict_int(law.mean, sigmas=law.sd if scaled else None, confidence=coverage)
+        expected = theirs.predict_int(
+            distribution.mean, sigmas=distribution.sd if scaled else None, confidence=coverage
+        )
         np.testing.assert_allclose(np.column_stack(ours.interval(coverage)), expected, rtol=1e-9)

@@ -1,4 +1,4 @@
-"""A Gaussian process seen through its conformal sets: the surrogate's laws, its limits and what it announces."""
+"""A Gaussian process seen through its conformal sets: the surrogate's distributions, its limits and what it announces."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from calibo.calibration.conformal_bayes import ConformalModel, ShiftedModel
 from calibo.calibration.conformal_set import REACH, in_sample_score, leave_one_out_score
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning, RecipeError
-from calibo.surrogates import GaussianProcess, Surrogate
-from calibo.surrogates.gp_posterior import Features, Hyperparameters, Posterior
-from calibo.surrogates.kernels import Matern52
-from calibo.surrogates.standardization import Standardization
-from calibo.testing import SurrogateLaws
+from calibo.models import GaussianProcess, Surrogate
+from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
+from calibo.models.kernels import Matern52
+from calibo.models.standardization import Standardization
+from calibo.testing import SurrogateSuite
 
 RNG = np.random.default_rng
 
 
-# Where there are too few data, or points are predicted much less surely than the data are, the model's own law is used.
+# Where there are too few data, or points are predicted much less surely than the data are, the model's own distribution is used.
 without_a_set = pytest.mark.filterwarnings("ignore:conformal sets at:calibo.errors.FallbackWarning")
 
 
 @without_a_set
-class TestLeaveOneOut(SurrogateLaws):
+class TestLeaveOneOut(SurrogateSuite):
     # The ends of a set move more than the model does where two roots lie close.
     tolerance = 1e-3
 
@@ -40,7 +40,7 @@ class TestLeaveOneOut(SurrogateLaws):
 
 
 @without_a_set
-class TestInSample(SurrogateLaws):
+class TestInSample(SurrogateSuite):
     tolerance = 1e-3
 
     def surrogate(self) -> Surrogate:
@@ -48,7 +48,7 @@ class TestInSample(SurrogateLaws):
 
 
 @without_a_set
-class TestWithARatio(SurrogateLaws):
+class TestWithARatio(SurrogateSuite):
     tolerance = 1e-3
 
     def surrogate(self) -> Surrogate:
@@ -71,15 +71,19 @@ def data(n: int = 14, scale: float = 1.0, shift: float = 0.0) -> Dataset:
 
 def test_reference_expectations_from_the_data_on(golden: Callable[[str], Any]) -> None:
     for case in golden("cbo_posterior_expectations")["cases"]:
-        law = ConformalModel(toy(), case["alpha"], in_sample_score).predict(np.array([[case["x"]]]), latent=True)
-        used = law.high[0] > law.low[0]
-        np.testing.assert_allclose(np.stack([law.low[0][used], law.high[0][used]], axis=1), case["set"], atol=1e-8)
+        distribution = ConformalModel(toy(), case["alpha"], in_sample_score).predict(
+            np.array([[case["x"]]]), latent=True
+        )
+        used = distribution.high[0] > distribution.low[0]
+        np.testing.assert_allclose(
+            np.stack([distribution.low[0][used], distribution.high[0][used]], axis=1), case["set"], atol=1e-8
+        )
         best = case["best_f"]
-        assert law.expected_improvement(best)[0] == pytest.approx(case["EI"], rel=1e-8)
-        assert law.probability_of_improvement(best)[0] == pytest.approx(case["PI"], rel=1e-8)
-        assert law.mean[0] == pytest.approx(case["mean"], rel=1e-8)
+        assert distribution.expected_improvement(best)[0] == pytest.approx(case["EI"], rel=1e-8)
+        assert distribution.probability_of_improvement(best)[0] == pytest.approx(case["PI"], rel=1e-8)
+        assert distribution.mean[0] == pytest.approx(case["mean"], rel=1e-8)
         for level, name in ((0.1, "q10"), (0.5, "q50"), (0.9, "q90")):
-            assert law.icdf(level)[0] == pytest.approx(case[name], abs=1e-8)
+            assert distribution.icdf(level)[0] == pytest.approx(case[name], abs=1e-8)
 
 
 @pytest.mark.parametrize("score", [in_sample_score, leave_one_out_score])
@@ -88,7 +92,7 @@ def test_improvement_equals_a_simulation_of_the_definition(score: Any, noise: fl
     """Draw a measurement (flat on the set, else the GP's outside it), then f given it: 200,000 draws, 5 standard errors."""
     base, alpha, x, draws = toy(noise), 0.35, np.array([[0.43]]), 200_000
     model = ConformalModel(base, alpha, score)
-    law, gaussian = model.predict(x, latent=True), base.predict(x, latent=True)
+    distribution, gaussian = model.predict(x, latent=True), base.predict(x, latent=True)
     sets = model.conformal_sets(x)
     m, sd, sigma = gaussian.mean[0], gaussian.sd[0], float(gaussian.noise_sd)
     rng = RNG(0)
@@ -106,38 +110,40 @@ def test_improvement_equals_a_simulation_of_the_definition(score: Any, noise: fl
     for c in (m - 0.2, m + 0.1, m + 0.5):
         improvement = np.maximum(f - c, 0.0)
         error = 5.0 * improvement.std() / np.sqrt(draws)
-        assert law.expected_improvement(c)[0] == pytest.approx(improvement.mean(), abs=error)
-        assert law.cdf(c)[0] == pytest.approx(np.mean(f <= c), abs=5.0 * 0.5 / np.sqrt(draws))
+        assert distribution.expected_improvement(c)[0] == pytest.approx(improvement.mean(), abs=error)
+        assert distribution.cdf(c)[0] == pytest.approx(np.mean(f <= c), abs=5.0 * 0.5 / np.sqrt(draws))
     # The rule uses it.
     told = Dataset(X=base.X, Y=base.y[:, None])
     acquisition = ExpectedImprovement().build(model, told, rng=rng)
     best = float(model.predict(base.X, latent=True).mean.max())
-    np.testing.assert_allclose(acquisition(x), law.log_expected_improvement(best))
+    np.testing.assert_allclose(acquisition(x), distribution.log_expected_improvement(best))
 
 
-def same_as(law: Any, gaussian: Any) -> None:
+def same_as(distribution: Any, gaussian: Any) -> None:
     for c in (-1.0, 0.2, 2.0):
-        np.testing.assert_allclose(law.log_expected_improvement(c), gaussian.log_expected_improvement(c), rtol=1e-7)
-        np.testing.assert_allclose(law.cdf(c), gaussian.cdf(c), rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(
+            distribution.log_expected_improvement(c), gaussian.log_expected_improvement(c), rtol=1e-7
+        )
+        np.testing.assert_allclose(distribution.cdf(c), gaussian.cdf(c), rtol=1e-8, atol=1e-12)
     for u in (0.01, 0.5, 0.9):
-        np.testing.assert_allclose(law.icdf(u), gaussian.icdf(u), rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(law.mean, gaussian.mean)
-    np.testing.assert_allclose(law.std, gaussian.sd)
+        np.testing.assert_allclose(distribution.icdf(u), gaussian.icdf(u), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(distribution.mean, gaussian.mean)
+    np.testing.assert_allclose(distribution.std, gaussian.sd)
 
 
 X5 = np.array([[-0.2], [0.1], [0.43], [0.6], [1.4]])
 
 
 class TestWithoutASet:
-    """The model's own law, with a reason given where a measurement is predicted."""
+    """The model's own distribution, with a reason given where a measurement is predicted."""
 
     @pytest.mark.parametrize("latent", [True, False])
     def test_alpha_to_one(self, latent: bool) -> None:
         """Proposition B.1 of Stanton et al. 2023."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FallbackWarning)
-            law = ConformalModel(toy(), 1.0 - 1e-12, leave_one_out_score).predict(X5, latent=latent)
-        same_as(law, toy().predict(X5, latent=latent))
+            distribution = ConformalModel(toy(), 1.0 - 1e-12, leave_one_out_score).predict(X5, latent=latent)
+        same_as(distribution, toy().predict(X5, latent=latent))
 
     def test_a_schedule_that_starts_at_one(self) -> None:
         surrogate = ConformalBayes(GaussianProcess(), lambda n: 1.0)
@@ -155,9 +161,9 @@ class TestWithoutASet:
         with pytest.warns(
             FallbackWarning, match=rf"at {sets.empty.sum()} of 5 points: no outcome is accepted at alpha = 0.8"
         ):
-            law = model.predict(X5, latent=False)
+            distribution = model.predict(X5, latent=False)
         same_as(model.predict(X5[sets.empty], latent=True), toy().predict(X5[sets.empty], latent=True))
-        assert np.abs(law.cdf(0.0) - toy().predict(X5, latent=False).cdf(0.0))[~sets.empty].max() > 1e-3
+        assert np.abs(distribution.cdf(0.0) - toy().predict(X5, latent=False).cdf(0.0))[~sets.empty].max() > 1e-3
 
     @pytest.mark.parametrize("score", [in_sample_score, leave_one_out_score])
     def test_everything_is_accepted(self, score: Any) -> None:
@@ -170,9 +176,9 @@ class TestWithoutASet:
     def test_no_end(self) -> None:
         model = ConformalModel(toy(), 0.2, in_sample_score)
         with pytest.warns(FallbackWarning, match=r"they have no end: they are cut 8 standard deviations out"):
-            law = model.predict(np.array([[-0.1]]), latent=False)
-        assert (law.high.max() - law.base.mean[0]) / law.base.sd[0] == pytest.approx(REACH)
-        assert np.isfinite(law.log_expected_improvement(1.0)).all()
+            distribution = model.predict(np.array([[-0.1]]), latent=False)
+        assert (distribution.high.max() - distribution.base.mean[0]) / distribution.base.sd[0] == pytest.approx(REACH)
+        assert np.isfinite(distribution.log_expected_improvement(1.0)).all()
         ConformalModel(toy(), 0.2, leave_one_out_score).predict(np.array([[-0.1]]), latent=False)
 
     def test_searching_is_silent(self) -> None:
@@ -247,9 +253,9 @@ class TestShifted:
         assert not np.allclose(model.conformal_sets(X).low[:, 0], model.conformal.conformal_sets(X).low[:, 0])
         # Of sets with shared members each point has its own.
         sets = np.concatenate([X[:5, None], np.broadcast_to(X[7:], (5, 3, 2))], axis=1)
-        law = model.predict(sets, latent=True)
-        np.testing.assert_allclose(law.mean[:, 0], model.predict(X[:5], latent=True).mean)
-        np.testing.assert_allclose(law.mean[3, 1:], model.predict(X[7:], latent=True).mean)
+        distribution = model.predict(sets, latent=True)
+        np.testing.assert_allclose(distribution.mean[:, 0], model.predict(X[:5], latent=True).mean)
+        np.testing.assert_allclose(distribution.mean[3, 1:], model.predict(X[7:], latent=True).mean)
 
     def test_hyperparameters_are_those_of_the_process(self) -> None:
         model = self.fitted()
@@ -271,7 +277,7 @@ def test_sets_follow_the_units(scale: float, shift: float, score: Any) -> None:
 
 
 def test_little_data_and_equal_outcomes() -> None:
-    """With n data no alpha below 1 / (n + 1) is to be had; by the schedule there is a set or the model's own law."""
+    """With n data no alpha below 1 / (n + 1) is to be had; by the schedule there is a set or the model's own distribution."""
     for told in (
         data(1),
         data(2),
@@ -279,12 +285,17 @@ def test_little_data_and_equal_outcomes() -> None:
         Dataset(X=data().X, Y=np.zeros((14, 1))),
     ):
         for score in ("loo", "in_sample"):
-            law = (
+            distribution = (
                 ConformalBayes(GaussianProcess(), score=score)
                 .fit(told, rng=RNG(0))
                 .predict(RNG(1).random((6, 2)), latent=True)
             )
-            for array in (law.mean, law.std, law.icdf(0.9), law.log_expected_improvement(float(told.Y.max()))):
+            for array in (
+                distribution.mean,
+                distribution.std,
+                distribution.icdf(0.9),
+                distribution.log_expected_improvement(float(told.Y.max())),
+            ):
                 assert np.isfinite(array).all()
 
 
@@ -292,12 +303,14 @@ def test_known_noise() -> None:
     for variance in (np.zeros(14), RNG(0).uniform(0.001, 0.3, 14)):
         told = replace(data(), Y_var=variance[:, None])
         for score in ("loo", "in_sample"):
-            law = (
+            distribution = (
                 ConformalBayes(GaussianProcess(), 0.3, score)
                 .fit(told, rng=RNG(0))
                 .predict(RNG(1).random((6, 2)), latent=True)
             )
-            assert (law.high > law.low).any() and np.isfinite(law.log_expected_improvement(0.5)).all()
+            assert (distribution.high > distribution.low).any() and np.isfinite(
+                distribution.log_expected_improvement(0.5)
+            ).all()
 
 
 def test_the_schedule() -> None:

@@ -11,9 +11,9 @@ import pytest
 from calibo.calibration.conformal_masks import conformity_scores, p_values, relaxed_masks
 from calibo.calibration.conformal_set import conformal_sets, in_sample_score
 from calibo.data import Array
-from calibo.surrogates.gp_posterior import Features, Hyperparameters, Posterior
-from calibo.surrogates.kernels import Matern52
-from calibo.surrogates.standardization import Standardization
+from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
+from calibo.models.kernels import Matern52
+from calibo.models.standardization import Standardization
 
 RNG = np.random.default_rng
 

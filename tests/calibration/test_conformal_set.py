@@ -20,10 +20,10 @@ from calibo.calibration.conformal_set import (
     leave_one_out_score,
 )
 from calibo.data import Array
-from calibo.surrogates.augmentation import Augmentation
-from calibo.surrogates.gp_posterior import Features, Hyperparameters, Posterior
-from calibo.surrogates.kernels import Matern52
-from calibo.surrogates.standardization import Standardization
+from calibo.models.augmentation import Augmentation
+from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
+from calibo.models.kernels import Matern52
+from calibo.models.standardization import Standardization
 
 SCORES: dict[str, Score] = {"insample": in_sample_score, "loo": leave_one_out_score}
 UNITS = Standardization(1.0, 0.0, 1.0)

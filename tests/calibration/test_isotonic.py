@@ -1,4 +1,4 @@
-"""Recalibration by the empirical law of PITs, and by any regressor of it."""
+"""Recalibration by the empirical distribution of PITs, and by any regressor of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from calibo.calibration import Isotonic, Regressor, Relevel
 from calibo.calibration.isotonic import levels_through, recalibration_set
 from calibo.data import Evidence, Marginal
-from calibo.predictive import Levels
+from calibo.distributions import Levels
 
 
 def evidence(scores: np.ndarray) -> Evidence:

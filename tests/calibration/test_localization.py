@@ -20,8 +20,8 @@ from calibo.calibration.localization import (
 )
 from calibo.data import Dataset, Evidence, Forecast, Marginal
 from calibo.errors import RecipeError
-from calibo.surrogates import GaussianProcess
-from calibo.surrogates.gp_posterior import Features
+from calibo.models import GaussianProcess
+from calibo.models.gp_posterior import Features
 
 RNG = np.random.default_rng(0)
 X = RNG.random((30, 2))

@@ -16,13 +16,13 @@ from calibo.calibration import LocalizedOnline
 from calibo.calibration.localization import Expansion
 from calibo.calibration.localized_online import FlatMap
 from calibo.data import Array, Evidence, Marginal
+from calibo.distributions import Composed, FlatSet, Gaussian, Levels, Relevelled
 from calibo.errors import RecipeError
-from calibo.predictive import Composed, FlatSet, Gaussian, Levels, Relevelled
-from calibo.surrogates.gp_posterior import Features
-from calibo.testing import CalibratorLaws
+from calibo.models.gp_posterior import Features
+from calibo.testing import CalibratorSuite
 
 
-class TestLaws(CalibratorLaws):
+class TestLaws(CalibratorSuite):
     #: A flat density is not the Gaussian one: at lambda = alpha the cdfs differ by up to .06 already.
     tolerance = 0.17
 
@@ -309,8 +309,8 @@ def test_intervals_widen_where_outcomes_fell_outside_only() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((80, 1))
     level_map = LocalizedOnline(length_scale=0.25).fit(evidence(wrong_by(X, "half") * rng.standard_normal(80), X))
-    law = level_map(Gaussian(np.zeros(2), np.ones(2)), np.array([[0.2], [0.8]]))
-    low, high = law.interval(0.8)
+    distribution = level_map(Gaussian(np.zeros(2), np.ones(2)), np.array([[0.2], [0.8]]))
+    low, high = distribution.interval(0.8)
     assert (high - low)[0] > 1.5 * (high - low)[1]
 
 
@@ -329,11 +329,11 @@ def test_choices_are_not_ordered() -> None:
 @pytest.mark.parametrize(("threshold", "used"), [(-0.7, 1e-3), (0.3, 0.3), (1.7, 1.0)])
 def test_the_law_is_flat_on_the_interval_of_the_clipped_threshold(threshold: float, used: float) -> None:
     constant = Expansion(Features((0,)), np.empty((0, 1)), np.array([threshold]), np.empty(0), np.empty((0, 0, 1)))
-    law = FlatMap(constant, alpha=0.2, smallest=1e-3)(Gaussian(np.zeros(1), np.ones(1)), np.array([[0.5]]))
-    assert isinstance(law, FlatSet)
+    distribution = FlatMap(constant, alpha=0.2, smallest=1e-3)(Gaussian(np.zeros(1), np.ones(1)), np.array([[0.5]]))
+    assert isinstance(distribution, FlatSet)
     for u in (0.1, 0.3, 0.5, 0.9):
         expected = (u - 0.5) / 0.8 * -2.0 * ndtri(used / 2.0)
-        np.testing.assert_allclose(law.icdf(u), expected, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(distribution.icdf(u), expected, rtol=1e-6, atol=1e-6)
 
 
 def test_other_laws_get_the_same_shape_in_normal_scores() -> None:
@@ -351,9 +351,9 @@ def test_batches_of_points() -> None:
     rng = np.random.default_rng(0)
     level_map = LocalizedOnline().fit(evidence(2.0 * rng.standard_normal(40), rng.random((40, 2))))
     X = rng.random((4, 3, 2))
-    law = level_map(Gaussian(np.zeros((4, 3)), np.ones((4, 3))), X)
+    distribution = level_map(Gaussian(np.zeros((4, 3)), np.ones((4, 3))), X)
     flat = level_map(Gaussian(np.zeros(12), np.ones(12)), X.reshape(12, 2))
-    np.testing.assert_allclose(law.icdf(0.9).ravel(), flat.icdf(0.9), rtol=1e-9)
+    np.testing.assert_allclose(distribution.icdf(0.9).ravel(), flat.icdf(0.9), rtol=1e-9)
 
 
 @pytest.mark.parametrize(

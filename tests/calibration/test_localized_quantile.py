@@ -13,22 +13,22 @@ from calibo.calibration.localization import Localizations
 from calibo.calibration.monotone_play import isotonic_projection
 from calibo.calibration.online_quantile import DEFAULT_LEVELS
 from calibo.data import Array, Evidence, Marginal
+from calibo.distributions import Composed, Gaussian, Levels, LocallyRelevelled, Relevelled
 from calibo.errors import RecipeError
-from calibo.predictive import Composed, Gaussian, Levels, LocallyRelevelled, Relevelled
-from calibo.testing import CalibratorLaws
+from calibo.testing import CalibratorSuite
 
 FIVE = (0.1, 0.25, 0.5, 0.75, 0.9)
 etas = st.sampled_from([0.02, 0.1, 0.5, 1.0, 3.0, 10.0])
 
 
-class TestLaws(CalibratorLaws):
+class TestLaws(CalibratorSuite):
     tolerance = 0.15
 
     def recalibrator(self) -> LocalizedQuantile:
         return LocalizedQuantile(eta=0.05)
 
 
-class TestLawsOfOneLocalization(CalibratorLaws):
+class TestLawsOfOneLocalization(CalibratorSuite):
     tolerance = 0.2
 
     def recalibrator(self) -> LocalizedQuantile:
@@ -59,9 +59,9 @@ def test_without_localization_it_is_online_quantile_bit_by_bit(
     np.testing.assert_array_equal(run.states.constants[:, 0], expected.hidden)
     np.testing.assert_array_equal(run.played, expected.played[:-1])
     unit = Gaussian(np.zeros(2), np.ones(2))
-    laws = [r.fit(evidence(pit, X))(unit, X[[0, 0]]) for r in (local, plain)]
+    distributions = [r.fit(evidence(pit, X))(unit, X[[0, 0]]) for r in (local, plain)]
     for u in (0.01, 0.3, 0.5, 0.99):
-        np.testing.assert_array_equal(laws[0].icdf(u), laws[1].icdf(u))
+        np.testing.assert_array_equal(distributions[0].icdf(u), distributions[1].icdf(u))
 
 
 def test_among_many_localizations_the_first_is_online_quantile() -> None:
@@ -143,8 +143,8 @@ def test_direction_of_the_correction() -> None:
     X = rng.random((400, 1))
     pit = np.where(X[:, 0] < 0.5, 1.0 - 0.4 * rng.random(400), rng.random(400))
     level_map = LocalizedQuantile(0.1, length_scale=0.2).fit(evidence(pit, X))
-    law = level_map(Gaussian(np.zeros(2), np.ones(2)), np.array([[0.15], [0.85]]))
-    assert law.median[0] > 0.5 and abs(law.median[1]) < 0.4
+    distribution = level_map(Gaussian(np.zeros(2), np.ones(2)), np.array([[0.15], [0.85]]))
+    assert distribution.median[0] > 0.5 and abs(distribution.median[1]) < 0.4
 
 
 @pytest.mark.parametrize(("d", "share"), [(2, 0.95), (6, 1.0)])
@@ -173,15 +173,21 @@ def test_laws_by_kind() -> None:
     rng = np.random.default_rng(0)
     level_map = LocalizedQuantile(0.2).fit(evidence(rng.beta(0.3, 0.3, 40), rng.random((40, 2))))
     gaussian, X = Gaussian(np.zeros((4, 3)), np.ones((4, 3))), rng.random((4, 3, 2))
-    law = level_map(gaussian, X)
-    assert isinstance(law, LocallyRelevelled) and law.levels.r.shape == (4, 3, len(DEFAULT_LEVELS) + 2)
+    distribution = level_map(gaussian, X)
+    assert isinstance(distribution, LocallyRelevelled) and distribution.levels.r.shape == (
+        4,
+        3,
+        len(DEFAULT_LEVELS) + 2,
+    )
     other = level_map(Relevelled(gaussian, Levels.identity()), X)
     assert isinstance(other, Composed)
-    np.testing.assert_allclose(other.icdf(0.8), law.icdf(0.8))
+    np.testing.assert_allclose(other.icdf(0.8), distribution.icdf(0.8))
     base = rng.standard_normal((5, 3))
-    np.testing.assert_allclose(other.samples(base)[0], law.samples(base)[0])
+    np.testing.assert_allclose(other.samples(base)[0], distribution.samples(base)[0])
     flat = level_map(Gaussian(np.zeros(12), np.ones(12)), X.reshape(12, 2))
-    np.testing.assert_allclose(law.expected_improvement(0.7).ravel(), flat.expected_improvement(0.7), rtol=1e-9)
+    np.testing.assert_allclose(
+        distribution.expected_improvement(0.7).ravel(), flat.expected_improvement(0.7), rtol=1e-9
+    )
 
 
 def test_a_restarted_fold_arrives_at_the_same_maps() -> None:

@@ -14,8 +14,8 @@ from scipy.special import ndtr, ndtri
 from calibo.calibration import OnlineQuantile, Relevel
 from calibo.calibration.online_quantile import DEFAULT_LEVELS, isotonic_projection
 from calibo.data import Evidence, Marginal
+from calibo.distributions import Levels
 from calibo.errors import RecipeError
-from calibo.predictive import Levels
 
 FIVE = (0.1, 0.25, 0.5, 0.75, 0.9)
 CLOSE = (0.98, 0.99)

@@ -9,10 +9,10 @@ import pytest
 
 from calibo.calibration import KFold, LeaveOneOut, Prequential, Resampler, TimeSeries
 from calibo.data import Array, Dataset, Forecast, Marginal
+from calibo.distributions import Gaussian
 from calibo.errors import RecipeError
-from calibo.predictive import Gaussian
-from calibo.surrogates import GaussianProcess
-from calibo.surrogates.gp_posterior import Posterior
+from calibo.models import GaussianProcess
+from calibo.models.gp_posterior import Posterior
 
 RNG = np.random.default_rng
 
@@ -55,7 +55,7 @@ def test_prequential_reads_what_was_stored() -> None:
     for depth, sd in ((1, 1.0), (2, 2.0)):
         model, evidence = Prequential().fit(GaussianProcess(), told, makers=MAKERS[:depth], rng=RNG(0))
         kept = [i for i in range(8) if i % 3]
-        assert evidence.laws == tuple(Marginal(float(i), sd) for i in kept)
+        assert evidence.distributions == tuple(Marginal(float(i), sd) for i in kept)
         np.testing.assert_array_equal(evidence.y, told.Y[kept, 0])
         np.testing.assert_array_equal(evidence.X, told.X[kept])
         assert isinstance(model, Posterior) and len(model.y) == 8
@@ -68,35 +68,35 @@ def test_prequential_may_fill_in_leave_one_out() -> None:
     _, loo = LeaveOneOut().fit(GaussianProcess(), told, makers=MAKERS[:1], rng=RNG(0))
     assert len(evidence) == 8
     for i in range(8):
-        assert evidence.laws[i] == (Marginal(float(i), 1.0) if i % 3 else loo.laws[i])
+        assert evidence.distributions[i] == (Marginal(float(i), 1.0) if i % 3 else loo.distributions[i])
 
 
 def test_leave_one_out_by_closed_form() -> None:
     told = data()
     model, evidence = LeaveOneOut().fit(GaussianProcess(), told, makers=MAKERS[:1], rng=RNG(0))
     assert isinstance(model, Posterior)
-    for i, law in enumerate(evidence.laws):
+    for i, distribution in enumerate(evidence.distributions):
         rest = frozen(model, np.delete(np.arange(8), i)).predict(told.X[[i]], latent=False)
-        assert law.mean == pytest.approx(float(rest.mean[0]), rel=1e-8)
-        assert law.sd == pytest.approx(float(rest.sd[0]), rel=1e-8)
+        assert distribution.mean == pytest.approx(float(rest.mean[0]), rel=1e-8)
+        assert distribution.sd == pytest.approx(float(rest.sd[0]), rel=1e-8)
 
 
 def test_leave_one_out_by_refits() -> None:
     told = data()
     _, evidence = LeaveOneOut().fit(Average(), told, makers=MAKERS[:1], rng=RNG(0))
-    for i, law in enumerate(evidence.laws):
+    for i, distribution in enumerate(evidence.distributions):
         rest = np.delete(told.Y[:, 0], i)
-        assert (law.mean, law.sd) == pytest.approx((rest.mean(), rest.std() + 0.1 + 7))
+        assert (distribution.mean, distribution.sd) == pytest.approx((rest.mean(), rest.std() + 0.1 + 7))
 
 
 def test_time_series_by_closed_form() -> None:
     told = data()
     model, evidence = TimeSeries().fit(GaussianProcess(), told, makers=MAKERS[:1], rng=RNG(0))
     assert isinstance(model, Posterior) and len(evidence) == 6
-    for i, law in enumerate(evidence.laws, start=2):
+    for i, distribution in enumerate(evidence.distributions, start=2):
         before = frozen(model, np.arange(i)).predict(told.X[[i]], latent=False)
-        assert law.mean == pytest.approx(float(before.mean[0]), rel=1e-8)
-        assert law.sd == pytest.approx(float(before.sd[0]), rel=1e-8)
+        assert distribution.mean == pytest.approx(float(before.mean[0]), rel=1e-8)
+        assert distribution.sd == pytest.approx(float(before.sd[0]), rel=1e-8)
     np.testing.assert_array_equal(evidence.y, told.Y[2:, 0])
 
 
@@ -107,8 +107,8 @@ def test_time_series_by_refits(splits: int | None, starts: list[int]) -> None:
     told = data()
     _, evidence = TimeSeries(splits).fit(Average(), told, makers=MAKERS[:1], rng=RNG(0))
     assert len(evidence) == 6
-    for law, start in zip(evidence.laws, starts, strict=True):
-        assert law.mean == pytest.approx(told.Y[:start, 0].mean())
+    for distribution, start in zip(evidence.distributions, starts, strict=True):
+        assert distribution.mean == pytest.approx(told.Y[:start, 0].mean())
 
 
 def test_folds_leave_their_own_points_out() -> None:
@@ -116,10 +116,10 @@ def test_folds_leave_their_own_points_out() -> None:
     _, evidence = KFold(3).fit(Average(), told, makers=MAKERS[:1], rng=RNG(0))
     assert len(evidence) == 10
     np.testing.assert_array_equal(evidence.y, told.Y[:, 0])
-    sizes = sorted(round(law.sd - 0.1) for law in evidence.laws)
+    sizes = sorted(round(distribution.sd - 0.1) for distribution in evidence.distributions)
     groups: dict[float, list[int]] = {}
-    for i, law in enumerate(evidence.laws):
-        groups.setdefault(law.mean, []).append(i)
+    for i, distribution in enumerate(evidence.distributions):
+        groups.setdefault(distribution.mean, []).append(i)
     assert sorted(len(rows) for rows in groups.values()) == [3, 3, 4] and 6 <= sizes[0] <= sizes[-1] <= 8
     for mean, rows in groups.items():
         assert mean == pytest.approx(np.delete(told.Y[:, 0], rows).mean())
@@ -127,8 +127,10 @@ def test_folds_leave_their_own_points_out() -> None:
 
 def test_folds_are_drawn_from_the_generator() -> None:
     told = data(10)
-    laws = [KFold(3).fit(Average(), told, makers=MAKERS[:1], rng=RNG(seed))[1].laws for seed in (0, 0, 1)]
-    assert laws[0] == laws[1] != laws[2]
+    distributions = [
+        KFold(3).fit(Average(), told, makers=MAKERS[:1], rng=RNG(seed))[1].distributions for seed in (0, 0, 1)
+    ]
+    assert distributions[0] == distributions[1] != distributions[2]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_what_is_pending_or_failed_is_no_evidence(resampler: Resampler) -> None:
     plain = data()
     busy = replace(plain, X_pending=np.zeros((2, 2)), X_failed=np.ones((3, 2)))
     one, other = (resampler.fit(Average(), d, makers=MAKERS[:1], rng=RNG(0))[1] for d in (plain, busy))
-    assert one.laws == other.laws
+    assert one.distributions == other.distributions
 
 
 @pytest.mark.parametrize("make", [lambda: KFold(1), lambda: KFold(0), lambda: TimeSeries(0)])
@@ -159,8 +161,10 @@ def test_impossible_splits_are_refused(make: object) -> None:
 
 
 def test_forecasts_of_another_method_are_no_evidence() -> None:
-    law = Marginal(0.0, 1.0)
-    own, others, unknown = (Forecast((law, law), made_by) for made_by in (MAKERS[:2], ("Forest", "Isotonic"), ()))
+    distribution = Marginal(0.0, 1.0)
+    own, others, unknown = (
+        Forecast((distribution, distribution), made_by) for made_by in (MAKERS[:2], ("Forest", "Isotonic"), ())
+    )
     told = Dataset(X=RNG(0).random((3, 1)), Y=RNG(1).random((3, 1)), forecasts=((own,), (others,), (unknown,)))
     for depth in (1, 2):
         _, evidence = Prequential().fit(GaussianProcess(), told, makers=MAKERS[:depth], rng=RNG(0))

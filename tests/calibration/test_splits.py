@@ -25,9 +25,9 @@ from calibo.calibration import (
     Temperature,
 )
 from calibo.data import Array, Dataset, Forecast, Marginal
+from calibo.distributions import Distribution, FlatSet, Gaussian, QuantileTable
 from calibo.errors import RecipeError
-from calibo.predictive import FlatSet, Gaussian, Predictive, QuantileTable
-from calibo.surrogates import (
+from calibo.models import (
     GaussianProcess,
     Model,
     QuantileTrees,
@@ -54,7 +54,7 @@ class LineModel:
     seen: frozenset[float]
     quantiles: bool
 
-    def predict(self, X: Array, *, latent: bool) -> Predictive:
+    def predict(self, X: Array, *, latent: bool) -> Distribution:
         mean = self.slope * X[..., 0] + self.start
         if not self.quantiles:
             return Gaussian(mean, np.full(mean.shape, 0.1))
@@ -89,13 +89,13 @@ def test_cross_conformal_and_cv_plus_are_the_reference_ones(golden: Callable[[st
     data = Dataset(X=np.array(case["x"])[:, None], Y=np.array(case["y"])[:, None])
     model, evidence = KFold(3).fit(Line(), data, makers=("Line",), rng=FixedFolds())  # type: ignore[arg-type]
     query = np.array([[case["x_query"]]])
-    residuals = np.abs(evidence.y - [law.mean for law in evidence.laws])
+    residuals = np.abs(evidence.y - [distribution.mean for distribution in evidence.distributions])
     np.testing.assert_allclose(residuals, case["abs_residuals"], rtol=1e-9)
     tau = case["tau"]
     levels = (tau / 2, 0.5, 1 - tau / 2)
-    law = Conformal(Residual(scaled=False), levels).fit(evidence)(model.predict(query, latent=False), query)
+    distribution = Conformal(Residual(scaled=False), levels).fit(evidence)(model.predict(query, latent=False), query)
     expected = case["cross_conformal_thesis"]
-    low, high = (float(end[0]) for end in law.interval(1 - tau))
+    low, high = (float(end[0]) for end in distribution.interval(1 - tau))
     assert (low + high) / 2 == pytest.approx(expected["center"])
     assert (high - low) / 2 == pytest.approx(expected["halfwidth_exact_rank"])
     plus = Conformal(Residual(scaled=False), levels, plus=True).fit(evidence)(model.predict(query, latent=False), query)
@@ -110,7 +110,9 @@ def test_bootstrap_is_the_reference_one(golden: Callable[[str], Any]) -> None:
     sets = case["index_sets"]
     model, evidence = Bootstrap(len(sets)).fit(Line(), data, makers=("Line",), rng=FixedDraws(sets))  # type: ignore[arg-type]
     np.testing.assert_allclose(evidence.X[:, 0], data.X[case["included_points"], 0])
-    np.testing.assert_allclose(np.abs(evidence.y - [law.mean for law in evidence.laws]), case["scores"], rtol=1e-9)
+    np.testing.assert_allclose(
+        np.abs(evidence.y - [distribution.mean for distribution in evidence.distributions]), case["scores"], rtol=1e-9
+    )
     query = np.array([[points["x_query"]]])
     believed = model.predict(query, latent=False)
     np.testing.assert_allclose(believed.mean, case["center"], rtol=1e-9)
@@ -174,11 +176,11 @@ def test_disagreement_of_bootstrap_models_is_uncertainty() -> None:
     model, _ = Bootstrap(8).fit(Line(), dataset(12), makers=("Line",), rng=RNG(0))
     X = np.array([[0.2], [3.0]])
     means = np.array([part.predict(X, latent=False).mean for part in model.models])  # type: ignore[attr-defined]
-    law = model.predict(X, latent=False)
-    np.testing.assert_allclose(law.std, np.sqrt(0.01 + means.var(axis=0)), rtol=1e-9)
-    joint = law.draws(RNG(1).standard_normal((4000, 2)))
+    distribution = model.predict(X, latent=False)
+    np.testing.assert_allclose(distribution.std, np.sqrt(0.01 + means.var(axis=0)), rtol=1e-9)
+    joint = distribution.draws(RNG(1).standard_normal((4000, 2)))
     covariance = np.cov(means.T, ddof=0)[0, 1]
-    assert np.cov(joint.T)[0, 1] == pytest.approx(covariance, abs=0.1 * law.std.prod())
+    assert np.cov(joint.T)[0, 1] == pytest.approx(covariance, abs=0.1 * distribution.std.prod())
 
 
 @pytest.mark.parametrize("score", [Residual(), Residual(scaled=False), QuantileShift(), QuantileShift(symmetric=False)])
@@ -187,7 +189,7 @@ def test_plus_equals_brute_force(score: Any, resampler: Any) -> None:
     data, level = dataset(25, seed=3), 0.1
     model, evidence = resampler.fit(Line(), data, makers=("Line",), rng=RNG(2))
     X = np.array([[0.1], [0.7], [1.5]])
-    law = Conformal(score, (level, 0.5, 1 - level), plus=True).fit(evidence)(model.predict(X, latent=False), X)
+    distribution = Conformal(score, (level, 0.5, 1 - level), plus=True).fit(evidence)(model.predict(X, latent=False), X)
     assert evidence.left_out is not None
     others, t = evidence.left_out(X), len(evidence)
     scores = score.scores(evidence, np.array([level, 0.5, 1 - level]))
@@ -197,7 +199,7 @@ def test_plus_equals_brute_force(score: Any, resampler: Any) -> None:
     width = others.std if scaled else np.ones_like(others.mean)
     low = np.sort(base[0] - scores[:, [0]] * width, axis=0)[int(np.floor((1 - coverage) * (t + 1) + 1e-9)) - 1]
     high = np.sort(base[1] + scores[:, [2]] * width, axis=0)[int(np.ceil(coverage * (t + 1) - 1e-9)) - 1]
-    np.testing.assert_allclose(law.interval(0.8), (low, high), rtol=1e-9)
+    np.testing.assert_allclose(distribution.interval(0.8), (low, high), rtol=1e-9)
 
 
 def test_cv_plus_is_that_of_mapie() -> None:
@@ -209,14 +211,14 @@ def test_cv_plus_is_that_of_mapie() -> None:
     # Contiguous folds in both, of points in order.
     data = data.rows(np.argsort(data.X[:, 0]))
     model, evidence = KFold(4).fit(Line(), data, makers=("Line",), rng=FixedFolds())  # type: ignore[arg-type]
-    law = Conformal(Residual(scaled=False), plus=True).fit(evidence)(model.predict(X, latent=False), X)
+    distribution = Conformal(Residual(scaled=False), plus=True).fit(evidence)(model.predict(X, latent=False), X)
     theirs = regression.CrossConformalRegressor(
         LinearRegression(), confidence_level=[0.5, 0.8, 0.9], method="plus", cv=Folds(4)
     )
     theirs.fit_conformalize(data.X, data.Y[:, 0])
     _, ends = theirs.predict_interval(X)
     for i, coverage in enumerate((0.5, 0.8, 0.9)):
-        np.testing.assert_allclose(np.column_stack(law.interval(coverage)), ends[:, :, i], rtol=1e-9)
+        np.testing.assert_allclose(np.column_stack(distribution.interval(coverage)), ends[:, :, i], rtol=1e-9)
 
 
 @pytest.mark.parametrize("resampler", [Split(), KFold(3), Bootstrap(5)], ids=repr)
@@ -233,12 +235,12 @@ def test_one_seed_one_calibration(resampler: Any) -> None:
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 @pytest.mark.parametrize("resampler", [Split(), KFold(3), Bootstrap(5)], ids=repr)
 def test_few_points_are_survived(resampler: Any, n: int) -> None:
-    law = (
+    distribution = (
         Calibrated(Line(), by=Conformal(), evidence=resampler)
         .fit(dataset(n), rng=RNG(0))
         .predict(np.array([[0.3]]), latent=False)
     )
-    assert np.isfinite([law.mean, law.std, law.log_expected_improvement(3.0)]).all()
+    assert np.isfinite([distribution.mean, distribution.std, distribution.log_expected_improvement(3.0)]).all()
 
 
 def test_batches_of_points_are_calibrated_alike() -> None:
@@ -267,16 +269,16 @@ def test_conformal_calibration_from_stored_forecasts_needs_no_resampling() -> No
 def test_nothing_held_out_promises_nothing(resampler: Any, n: int) -> None:
     model, evidence = resampler.fit(Line(), dataset(n), makers=("Line",), rng=RNG(0))
     assert len(evidence) == 0 and isinstance(model, LineModel)
-    law = Calibrated(Line(), by=Conformal(plus=False), evidence=resampler).fit(dataset(n), rng=RNG(0))
-    assert law.predict(np.array([[0.3]]), latent=False).interval(0.5) == (-np.inf, np.inf)
+    distribution = Calibrated(Line(), by=Conformal(plus=False), evidence=resampler).fit(dataset(n), rng=RNG(0))
+    assert distribution.predict(np.array([[0.3]]), latent=False).interval(0.5) == (-np.inf, np.inf)
 
 
 def test_the_median_of_plus_is_that_of_the_models() -> None:
     model, evidence = KFold(4).fit(Line(), dataset(25), makers=("Line",), rng=RNG(2))
     X = np.array([[0.1], [2.0]])
-    law = Conformal(levels=(0.1, 0.5, 0.9), plus=True).fit(evidence)(model.predict(X, latent=False), X)
+    distribution = Conformal(levels=(0.1, 0.5, 0.9), plus=True).fit(evidence)(model.predict(X, latent=False), X)
     assert evidence.left_out is not None
-    np.testing.assert_allclose(law.median, np.median(evidence.left_out(X).mean, axis=0))
+    np.testing.assert_allclose(distribution.median, np.median(evidence.left_out(X).mean, axis=0))
 
 
 def test_many_points_of_plus_are_done_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,12 +291,12 @@ def test_many_points_of_plus_are_done_in_parts(monkeypatch: pytest.MonkeyPatch) 
 
 def test_folds_of_a_conformal_surrogate_share_what_levels_they_can() -> None:
     inner = Calibrated(Line(), by=Conformal(), evidence=Split(0.4))
-    law = (
+    distribution = (
         Calibrated(inner, by=Conformal(), evidence=KFold(3))
         .fit(dataset(32), rng=RNG(0))
         .predict(np.array([[0.3]]), latent=False)
     )
-    assert np.isfinite([law.mean, law.std]).all() and np.isfinite(law.interval(0.8)).all()
+    assert np.isfinite([distribution.mean, distribution.std]).all() and np.isfinite(distribution.interval(0.8)).all()
 
 
 @pytest.mark.parametrize(
@@ -304,13 +306,21 @@ def test_any_recalibrator_around_a_conformal_one(by: Any) -> None:
     """What is not backed inside is not backed outside, and all else is finite."""
     inner = Calibrated(Line(), by=Conformal(), evidence=Split(0.3))
     data, X = dataset(24), np.linspace(-0.5, 1.5, 6)[:, None]
-    laws = inner.fit(data, rng=RNG(1)).predict(data.X, latent=False).marginals()
-    stamped = tuple((Forecast((Marginal(0.0, 1.0), law), ("Line", "Conformal")),) for law in laws)
-    law = Calibrated(inner, by=by).fit(replace(data, forecasts=stamped), rng=RNG(0)).predict(X, latent=False)
-    draws = law.draws(RNG(2).standard_normal((50, 6)))
-    for found in (law.mean, law.std, law.log_expected_improvement(3.0), law.log_expected_improvement(0.0), draws):
+    distributions = inner.fit(data, rng=RNG(1)).predict(data.X, latent=False).marginals()
+    stamped = tuple(
+        (Forecast((Marginal(0.0, 1.0), distribution), ("Line", "Conformal")),) for distribution in distributions
+    )
+    distribution = Calibrated(inner, by=by).fit(replace(data, forecasts=stamped), rng=RNG(0)).predict(X, latent=False)
+    draws = distribution.draws(RNG(2).standard_normal((50, 6)))
+    for found in (
+        distribution.mean,
+        distribution.std,
+        distribution.log_expected_improvement(3.0),
+        distribution.log_expected_improvement(0.0),
+        draws,
+    ):
         assert np.isfinite(found).all()
-    stored = law.marginals()[0]
+    stored = distribution.marginals()[0]
     assert stored.interval(0.99) == (-np.inf, np.inf) and np.isfinite([stored.mean, stored.sd]).all()
     assert stored.quantiles is not None and np.isfinite(stored.quantiles).all()
 
@@ -321,7 +331,7 @@ def test_laws_that_cannot_be_averaged_are_named() -> None:
         def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
             return self  # type: ignore[return-value]
 
-        def predict(self, X: Array, *, latent: bool) -> Predictive:
+        def predict(self, X: Array, *, latent: bool) -> Distribution:
             base = Gaussian(X[..., 0], np.ones(X.shape[:-1]))
             return FlatSet(base, base.mean[..., None], base.mean[..., None] + 1, 0.2)
 
@@ -376,8 +386,8 @@ def test_samples_that_leave_no_point_out_promise_nothing() -> None:
     model, evidence = Bootstrap(2).fit(Line(), data, makers=("Line",), rng=everything)  # type: ignore[arg-type]
     assert len(evidence) == 0 and np.isfinite(model.predict(data.X, latent=False).mean).all()
     for seed in range(30):
-        law = Calibrated(QuantileTrees(), by=Conformal(), evidence=Bootstrap(2)).fit(data, rng=RNG(seed))
-        assert np.isfinite(law.predict(data.X, latent=False).mean).all()
+        distribution = Calibrated(QuantileTrees(), by=Conformal(), evidence=Bootstrap(2)).fit(data, rng=RNG(seed))
+        assert np.isfinite(distribution.predict(data.X, latent=False).mean).all()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Surrogates calibrated by splits, folds and bootstrap samples: they obey the laws of surrogates, at any scale."""
+"""Surrogates calibrated by splits, folds and bootstrap samples: they obey the distributions of surrogates, at any scale."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from calibo.calibration import Bootstrap, Calibrated, Conformal, KFold, QuantileShift, Split
 from calibo.data import Dataset
-from calibo.surrogates import GaussianProcess, NeuralEnsemble, Perceptron, QuantileForest, QuantileTrees, Surrogate
-from calibo.testing import SurrogateLaws
+from calibo.models import GaussianProcess, NeuralEnsemble, Perceptron, QuantileForest, QuantileTrees, Surrogate
+from calibo.testing import SurrogateSuite
 
 RNG = np.random.default_rng
 
@@ -22,21 +22,21 @@ def dataset(n: int = 30) -> Dataset:
     return Dataset(X=X, Y=2 * X + 0.2 * rng.standard_normal((n, 1)))
 
 
-class TestConformalSplit(SurrogateLaws):
-    """The laws of surrogates for networks' and trees' compositions; here with the quickest of models."""
+class TestConformalSplit(SurrogateSuite):
+    """The distributions of surrogates for networks' and trees' compositions; here with the quickest of models."""
 
     def surrogate(self) -> Surrogate:
         return Calibrated(GaussianProcess(), by=Conformal(), evidence=Split())
 
 
-class TestConformalFolds(SurrogateLaws):
+class TestConformalFolds(SurrogateSuite):
     """The same for folds."""
 
     def surrogate(self) -> Surrogate:
         return Calibrated(GaussianProcess(), by=Conformal(), evidence=KFold(3))
 
 
-class TestConformalBootstrap(SurrogateLaws):
+class TestConformalBootstrap(SurrogateSuite):
     """The same for bootstrap samples, of trees."""
 
     def surrogate(self) -> Surrogate:

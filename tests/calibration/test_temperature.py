@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from calibo.calibration import Relevel, Temperature
 from calibo.data import Evidence, Marginal
+from calibo.distributions import Gaussian, Tempered
 from calibo.errors import RecipeError
-from calibo.predictive import Gaussian, Tempered
 
 scores = st.lists(st.floats(-30, 30), max_size=40).map(np.array)
 
@@ -66,5 +66,7 @@ def test_fit_widens_a_law() -> None:
     evidence = Evidence(np.zeros((8, 1)), np.full(8, 2.0), (Marginal(0.0, 1.0),) * 8)
     level_map = Temperature().fit(evidence)
     assert isinstance(level_map, Relevel) and isinstance(level_map.levels, Tempered)
-    law = level_map(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
-    assert isinstance(law, Gaussian) and float(law.sd[0]) == pytest.approx(Temperature().factor(np.full(8, 2.0)))
+    distribution = level_map(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
+    assert isinstance(distribution, Gaussian) and float(distribution.sd[0]) == pytest.approx(
+        Temperature().factor(np.full(8, 2.0))
+    )

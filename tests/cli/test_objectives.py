@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from calibo.cli.objectives import CommandObjective, _outcome, load_composite, load_objective, load_space
 from calibo.data import Outcome
 from calibo.errors import ObjectiveError, SpaceError
-from calibo.space import Float, PoolSpace, ProductSpace
+from calibo.spaces import Float, PoolSpace, ProductSpace
 
 PYTHON = sys.executable
 

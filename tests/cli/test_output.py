@@ -10,7 +10,7 @@ import pytest
 from calibo.cli.output import read_params, show_methods, show_predictions, shown, write_predictions
 from calibo.errors import CaliboError, DataError, SpaceError
 from calibo.methods import METHODS
-from calibo.space import Categorical, Float, Int, Ordinal, ProductSpace
+from calibo.spaces import Categorical, Float, Int, Ordinal, ProductSpace
 
 SPACE = ProductSpace(
     {"lr": Float(0, 1), "n": Int(1, 9), "act": Categorical(["relu", None, 3]), "o": Ordinal(["1", "2"])}
@@ -19,9 +19,12 @@ SPACE = ProductSpace(
 
 def _predictions(rows: int) -> pd.DataFrame:
     columns = {"mean": [1.0] * rows, "median": [2.0] * rows}
-    for law in ("measured", "mean"):
+    for distribution in ("measured", "mean"):
         for coverage in (50, 80, 95):
-            columns |= {f"{law}_low_{coverage}": [-3.0] * rows, f"{law}_high_{coverage}": [4.0] * rows}
+            columns |= {
+                f"{distribution}_low_{coverage}": [-3.0] * rows,
+                f"{distribution}_high_{coverage}": [4.0] * rows,
+            }
     return pd.DataFrame(columns)
 
 

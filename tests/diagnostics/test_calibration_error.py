@@ -1,4 +1,4 @@
-"""Calibration error: the reference values, and the laws every variant obeys."""
+"""Calibration error: the reference values, and the distributions every variant obeys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage: PITs, counts in central intervals, and the exact binomial laws against SciPy's."""
+"""Coverage: PITs, counts in central intervals, and the exact binomial distributions against SciPy's."""
 
 from __future__ import annotations
 
@@ -25,16 +25,20 @@ probabilities = st.floats(0.01, 0.99)
 
 
 def stored(mean: float = 0.0, sd: float = 1.0) -> Marginal:
-    """A Gaussian law kept as a table of quantiles."""
+    """A Gaussian distribution kept as a table of quantiles."""
     return Marginal(mean, sd, tuple(mean + sd * float(z) for z in ndtri(np.asarray(STORED_LEVELS))))
 
 
 def test_pit_of_gaussian_and_stored_laws_agree() -> None:
     y = [-1.0, 0.3, 5.0]
-    laws = [Marginal(0.0, 1.0), Marginal(0.5, 2.0), Marginal(1.0, 3.0)]
-    tables = [stored(law.mean, law.sd) for law in laws]
-    np.testing.assert_allclose(pit(laws, y), [law.cdf(v) for law, v in zip(laws, y, strict=True)], rtol=1e-14)
-    np.testing.assert_allclose(pit(tables, y), pit(laws, y), atol=1e-12)
+    distributions = [Marginal(0.0, 1.0), Marginal(0.5, 2.0), Marginal(1.0, 3.0)]
+    tables = [stored(distribution.mean, distribution.sd) for distribution in distributions]
+    np.testing.assert_allclose(
+        pit(distributions, y),
+        [distribution.cdf(v) for distribution, v in zip(distributions, y, strict=True)],
+        rtol=1e-14,
+    )
+    np.testing.assert_allclose(pit(tables, y), pit(distributions, y), atol=1e-12)
 
 
 def test_pit_of_a_point_mass_is_its_distribution_function() -> None:
@@ -50,27 +54,27 @@ def test_no_forecasts_give_empty_arrays() -> None:
 
 
 def test_coverage_is_the_fraction_inside() -> None:
-    laws = [Marginal(0.0, 1.0)] * 4
-    assert coverage(laws, [0.0, 1.0, -1.5, 3.0], 0.8) == 0.5
+    distributions = [Marginal(0.0, 1.0)] * 4
+    assert coverage(distributions, [0.0, 1.0, -1.5, 3.0], 0.8) == 0.5
     with pytest.raises(DataError, match="at least one"):
         coverage([], [], 0.8)
 
 
 @given(st.floats(-50, 50), st.floats(0.01, 50), st.floats(-200, 200), probabilities)
 def test_an_outcome_is_covered_where_its_pit_is_central(mean: float, sd: float, y: float, level: float) -> None:
-    law = Marginal(mean, sd)
-    distance = abs(2 * float(pit([law], [y])[0]) - 1)
+    distribution = Marginal(mean, sd)
+    distance = abs(2 * float(pit([distribution], [y])[0]) - 1)
     if abs(distance - level) > 1e-9:
-        assert bool(covered([law], [y], level)[0]) == (distance < level)
+        assert bool(covered([distribution], [y], level)[0]) == (distance < level)
 
 
 def test_coverage_of_right_forecasts_is_nominal() -> None:
     rng = np.random.default_rng(3)
-    laws = [Marginal(float(m), 2.0) for m in rng.normal(size=4000)]
-    y = np.array([law.mean for law in laws]) + 2 * rng.standard_normal(4000)
+    distributions = [Marginal(float(m), 2.0) for m in rng.normal(size=4000)]
+    y = np.array([distribution.mean for distribution in distributions]) + 2 * rng.standard_normal(4000)
     for nominal in (0.5, 0.8, 0.95):
         low, high = binomial_band(4000, nominal, confidence=0.9999)
-        assert low <= covered(laws, y, nominal).sum() <= high
+        assert low <= covered(distributions, y, nominal).sum() <= high
 
 
 @given(st.integers(0, 300), probabilities, probabilities)
@@ -122,15 +126,15 @@ def test_points_needed_undoes_k_in_k_plus_one(k: int) -> None:
 
 def test_running_coverage_counts_and_bands() -> None:
     rng = np.random.default_rng(0)
-    laws = [Marginal(0.0, 1.0)] * 60
+    distributions = [Marginal(0.0, 1.0)] * 60
     y = 1.5 * rng.standard_normal(60)
-    run = running_coverage(laws, y, 0.8)
+    run = running_coverage(distributions, y, 0.8)
     assert run.count.tolist() == list(range(1, 61))
-    assert run.contained.tolist() == np.cumsum(covered(laws, y, 0.8)).tolist()
+    assert run.contained.tolist() == np.cumsum(covered(distributions, y, 0.8)).tolist()
     assert [(int(a), int(b)) for a, b in zip(run.low, run.high, strict=True)] == [
         binomial_band(n, 0.8) for n in range(1, 61)
     ]
-    assert run.fraction[-1] == coverage(laws, y, 0.8)
+    assert run.fraction[-1] == coverage(distributions, y, 0.8)
     assert run.band.shape == (60, 2)
     assert np.all((run.band >= 0) & (run.band <= 1))
 

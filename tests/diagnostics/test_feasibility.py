@@ -24,12 +24,12 @@ def saying(*chances: float) -> tuple[Forecast, ...]:
 
 def counted_counts(chances: list[float], confidence: float) -> tuple[int, int]:
     """The equal-tailed band from the probabilities of all outcomes."""
-    law = np.zeros(len(chances) + 1)
+    distribution = np.zeros(len(chances) + 1)
     for flags in itertools.product([0, 1], repeat=len(chances)):
-        law[sum(flags)] += np.prod([p if flag else 1.0 - p for p, flag in zip(chances, flags, strict=True)])
+        distribution[sum(flags)] += np.prod([p if flag else 1.0 - p for p, flag in zip(chances, flags, strict=True)])
     tail = (1.0 - confidence) / 2.0
-    low = max(k for k in range(len(law)) if law[:k].sum() <= tail)
-    high = min(k for k in range(len(law)) if law[k + 1 :].sum() <= tail)
+    low = max(k for k in range(len(distribution)) if distribution[:k].sum() <= tail)
+    high = min(k for k in range(len(distribution)) if distribution[k + 1 :].sum() <= tail)
     return low, high
 
 

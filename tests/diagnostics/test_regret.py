@@ -1,4 +1,4 @@
-"""Regret curves, by hand and by their laws."""
+"""Regret curves, by hand and by their distributions."""
 
 from __future__ import annotations
 

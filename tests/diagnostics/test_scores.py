@@ -21,7 +21,7 @@ STEPS = len(STORED_LEVELS) - 1
 
 outcomes = st.floats(-30, 30)
 gaussians = st.builds(Marginal, st.floats(-10, 10), st.floats(0.05, 10))
-#: Stored laws of every shape: increasing quantiles with steps that may also vanish, so that there are atoms.
+#: Stored distributions of every shape: increasing quantiles with steps that may also vanish, so that there are atoms.
 tables = st.builds(
     lambda start, steps: Marginal(start, 1.0, tuple(np.cumsum([start, *steps]).tolist())),
     st.floats(-10, 5),
@@ -33,39 +33,47 @@ def gaussian_table(mean: float, sd: float) -> Marginal:
     return Marginal(mean, sd, tuple((mean + sd * SCORES).tolist()))
 
 
-def crps_by_pinball(law: Marginal, y: float) -> float:
+def crps_by_pinball(distribution: Marginal, y: float) -> float:
     """Twice the integral of the pinball loss over all levels, taken in the normal score so that tails are resolved."""
 
     def integrand(z: float) -> float:
         level = float(norm.cdf(z))
-        q = law.icdf(level) if 0 < level < 1 else law.mean
+        q = distribution.icdf(level) if 0 < level < 1 else distribution.mean
         return 2 * (level - (y < q)) * (y - q) * float(norm.pdf(z))
 
     nodes = [-8.2, *SCORES.tolist(), 8.2]
-    if not law.quantiles or law.quantiles[0] < y < law.quantiles[-1]:
-        below = sum(law.icdf(float(norm.cdf(z))) < y for z in nodes)
+    if not distribution.quantiles or distribution.quantiles[0] < y < distribution.quantiles[-1]:
+        below = sum(distribution.icdf(float(norm.cdf(z))) < y for z in nodes)
         # The integrand bends where the quantile function meets the outcome: bisect for it and start a piece there.
         low, high = nodes[max(below - 1, 0)], nodes[min(below, len(nodes) - 1)]
         for _ in range(60):
             middle = (low + high) / 2
-            low, high = (middle, high) if law.icdf(float(norm.cdf(middle))) < y else (low, middle)
+            low, high = (middle, high) if distribution.icdf(float(norm.cdf(middle))) < y else (low, middle)
         nodes = sorted([*nodes, low])
     return sum(quad(integrand, a, b, epsabs=1e-10)[0] for a, b in pairwise(nodes))
 
 
 @given(gaussians, outcomes)
 @settings(max_examples=25)
-def test_gaussian_crps_is_the_integral_of_the_squared_error(law: Marginal, y: float) -> None:
-    span = 12 * law.sd
-    left = quad(lambda t: law.cdf(t) ** 2, min(y, law.mean - span), y, points=[law.mean], limit=200)[0]
-    right = quad(lambda t: (1 - law.cdf(t)) ** 2, y, max(y, law.mean + span), points=[law.mean], limit=200)[0]
-    assert crps([law], [y])[0] == pytest.approx(left + right, rel=1e-6, abs=1e-7)
+def test_gaussian_crps_is_the_integral_of_the_squared_error(distribution: Marginal, y: float) -> None:
+    span = 12 * distribution.sd
+    left = quad(
+        lambda t: distribution.cdf(t) ** 2, min(y, distribution.mean - span), y, points=[distribution.mean], limit=200
+    )[0]
+    right = quad(
+        lambda t: (1 - distribution.cdf(t)) ** 2,
+        y,
+        max(y, distribution.mean + span),
+        points=[distribution.mean],
+        limit=200,
+    )[0]
+    assert crps([distribution], [y])[0] == pytest.approx(left + right, rel=1e-6, abs=1e-7)
 
 
 @given(tables, outcomes)
 @settings(max_examples=15)
-def test_stored_crps_is_the_integral_of_the_pinball_loss(law: Marginal, y: float) -> None:
-    assert crps([law], [y])[0] == pytest.approx(crps_by_pinball(law, y), rel=1e-6, abs=1e-6)
+def test_stored_crps_is_the_integral_of_the_pinball_loss(distribution: Marginal, y: float) -> None:
+    assert crps([distribution], [y])[0] == pytest.approx(crps_by_pinball(distribution, y), rel=1e-6, abs=1e-6)
 
 
 @given(st.floats(-10, 10), st.floats(0.05, 10), st.floats(-200, 200))
@@ -76,9 +84,9 @@ def test_a_stored_gaussian_scores_as_the_gaussian(mean: float, sd: float, y: flo
 
 
 def test_crps_of_laws_of_both_kinds_in_one_call() -> None:
-    laws = [Marginal(0.0, 1.0), gaussian_table(1.0, 2.0), Marginal(3.0, 0.5)]
-    together = crps(laws, [0.1, -2.0, 3.3])
-    apart = [crps([law], [y])[0] for law, y in zip(laws, [0.1, -2.0, 3.3], strict=True)]
+    distributions = [Marginal(0.0, 1.0), gaussian_table(1.0, 2.0), Marginal(3.0, 0.5)]
+    together = crps(distributions, [0.1, -2.0, 3.3])
+    apart = [crps([distribution], [y])[0] for distribution, y in zip(distributions, [0.1, -2.0, 3.3], strict=True)]
     np.testing.assert_allclose(together, apart, rtol=1e-14)
     assert crps([], []).shape == (0,)
 
@@ -90,43 +98,47 @@ def test_crps_of_a_point_mass_is_the_absolute_error(at: float, y: float) -> None
 
 
 @given(gaussians, outcomes, st.floats(0.01, 0.99))
-def test_interval_score_is_two_pinball_losses(law: Marginal, y: float, level: float) -> None:
+def test_interval_score_is_two_pinball_losses(distribution: Marginal, y: float, level: float) -> None:
     tail = (1 - level) / 2
-    pinballs = pinball_loss([law], [y], tail)[0] + pinball_loss([law], [y], 1 - tail)[0]
-    assert interval_score([law], [y], level)[0] == pytest.approx(2 / (1 - level) * pinballs, rel=1e-9, abs=1e-9)
+    pinballs = pinball_loss([distribution], [y], tail)[0] + pinball_loss([distribution], [y], 1 - tail)[0]
+    assert interval_score([distribution], [y], level)[0] == pytest.approx(
+        2 / (1 - level) * pinballs, rel=1e-9, abs=1e-9
+    )
 
 
 @given(gaussians, outcomes)
-def test_interval_score_is_the_width_unless_missed(law: Marginal, y: float) -> None:
-    width = sharpness([law], 0.9)
-    score = interval_score([law], [y], 0.9)[0]
-    if covered([law], [y], 0.9)[0]:
+def test_interval_score_is_the_width_unless_missed(distribution: Marginal, y: float) -> None:
+    width = sharpness([distribution], 0.9)
+    score = interval_score([distribution], [y], 0.9)[0]
+    if covered([distribution], [y], 0.9)[0]:
         assert score == pytest.approx(width)
     else:
         assert score > width
 
 
 def test_pinball_loss_by_hand() -> None:
-    law = Marginal(1.0, 2.0)
-    assert pinball_loss([law] * 2, [3.0, -1.0], 0.5).tolist() == [1.0, 1.0]
-    q = law.icdf(0.9)
-    np.testing.assert_allclose(pinball_loss([law] * 2, [q + 1, q - 1], 0.9), [0.9, 0.1])
+    distribution = Marginal(1.0, 2.0)
+    assert pinball_loss([distribution] * 2, [3.0, -1.0], 0.5).tolist() == [1.0, 1.0]
+    q = distribution.icdf(0.9)
+    np.testing.assert_allclose(pinball_loss([distribution] * 2, [q + 1, q - 1], 0.9), [0.9, 0.1])
 
 
 @given(gaussians, outcomes)
-def test_log_score_is_minus_the_log_density(law: Marginal, y: float) -> None:
-    assert log_score([law], [y])[0] == pytest.approx(-norm.logpdf(y, law.mean, law.sd), rel=1e-9, abs=1e-9)
+def test_log_score_is_minus_the_log_density(distribution: Marginal, y: float) -> None:
+    assert log_score([distribution], [y])[0] == pytest.approx(
+        -norm.logpdf(y, distribution.mean, distribution.sd), rel=1e-9, abs=1e-9
+    )
 
 
 @given(tables, st.floats(0.001, 0.999))
-def test_log_score_of_a_stored_law_is_the_slope_of_its_quantiles(law: Marginal, level: float) -> None:
+def test_log_score_of_a_stored_law_is_the_slope_of_its_quantiles(distribution: Marginal, level: float) -> None:
     step = 1e-6 * min(level, 1 - level)
-    y, rise = law.icdf(level), law.icdf(level + step) - law.icdf(level - step)
-    steps = np.diff(law.quantiles or ())
+    y, rise = distribution.icdf(level), distribution.icdf(level + step) - distribution.icdf(level - step)
+    steps = np.diff(distribution.quantiles or ())
     i = int(np.searchsorted(STORED_LEVELS, level)) - 1
     near_a_knot = np.min(np.abs(np.asarray(STORED_LEVELS) - level)) <= step
     assume(not near_a_knot and 0 <= i < STEPS and steps[i] > 0)
-    assert log_score([law], [y])[0] == pytest.approx(np.log(rise / (2 * step)), abs=1e-3)
+    assert log_score([distribution], [y])[0] == pytest.approx(np.log(rise / (2 * step)), abs=1e-3)
 
 
 def test_log_score_on_and_off_an_atom() -> None:
@@ -140,8 +152,8 @@ def test_the_right_law_scores_best_on_average() -> None:
     for score in (
         crps,
         log_score,
-        lambda laws, y: interval_score(laws, y, 0.8),
-        lambda laws, y: pinball_loss(laws, y, 0.9),
+        lambda distributions, y: interval_score(distributions, y, 0.8),
+        lambda distributions, y: pinball_loss(distributions, y, 0.9),
     ):
         right, *wrong = (
             float(np.mean(score([Marginal(m, s)] * y.size, y))) for m, s in [(0, 1), (0, 0.5), (0, 2), (0.5, 1)]
@@ -150,8 +162,8 @@ def test_the_right_law_scores_best_on_average() -> None:
 
 
 def test_sharpness_is_the_mean_width() -> None:
-    laws = [Marginal(0.0, 1.0), Marginal(5.0, 3.0)]
-    assert sharpness(laws, 0.95) == pytest.approx(2 * 2 * 1.959963984540054)
+    distributions = [Marginal(0.0, 1.0), Marginal(5.0, 3.0)]
+    assert sharpness(distributions, 0.95) == pytest.approx(2 * 2 * 1.959963984540054)
     assert sharpness([], 0.95) == 0.0
 
 

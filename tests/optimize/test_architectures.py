@@ -12,12 +12,12 @@ import calibo
 from calibo import Optimizer
 from calibo.acquisition import ExpectedImprovement, ProbabilityOfImprovement, UpperBound, UpperQuantile
 from calibo.calibration import Bootstrap, Conformal, KFold, QuantileShift, Split
-from calibo.candidates import Dynamic, RandomCandidates
 from calibo.data import Array, Dataset
+from calibo.distributions import Gaussian
 from calibo.methods import bananas, bananas_cp, conformal_trees, lfbo
-from calibo.predictive import Gaussian
-from calibo.space import CellSpace, GraphCellSpace
-from calibo.surrogates import Model, NeuralEnsemble, Perceptron, QuantileForest, QuantileNetwork, QuantileTrees
+from calibo.models import Model, NeuralEnsemble, Perceptron, QuantileForest, QuantileNetwork, QuantileTrees
+from calibo.search import Dynamic, RandomCandidates
+from calibo.spaces import CellSpace, GraphCellSpace
 
 CELL = CellSpace()
 QUICK = Perceptron(layers=2, width=8, epochs=5, fewest_steps=20)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from calibo import Categorical, Float, Int, Optimizer
-from calibo.candidates import RandomDraw
+from calibo.classifiers.composite import CompositeNetwork
 from calibo.data import Dataset
 from calibo.errors import DataError, FallbackWarning, MissingExtra, RecipeError, RepeatWarning, ValueRejected
-from calibo.likelihood_free.composite import CompositeNetwork
 from calibo.methods import composite_lfbo, strategy
 from calibo.optimize import Direction, Record, State, dataset
 from calibo.optimize.composite import CompositeLikelihoodFree, Turned, composed, finite_vector
 from calibo.problems.environmental import environmental
+from calibo.search import RandomDraw
 
 torch = pytest.importorskip("torch")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from calibo.candidates.base import is_taken
 from calibo.errors import RepeatWarning
 from calibo.optimize.design import design_point, initial_size
-from calibo.space import Categorical, Float, Int, PoolSpace, ProductSpace, Space
+from calibo.search.base import is_taken
+from calibo.spaces import Categorical, Float, Int, PoolSpace, ProductSpace, Space
 
 CUBE = ProductSpace({"x": Float(0, 1), "y": Float(-1, 1)})
 MIXED = ProductSpace({"x": Float(0, 1, step=0.1), "n": Int(1, 50, log=True), "c": Categorical(list("abc"))})

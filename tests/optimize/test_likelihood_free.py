@@ -11,10 +11,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from calibo import minimize
 from calibo.calibration import Calibrated, OnlineQuantile
-from calibo.candidates import EpsilonGreedy, Indifferent, MultiStart, Mutation, Pool, RandomDraw
-from calibo.data import Dataset
-from calibo.errors import RecipeError
-from calibo.likelihood_free import (
+from calibo.classifiers import (
     MLP,
     BoreLabels,
     BySize,
@@ -28,11 +25,14 @@ from calibo.likelihood_free import (
     Wrapped,
     XGBoost,
 )
+from calibo.data import Dataset
+from calibo.errors import RecipeError
 from calibo.methods import bore, lfbo
+from calibo.models import GaussianProcess
 from calibo.optimize import Optimizer, propose
 from calibo.optimize.likelihood_free import LikelihoodFree, Refitted, with_pruned
-from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
-from calibo.surrogates import GaussianProcess
+from calibo.search import EpsilonGreedy, Indifferent, MultiStart, Mutation, Pool, RandomDraw
+from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 
 CUBE = {"x": Float(0, 1), "y": Float(0, 1)}
 CHOICES = {f"c{i}": Categorical(list("abcde")) for i in range(4)}
@@ -281,7 +281,7 @@ def test_pruned_points_count_with_what_was_measured_last() -> None:
 
 @pytest.mark.parametrize("classifier", [None, MLP(steps=20)], ids=["default", "mlp"])
 def test_an_interrupted_study_goes_on_as_if_nothing_had_happened(classifier: Any, tmp_path: Path) -> None:
-    from calibo.likelihood_free import mlp
+    from calibo.classifiers import mlp
 
     options: dict[str, Any] = {"method": lfbo(classifier=classifier), "progress": False}
     whole = minimize(bowl, CUBE, 12, seed=4, **options)

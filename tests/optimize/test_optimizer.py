@@ -13,9 +13,9 @@ from calibo.acquisition import ExpectedImprovement, ProbabilityOfImprovement, Th
 from calibo.calibration import Calibrated, KFold, LeaveOneOut, Temperature
 from calibo.errors import CaliboError, DataError
 from calibo.methods import METHODS, gp_ei, ocbo
+from calibo.models import GaussianProcess
 from calibo.optimize import ModelBased, Optimizer
-from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace
-from calibo.surrogates import GaussianProcess
+from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace
 
 CUBE = {"x": Float(0, 1), "y": Float(0, 1)}
 MIXED = {

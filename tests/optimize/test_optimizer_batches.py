@@ -9,7 +9,7 @@ import pytest
 
 from calibo.methods import METHODS
 from calibo.optimize import Optimizer
-from calibo.space import Float
+from calibo.spaces import Float
 
 CUBE = {"x": Float(0, 1), "y": Float(0, 1)}
 #: Methods that are told values and never repeat a point of their own accord.

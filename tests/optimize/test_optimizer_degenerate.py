@@ -12,7 +12,7 @@ from calibo.acquisition import ExpectedImprovement, ProbabilityOfImprovement, Th
 from calibo.errors import RepeatWarning
 from calibo.methods import METHODS, gp_ei, ocbo
 from calibo.optimize import Optimizer
-from calibo.space import Categorical, Float, Int
+from calibo.spaces import Categorical, Float, Int
 
 #: With few data, or all of them in one place, conformal sets may be empty, which is announced.
 pytestmark = pytest.mark.filterwarnings("ignore:conformal sets at")

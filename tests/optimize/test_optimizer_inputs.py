@@ -11,7 +11,7 @@ import pytest
 
 from calibo.errors import CaliboError, DataError, RecipeError, SpaceError, ValueRejected
 from calibo.optimize import Optimizer
-from calibo.space import Float
+from calibo.spaces import Float
 
 CUBE = {"x": Float(0, 1), "y": Float(0, 1)}
 

@@ -9,7 +9,7 @@ import pytest
 from calibo.errors import DataError, RecipeError, SpaceError
 from calibo.methods import METHODS
 from calibo.optimize import Optimizer
-from calibo.space import Categorical, Float
+from calibo.spaces import Categorical, Float
 
 #: With few data conformal sets may be empty, which is announced.
 pytestmark = pytest.mark.filterwarnings("ignore:conformal sets at")

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from calibo.acquisition import PenalizedEI, RiskAverseUCB, UpperQuantile
 from calibo.data import Dataset
 from calibo.errors import RecipeError
+from calibo.models import GaussianProcess, HeteroscedasticGP
 from calibo.optimize import ModelBased, Optimizer, suggest
 from calibo.optimize.replicated import Replicated, due_points
 from calibo.optimize.turbo import TuRBO
-from calibo.space import Float, ProductSpace
-from calibo.surrogates import GaussianProcess, HeteroscedasticGP
+from calibo.spaces import Float, ProductSpace
 
 RNG = np.random.default_rng
 SPACE = ProductSpace({"x": Float(0, 1), "y": Float(0, 1)})

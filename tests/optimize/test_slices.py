@@ -8,7 +8,7 @@ import pytest
 from calibo.errors import DataError, SpaceError
 from calibo.optimize import Direction, Optimizer
 from calibo.optimize.slices import Slice, slices_at
-from calibo.space import Categorical, Float, Int, ProductSpace
+from calibo.spaces import Categorical, Float, Int, ProductSpace
 
 SPACE = ProductSpace({"x": Float(1e-3, 1, log=True), "n": Int(1, 7), "c": Categorical(["a", "b", "z"])})
 HERE = {"x": 0.1, "n": 3, "c": "b"}

@@ -17,7 +17,15 @@ from calibo.calibration.density_ratio import (
     effective_sample_size,
     importance_weights,
 )
-from calibo.candidates import (
+from calibo.data import Dataset
+from calibo.distributions import Gaussian
+from calibo.errors import RecipeError
+from calibo.models import GaussianProcess, SuccessModel
+from calibo.models.base import KnowsItsDistribution, LearnsFromProposals
+from calibo.models.gp_posterior import Posterior
+from calibo.optimize import ModelBased, suggest
+from calibo.optimize.strategy import LearningAcquisition, anchor_points
+from calibo.search import (
     Dynamic,
     EpsilonGreedy,
     Explored,
@@ -29,15 +37,7 @@ from calibo.candidates import (
     RandomCandidates,
     RandomDraw,
 )
-from calibo.data import Dataset
-from calibo.errors import RecipeError
-from calibo.optimize import ModelBased, suggest
-from calibo.optimize.strategy import LearningAcquisition, anchor_points
-from calibo.predictive import Gaussian
-from calibo.space import Float, PoolSpace, ProductSpace
-from calibo.surrogates import GaussianProcess, SuccessModel
-from calibo.surrogates.base import KnowsItsDistribution, LearnsFromProposals
-from calibo.surrogates.gp_posterior import Posterior
+from calibo.spaces import Float, PoolSpace, ProductSpace
 
 RNG = np.random.default_rng
 GP_EI = ModelBased(GaussianProcess(), ExpectedImprovement())
@@ -73,8 +73,8 @@ def test_forecasts_have_one_stage_for_each_calibrator(surrogate: object, stages:
     X = RNG(1).random((4, 2))
     forecasts = plan.forecaster(X)
     assert len(forecasts) == 4 and all(len(f) == 1 and len(f[0].stages) == stages for f in forecasts)
-    law = plan.models[0].predict(X, latent=False)
-    assert forecasts[2][0].calibrated.mean == pytest.approx(float(law.mean[2]))
+    distribution = plan.models[0].predict(X, latent=False)
+    assert forecasts[2][0].calibrated.mean == pytest.approx(float(distribution.mean[2]))
     assert len(plan.hyperparameters) == 1 and len(plan.hyperparameters[0]) == 4
 
 
@@ -118,8 +118,10 @@ class WeighedModel:
     ratio: Ratio
 
     def predict(self, X: np.ndarray, *, latent: bool) -> Gaussian:
-        law = self.base.predict(X, latent=latent)
-        return replace(law, sd=law.sd * np.sqrt(len(self.X) / effective_sample_size(self.ratio(self.X))))
+        distribution = self.base.predict(X, latent=latent)
+        return replace(
+            distribution, sd=distribution.sd * np.sqrt(len(self.X) / effective_sample_size(self.ratio(self.X)))
+        )
 
     def learned(self, proposals: np.ndarray, *, rng: np.random.Generator) -> WeighedModel:
         return replace(self, ratio=DensityRatio().fit(self.X, proposals, previous=self.ratio, rng=rng))
@@ -210,8 +212,8 @@ def test_a_plan_after_an_exploration() -> None:
     assert after.hyperparameters == plan.hyperparameters
     X = RNG(2).random((3, 2))
     before, now = (forecaster(X) for forecaster in (plan.forecaster, after.forecaster))
-    law = learned.models[0].predict(X, latent=False)
-    assert [f[0].calibrated.sd for f in now] == pytest.approx(list(law.std))
+    distribution = learned.models[0].predict(X, latent=False)
+    assert [f[0].calibrated.sd for f in now] == pytest.approx(list(distribution.std))
     assert all(b[0].calibrated.sd < n[0].calibrated.sd for b, n in zip(before, now, strict=True))
     assert [f[0].makers for f in now] == [f[0].makers for f in before]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from calibo.candidates import CandidateSearch, Langevin, MultiStart
 from calibo.data import Dataset
 from calibo.methods import gp_ei, ocbo
 from calibo.optimize import Plan, generator, propose, suggest
 from calibo.optimize.design import initial_size
-from calibo.space import Categorical, Float, Int, ProductSpace, Space
+from calibo.search import CandidateSearch, Langevin, MultiStart
+from calibo.spaces import Categorical, Float, Int, ProductSpace, Space
 
 SPACE = ProductSpace({"x": Float(-5, 5), "n": Int(1, 9), "c": Categorical(["a", "b"])})
 RNG = np.random.default_rng

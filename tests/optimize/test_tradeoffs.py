@@ -11,13 +11,13 @@ from scipy.spatial.distance import pdist
 
 from calibo import Float, Optimizer
 from calibo.acquisition import ExpectedImprovement, UpperQuantile
-from calibo.candidates import RandomDraw
 from calibo.data import Dataset
 from calibo.errors import CaliboWarning, DataError, FallbackWarning, RecipeError, ValueRejected
 from calibo.methods import cbo, gp_ei, locbo, ocbo
+from calibo.models import GaussianProcess
 from calibo.optimize.strategy import LearningAcquisition, ModelBased
 from calibo.pareto import hypervolume, pareto_mask
-from calibo.surrogates import GaussianProcess
+from calibo.search import RandomDraw
 
 SPACE = {"a": Float(0, 1), "b": Float(0, 1)}
 QUICK = RandomDraw(96, 48)

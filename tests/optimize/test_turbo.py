@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from calibo.acquisition import AcquisitionRule, ExpectedImprovement, ThompsonSampling, UpperQuantile
 from calibo.calibration import Calibrated, OnlineQuantile
-from calibo.candidates import MultiStart
-from calibo.candidates.trust_region import TrustRegion, Within
 from calibo.data import Dataset
 from calibo.errors import RecipeError
+from calibo.models import GaussianProcess, Surrogate
 from calibo.optimize import Optimizer, Strategy, suggest
 from calibo.optimize.turbo import RegionState, Schedule, TuRBO, region_state, spreading
 from calibo.problems import branin
-from calibo.space import Categorical, Float, Int, PoolSpace, ProductSpace
-from calibo.surrogates import GaussianProcess, Surrogate
+from calibo.search import MultiStart
+from calibo.search.trust_region import TrustRegion, Within
+from calibo.spaces import Categorical, Float, Int, PoolSpace, ProductSpace
 
 RNG = np.random.default_rng
 GP = GaussianProcess()

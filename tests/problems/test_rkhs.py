@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibo.errors import DataError, RecipeError
+from calibo.models.kernels import RBF, Kernel, Matern52
 from calibo.problems import rkhs_function, rkhs_problem, with_noise
-from calibo.surrogates.kernels import RBF, Kernel, Matern52
 
 KERNELS: dict[str, Kernel] = {"rbf": RBF(), "matern52": Matern52()}
 

@@ -13,7 +13,7 @@ from calibo.optimize import Direction, Optimizer
 from calibo.optimize.slices import slices_at
 from calibo.problems import branin, with_noise
 from calibo.report import Story, Tradeoff
-from calibo.space import Categorical, Float, Int, ProductSpace
+from calibo.spaces import Categorical, Float, Int, ProductSpace
 
 
 def optimised(
@@ -85,12 +85,15 @@ def uncalibrated() -> Story:
 
 
 def told(
-    values: list[float | None], *, laws: list[Marginal | None] | None = None, params: Any = None, **more: Any
+    values: list[float | None], *, distributions: list[Marginal | None] | None = None, params: Any = None, **more: Any
 ) -> Story:
     """A made-up story with the given values; every forecast is standard normal unless said otherwise."""
     n = len(values)
-    believed: list[Marginal | None] = [Marginal(0.0, 1.0)] * n if laws is None else laws
-    forecasts = tuple(None if law is None else Forecast((Marginal(law.mean, law.sd / 2), law)) for law in believed)
+    believed: list[Marginal | None] = [Marginal(0.0, 1.0)] * n if distributions is None else distributions
+    forecasts = tuple(
+        None if distribution is None else Forecast((Marginal(distribution.mean, distribution.sd / 2), distribution))
+        for distribution in believed
+    )
     return Story(
         **{
             "title": "Made up",
@@ -118,7 +121,7 @@ def traded(
     directions: tuple[Direction, ...] = (),
     names: tuple[str, ...] = (),
     limits: tuple[str, ...] = (),
-    laws: list[Marginal | None] | None = None,
+    distributions: list[Marginal | None] | None = None,
     params: Any = None,
     **more: Any,
 ) -> Tradeoff:
@@ -127,11 +130,11 @@ def traded(
     titles = names or tuple(f"objective {k}" for k in range(len(objectives)))
     held = limits or tuple(f"limit {k}" for k in range(len(constraints or ())))
     made = [
-        told(values, laws=laws, params=params, title=title, direction=direction)
+        told(values, distributions=distributions, params=params, title=title, direction=direction)
         for values, title, direction in zip(objectives, titles, wanted, strict=True)
     ]
     kept = [
-        told(values, laws=laws, params=params, title=title)
+        told(values, distributions=distributions, params=params, title=title)
         for values, title in zip(constraints or (), held, strict=True)
     ]
     given = {"title": "Made up", "method": "ocbo", **more}
@@ -153,11 +156,11 @@ def simulated() -> Tradeoff:
     directions = [Direction.MINIMIZE, Direction.MAXIMIZE, Direction.MINIMIZE, Direction.MINIMIZE, Direction.MINIMIZE]
     stories: list[Story] = []
     for title, direction, values in zip(("loss", "speed", "cost", "memory", "heat"), directions, outcomes, strict=True):
-        laws: list[Marginal | None] = [Marginal(float(v + 0.2 * rng.standard_normal()), 0.2) for v in values]
-        laws[:4] = [None] * 4
+        distributions: list[Marginal | None] = [Marginal(float(v + 0.2 * rng.standard_normal()), 0.2) for v in values]
+        distributions[:4] = [None] * 4
         measured = [None if i in (7, 30) else float(v) for i, v in enumerate(values)]
         params = tuple({"a": float(r[0]), "b": float(r[1]), "kind": "xyz"[i % 3]} for i, r in enumerate(x))
-        stories.append(told(measured, laws=laws, params=params, title=title, direction=direction))
+        stories.append(told(measured, distributions=distributions, params=params, title=title, direction=direction))
     return Tradeoff(title="A trade-off", method="cbo", objectives=tuple(stories[:3]), constraints=tuple(stories[3:]))
 
 

@@ -20,7 +20,7 @@ forecast_card: Any = report.forecast_card  # figures are too dynamic for a type 
 
 def test_misses_are_those_of_the_diagnostics(real: Story, trace_of: Find) -> None:
     figure = forecast_card(real)
-    inside = covered(real.laws, real.outcomes, 0.8)
+    inside = covered(real.distributions, real.outcomes, 0.8)
     numbers = np.array([real.numbers[i] for i in real.judged])
     misses = trace_of(figure, "outside 80 %")
     np.testing.assert_array_equal(misses.x, numbers[~inside])
@@ -33,7 +33,7 @@ def test_misses_are_those_of_the_diagnostics(real: Story, trace_of: Find) -> Non
 @pytest.mark.parametrize("coverage", [0.8, 0.95])
 def test_intervals_are_the_stamped_ones(real: Story, trace_of: Find, coverage: float) -> None:
     bars = trace_of(forecast_card(real), f"{100 * coverage:g} % interval")
-    ends = np.array([law.interval(coverage) for law in real.laws])
+    ends = np.array([distribution.interval(coverage) for distribution in real.distributions])
     np.testing.assert_array_equal(bars.y[0::3], ends[:, 0])
     np.testing.assert_array_equal(bars.y[1::3], ends[:, 1])
     assert all(gap is None for gap in bars.y[2::3])
@@ -69,20 +69,20 @@ def test_one_extreme_value_is_marked_at_the_edge(tell: Callable[..., Story], tra
 
 
 def test_huge_laws_do_not_break(tell: Callable[..., Story]) -> None:
-    figure = forecast_card(tell([1.7e308, -1.7e308, 1e300], laws=[Marginal(0.0, 1.7e308)] * 3))
+    figure = forecast_card(tell([1.7e308, -1.7e308, 1e300], distributions=[Marginal(0.0, 1.7e308)] * 3))
     assert "2 results are beyond" in figure.layout.title.subtitle.text
 
 
 def test_too_little_says_so(tell: Callable[..., Story]) -> None:
     assert "Not yet" in forecast_card(tell([])).layout.annotations[0].text
-    assert "Not yet" in forecast_card(tell([1.0, 2.0], laws=[None, None])).layout.title.subtitle.text
+    assert "Not yet" in forecast_card(tell([1.0, 2.0], distributions=[None, None])).layout.title.subtitle.text
 
 
 def test_many_trials_are_thinned_and_it_is_said(tell: Callable[..., Story], trace_of: Find) -> None:
     rng = np.random.default_rng(0)
     story = tell(rng.standard_normal(3000).tolist())
     figure = forecast_card(story)
-    missed = int((~covered(story.laws, story.outcomes, 0.8)).sum())
+    missed = int((~covered(story.distributions, story.outcomes, 0.8)).sum())
     drawn = len(trace_of(figure, "outside").x) + len(trace_of(figure, "inside").x)
     assert drawn == 600 and len(trace_of(figure, "outside").x) == min(missed, 450)
     assert "600 of 3000 trials are drawn" in figure.layout.title.subtitle.text

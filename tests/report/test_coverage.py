@@ -20,10 +20,10 @@ coverage_over_time: Any = report.coverage_over_time  # figures are too dynamic f
 def test_curves_are_running_means(real: Story, trace_of: Find) -> None:
     figure = coverage_over_time(real)
     count = np.arange(1, len(real.judged) + 1)
-    for name, laws in (("calibrated", real.laws), ("raw model", real.raw_laws)):
+    for name, distributions in (("calibrated", real.distributions), ("raw model", real.raw_laws)):
         curve = trace_of(figure, name)
         np.testing.assert_array_equal(curve.x, count)
-        np.testing.assert_allclose(curve.y, np.cumsum(covered(laws, real.outcomes, 0.8)) / count)
+        np.testing.assert_allclose(curve.y, np.cumsum(covered(distributions, real.outcomes, 0.8)) / count)
     assert trace_of(figure, "raw model").line.dash == "dash"
 
 
@@ -71,4 +71,4 @@ def test_long_studies_are_thinned_to_curves_of_the_same_shape(tell: Callable[...
     story = tell(np.random.default_rng(0).standard_normal(3000).tolist())
     curve = trace_of(coverage_over_time(story), "calibrated")
     assert len(curve.x) == 200 and curve.x[-1] == 3000
-    assert curve.y[-1] == pytest.approx(covered(story.laws, story.outcomes, 0.8).mean())
+    assert curve.y[-1] == pytest.approx(covered(story.distributions, story.outcomes, 0.8).mean())

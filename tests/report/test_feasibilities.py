@@ -19,9 +19,9 @@ feasibility: Any = report.feasibility  # figures are too dynamic for a type chec
 @pytest.fixture
 def hopeful(trade: Trade) -> Tradeoff:
     """Ten points called all but sure, of which five were feasible; three about which nothing was said; two doubtful."""
-    laws = [Marginal(-3.0, 1.0)] * 10 + [None] * 3 + [Marginal(1.0, 1.0)] * 2
+    distributions = [Marginal(-3.0, 1.0)] * 10 + [None] * 3 + [Marginal(1.0, 1.0)] * 2
     limits = [-1.0] * 5 + [1.0] * 5 + [-1.0] * 3 + [1.0, -1.0]
-    return trade([[1.0] * 15], [limits], laws=laws)
+    return trade([[1.0] * 15], [limits], distributions=distributions)
 
 
 def test_shares_promises_and_bands(hopeful: Tradeoff, trace_of: Find) -> None:
@@ -51,7 +51,7 @@ def test_the_words(hopeful: Tradeoff) -> None:
 
 def test_nothing_to_see(trade: Trade) -> None:
     assert "no constraints" in feasibility(trade([[1.0]])).layout.annotations[0].text
-    silent = trade([[1.0]], [[1.0]], laws=[None])
+    silent = trade([[1.0]], [[1.0]], distributions=[None])
     assert "no forecast of the constraints" in feasibility(silent).layout.annotations[0].text
-    certain = trade([[1.0] * 6], [[-1.0] * 6], laws=[Marginal(-1.0, 0.0)] * 6)
+    certain = trade([[1.0] * 6], [[-1.0] * 6], distributions=[Marginal(-1.0, 0.0)] * 6)
     assert len(feasibility(certain).data) > 2

@@ -99,7 +99,7 @@ def test_forecasts_of_the_latest_are_there_for_a_click(simulated: Tradeoff, trac
 
 
 def test_a_log_axis_takes_no_end_below_zero(trade: Trade, trace_of: Find) -> None:
-    told = trade([[1.0, 10.0, 1e4], [3.0, 2.0, 1.0]], laws=[Marginal(0.0, 50.0)] * 3, reference=(1e5, 4.0))
+    told = trade([[1.0, 10.0, 1e4], [3.0, 2.0, 1.0]], distributions=[Marginal(0.0, 50.0)] * 3, reference=(1e5, 4.0))
     figure = front(told)
     assert figure.layout.xaxis.type == "log"
     assert min(v for v in trace_of(figure, "80 %").x if v is not None) == 1.0

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from calibo.distributions import Gaussian
 from calibo.optimize.slices import Slice
-from calibo.predictive import Gaussian
 from calibo.report import Story
 from calibo.report.nearness import distances, incumbent_position, nearby, position
 
@@ -18,8 +18,8 @@ GRID = np.linspace(0.0, 10.0, 21).tolist()
 
 def _slice(name: str, values: Sequence[Any]) -> Slice:
     g = len(values)
-    law = Gaussian(np.zeros(g), np.ones(g))
-    return Slice(name, tuple(values), law, law, np.zeros(g))
+    distribution = Gaussian(np.zeros(g), np.ones(g))
+    return Slice(name, tuple(values), distribution, distribution, np.zeros(g))
 
 
 def _story(tell: Callable[..., Story], points: Sequence[dict[str, Any]], *slices: Slice, values: Any = None) -> Story:

@@ -79,7 +79,7 @@ def test_five_thousand_trials_stay_small(tell: Callable[..., Story], real: Story
 
 
 def test_extreme_and_degenerate_studies(tell: Callable[..., Story]) -> None:
-    huge = tell([1e300, -1e300, 1e308, 5.0, None], laws=[Marginal(0.0, 1e308)] * 5)
-    flat = tell([0.0] * 12, laws=[Marginal(0.0, 0.0)] * 12)
-    for story in (huge, flat, tell([]), tell([None]), tell([1e-300] * 3, laws=[None] * 3)):
+    huge = tell([1e300, -1e300, 1e308, 5.0, None], distributions=[Marginal(0.0, 1e308)] * 5)
+    flat = tell([0.0] * 12, distributions=[Marginal(0.0, 0.0)] * 12)
+    for story in (huge, flat, tell([]), tell([None]), tell([1e-300] * 3, distributions=[None] * 3)):
         json.loads(embedded(page(story, script="")))

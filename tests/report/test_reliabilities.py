@@ -18,8 +18,8 @@ reliability: Any = report.reliability  # figures are too dynamic for a type chec
 
 def test_curves_are_the_sorted_pits(real: Story, trace_of: Find) -> None:
     figure = reliability(real)
-    for name, laws in (("calibrated", real.laws), ("raw model", real.raw_laws)):
-        expected = reliability_curve(pit(laws, real.outcomes))
+    for name, distributions in (("calibrated", real.distributions), ("raw model", real.raw_laws)):
+        expected = reliability_curve(pit(distributions, real.outcomes))
         curve = trace_of(figure, name)
         np.testing.assert_array_equal(curve.x[1:-1], expected.levels)
         np.testing.assert_array_equal(curve.y[1:-1], expected.observed)
@@ -28,7 +28,7 @@ def test_curves_are_the_sorted_pits(real: Story, trace_of: Find) -> None:
 
 
 def test_the_band_is_simultaneous(real: Story) -> None:
-    curve = reliability_curve(pit(real.laws, real.outcomes))
+    curve = reliability_curve(pit(real.distributions, real.outcomes))
     low, high = [t for t in reliability(real).data if t.legendgroup == "band"]
     np.testing.assert_allclose(np.stack([low.y, high.y], axis=1), curve.band(np.array(low.x)))
     assert "(95 % band)" in high.name

@@ -17,11 +17,11 @@ STANDARD = Marginal(0.0, 1.0)
 
 
 def test_judged_are_those_with_a_value_and_a_forecast(tell: Callable[..., Story]) -> None:
-    story = tell([1.0, None, 3.0, 4.0], laws=[None, STANDARD, STANDARD, STANDARD])
+    story = tell([1.0, None, 3.0, 4.0], distributions=[None, STANDARD, STANDARD, STANDARD])
     assert story.finished == (0, 2, 3)
     assert story.judged == (2, 3)
     np.testing.assert_array_equal(story.outcomes, [3.0, 4.0])
-    assert story.laws == (STANDARD, STANDARD)
+    assert story.distributions == (STANDARD, STANDARD)
     assert story.raw_laws == (Marginal(0.0, 0.5), Marginal(0.0, 0.5))
 
 
@@ -75,7 +75,7 @@ def test_values_must_be_finite(tell: Callable[..., Story], value: float) -> None
 
 
 def test_asking_for_what_is_not_there_is_an_error(tell: Callable[..., Story]) -> None:
-    story = tell([None], laws=[None])
+    story = tell([None], distributions=[None])
     with pytest.raises(DataError, match="no forecast"):
         story.forecast(0)
     with pytest.raises(DataError, match="no value"):

@@ -80,7 +80,7 @@ def test_values_beyond_all_volumes(trade: Trade) -> None:
 def test_feasibility_counts_results_with_all_forecasts(simulated: Tradeoff, trade: Trade) -> None:
     assert sum(row.of for row in simulated.feasibility.rows) == 45 - 4 - 2
     assert sum(row.met for row in simulated.feasibility.rows) == sum(i >= 4 for i in simulated.met)
-    sure = trade([[1.0] * 10], [[-1.0] * 10], laws=[Marginal(-5.0, 1.0)] * 10)
+    sure = trade([[1.0] * 10], [[-1.0] * 10], distributions=[Marginal(-5.0, 1.0)] * 10)
     assert sure.feasibility.headline().startswith("Of 10 points called feasible with at least 90 %, 10 met")
     assert sum(row.of for row in trade([[1.0] * 10]).feasibility.rows) == 0
 

@@ -71,7 +71,7 @@ def test_the_headline_of_a_front(trade: Trade, simulated: Tradeoff) -> None:
     said = headline(simulated)
     assert said.startswith(f"The Pareto front has {len(simulated.front)} trials, out of 43 results, of which ")
     assert "Its hypervolume is " in said and said.endswith(simulated.feasibility.headline())
-    assert headline(trade([[1.0, 2.0], [2.0, 1.0]], laws=[None] * 2)) == (
+    assert headline(trade([[1.0, 2.0], [2.0, 1.0]], distributions=[None] * 2)) == (
         "The Pareto front has 2 trials, out of 2 results. Its hypervolume is 0.21. "
         "Can the intervals be believed? Too early to say for objective 0 and objective 1."
     )
@@ -162,12 +162,12 @@ def test_two_thousand_trials_of_many_outcomes_stay_small() -> None:
 def test_extreme_and_degenerate_studies(trade: Trade) -> None:
     huge = [1e300, -1e300, 1e308, 5.0, None]
     stories = [
-        trade([huge, huge[::-1]], [[-1e300, -1.0, 0.0, 1e300, None]], laws=[Marginal(0.0, 1e308)] * 5),
-        trade([[0.0] * 12] * 2, [[0.0] * 12], laws=[Marginal(0.0, 0.0)] * 12),
+        trade([huge, huge[::-1]], [[-1e300, -1.0, 0.0, 1e300, None]], distributions=[Marginal(0.0, 1e308)] * 5),
+        trade([[0.0] * 12] * 2, [[0.0] * 12], distributions=[Marginal(0.0, 0.0)] * 12),
         trade([[], []], [[]]),
         trade([[1.0], [1e-300]]),
         trade([[1.0], [2.0], [3.0], [4.0]], [[1.0]]),
-        trade([[1.0, 2.0, 3.0]] * 2, [[0.0] * 3], laws=[None] * 3),
+        trade([[1.0, 2.0, 3.0]] * 2, [[0.0] * 3], distributions=[None] * 3),
     ]
     for told in stories:
         embedded(page(told, script=""))

@@ -61,16 +61,16 @@ def test_the_gaussian_of_table_31_is_the_thesis_s(chen: dict[str, ModuleType]) -
 
 def test_the_density_of_a_table_is_the_slope_of_its_cdf(chen: dict[str, ModuleType]) -> None:
     distributions = chen["distributions"]
-    law = distributions.estimated(np.random.default_rng(0).normal(size=60), 10)
+    distribution = distributions.estimated(np.random.default_rng(0).normal(size=60), 10)
     x, step = np.linspace(-6.0, 6.0, 2001), 1e-6
-    slope = (law.cdf(x + step) - law.cdf(x - step)) / (2.0 * step)
-    away = np.abs(x[:, None] - law.values).min(axis=1) > 1e-4
-    assert np.allclose(np.exp(distributions.log_density(law, x))[away], slope[away], rtol=1e-4, atol=1e-9)
+    slope = (distribution.cdf(x + step) - distribution.cdf(x - step)) / (2.0 * step)
+    away = np.abs(x[:, None] - distribution.values).min(axis=1) > 1e-4
+    assert np.allclose(np.exp(distributions.log_density(distribution, x))[away], slope[away], rtol=1e-4, atol=1e-9)
     assert np.isclose(distributions.divergence(distributions.log_truth(x), distributions.log_truth(x), x), 0.0)
 
 
 def test_evolution_copies_with_one_edit_and_climbs(chen: dict[str, ModuleType]) -> None:
-    from calibo.space import CellSpace
+    from calibo.spaces import CellSpace
 
     cell, rng = CellSpace(), np.random.default_rng(1)
     first = cell.sample(10, rng)
@@ -91,9 +91,9 @@ def test_evolution_copies_with_one_edit_and_climbs(chen: dict[str, ModuleType]) 
 def test_calibration_is_counted_on_what_was_queried(chen: dict[str, ModuleType]) -> None:
     from calibo.data import Marginal
 
-    laws = [Marginal(0.0, 1.0)] * 20
+    distributions = [Marginal(0.0, 1.0)] * 20
     y = np.array([0.0] * 15 + [5.0] * 5)
-    found = chen["runs"].calibration(laws, y)
+    found = chen["runs"].calibration(distributions, y)
     assert found["held"] == [10, 5] and found["infinite"] == 0
     observed = dict(zip(chen["runs"].CURVE_LEVELS, found["observed"], strict=True))
     assert observed[0.45] == 0.0 and observed[0.5] == 0.75 and observed[0.999] == 0.75

@@ -60,7 +60,7 @@ def test_one_station_is_moved_at_each_step(kim: dict[str, ModuleType]) -> None:
 
 def test_hyperparameters_are_refitted_at_every_tenth_point_only(kim: dict[str, ModuleType]) -> None:
     from calibo.data import Dataset
-    from calibo.surrogates import GaussianProcess
+    from calibo.models import GaussianProcess
 
     rng = np.random.default_rng(0)
     X, gp = rng.random((21, 2)), kim["variants"].SeldomRefitted(first=10)
@@ -81,7 +81,7 @@ def test_hyperparameters_are_refitted_at_every_tenth_point_only(kim: dict[str, M
 
 def test_noiseless_models_take_a_measurement_for_the_truth(kim: dict[str, ModuleType]) -> None:
     from calibo.data import Dataset
-    from calibo.surrogates import GaussianProcess
+    from calibo.models import GaussianProcess
 
     rng = np.random.default_rng(1)
     data = Dataset(X=rng.random((12, 1)), Y=rng.standard_normal((12, 1)))

@@ -62,7 +62,7 @@ def test_the_true_acquisition_functions_are_those_of_draws(song: dict[str, Modul
 
 
 def test_rows_of_one_cell_are_merged_with_their_weight(song: dict[str, ModuleType]) -> None:
-    from calibo.likelihood_free import Improvement, WeightedLabels
+    from calibo.classifiers import Improvement, WeightedLabels
 
     rng = np.random.default_rng(0)
     X = rng.random((5000, 1))
@@ -79,7 +79,7 @@ def test_rows_of_one_cell_are_merged_with_their_weight(song: dict[str, ModuleTyp
 
 
 def test_tpe_sees_ordered_choices_by_number_and_repeats_with_its_seed(song: dict[str, ModuleType]) -> None:
-    from calibo.space import Categorical, Ordinal
+    from calibo.spaces import Categorical, Ordinal
 
     space = {"width": Ordinal((16, 64, 256)), "way": Categorical(("a", "b"))}
 

@@ -11,9 +11,9 @@ import pytest
 
 from calibo.calibration.conformal_bayes import ConformalModel
 from calibo.calibration.conformal_set import Score, in_sample_score, leave_one_out_score
-from calibo.surrogates.gp_posterior import Features, Hyperparameters, Posterior
-from calibo.surrogates.kernels import Matern52
-from calibo.surrogates.standardization import Standardization
+from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
+from calibo.models.kernels import Matern52
+from calibo.models.standardization import Standardization
 
 N, STREAMS = 15, 4000
 #: Four standard errors of a share over 4,000 streams: exceeded by chance in 1 of 16,000 seeded tests of a share.

@@ -14,14 +14,16 @@ def hits(name: str, noise: float, seed: int) -> np.ndarray:
     """Whether each outcome of the second half lay in its 80 % interval."""
     task, rng = problem(name), np.random.default_rng([seed, 5])
     optimizer = Optimizer(task.space(), "ocbo", seed=seed)
-    laws, outcomes = [], []
+    distributions, outcomes = [], []
     for _ in range(STEPS):
         suggestion = optimizer.ask()
         outcomes.append(task.objective(suggestion.params) + noise * rng.standard_normal())
         optimizer.tell(suggestion, outcomes[-1])
-        laws.append(suggestion.forecasts and suggestion.forecasts[0].calibrated)
+        distributions.append(suggestion.forecasts and suggestion.forecasts[0].calibrated)
     half = STEPS // 2
-    return covered([law for law in laws[half:] if law], np.array(outcomes[half:]), 0.8)
+    return covered(
+        [distribution for distribution in distributions[half:] if distribution], np.array(outcomes[half:]), 0.8
+    )
 
 
 @pytest.mark.slow

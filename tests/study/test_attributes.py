@@ -31,13 +31,13 @@ from calibo.study.attributes import (
 )
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
-laws = st.builds(
+distributions = st.builds(
     Marginal,
     finite,
     st.floats(0.0, 1e300),
     st.none() | st.lists(finite, min_size=33, max_size=33).map(lambda q: tuple(sorted(q))),
 )
-forecasts = st.lists(laws, min_size=1, max_size=4).map(lambda stages: Forecast(tuple(stages)))
+forecasts = st.lists(distributions, min_size=1, max_size=4).map(lambda stages: Forecast(tuple(stages)))
 stamps = st.builds(
     Stamp,
     st.just(0),
@@ -64,8 +64,10 @@ def test_there_and_back_exactly(stamp: Stamp) -> None:
 
 
 def _stamp(number: int = 0, *, shift: float = 0.0) -> Stamp:
-    law = Marginal(1 / 3 + shift, 0.1, tuple(math.sqrt(level) + shift for level in STORED_LEVELS))
-    return Stamp(number, {f"parameter {i}": i / 7 for i in range(40)}, (Forecast((law,) * 4),), ((0.1, 1e-300),))
+    distribution = Marginal(1 / 3 + shift, 0.1, tuple(math.sqrt(level) + shift for level in STORED_LEVELS))
+    return Stamp(
+        number, {f"parameter {i}": i / 7 for i in range(40)}, (Forecast((distribution,) * 4),), ((0.1, 1e-300),)
+    )
 
 
 STORAGES: dict[str, Callable[[Path], BaseStorage]] = {

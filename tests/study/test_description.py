@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from calibo.space import Categorical, CellSpace, Float, GraphCellSpace, Int, Ordinal, PoolSpace, ProductSpace
+from calibo.spaces import Categorical, CellSpace, Float, GraphCellSpace, Int, Ordinal, PoolSpace, ProductSpace
 from calibo.study.description import described, differences, rebuilt
 
 SPACE = ProductSpace(

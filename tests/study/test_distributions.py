@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from calibo.errors import RecipeError, SpaceError
-from calibo.space import Categorical, Float, Int, Ordinal, Parameter, PoolSpace, ProductSpace
+from calibo.spaces import Categorical, Float, Int, Ordinal, Parameter, PoolSpace, ProductSpace
 from calibo.study.distributions import distribution_of, labels, optuna_space, parameter_of, space_of, suggest
 
 PAIRS: list[tuple[Parameter, BaseDistribution]] = [

@@ -16,10 +16,10 @@ import optuna
 import pandas as pd
 import pytest
 
-from calibo.candidates import RandomDraw
 from calibo.errors import CaliboWarning, ObjectiveError, RecipeError, SpaceError, StudyError
 from calibo.methods import gp_ei, ocbo
-from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace
+from calibo.search import RandomDraw
+from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace
 from calibo.study import Interrupted, Result, load_result, maximize, minimize, open_storage
 
 SPACE = {"x": Float(-5.0, 10.0), "k": Int(0, 6), "c": Categorical([(1,), (1, 2)]), "s": Ordinal(["s", "m", "l"])}
@@ -201,7 +201,7 @@ def test_interrupted_by_the_user(tmp_path: Path) -> None:
 CTRL_C = """
 import sys, time
 sys.path.insert(0, sys.argv[2])
-from calibo.space import Float
+from calibo.spaces import Float
 from calibo.study import minimize
 def objective(params):
     print("trial", flush=True)

@@ -12,7 +12,7 @@ from optuna.storages import BaseStorage, InMemoryStorage
 
 from calibo.errors import CaliboWarning, SpaceError, StudyError
 from calibo.optimize import Direction
-from calibo.space import Float, Int, PoolSpace, ProductSpace
+from calibo.spaces import Float, Int, PoolSpace, ProductSpace
 from calibo.study import open_storage
 from calibo.study.attributes import read_description, read_seed
 from calibo.study.description import described

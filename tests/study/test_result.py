@@ -10,12 +10,12 @@ import optuna
 import pandas as pd
 import pytest
 
-from calibo.candidates import RandomDraw
 from calibo.diagnostics import CalibrationTable
 from calibo.errors import CaliboWarning, StudyError
 from calibo.methods import ocbo
 from calibo.optimize import Direction
-from calibo.space import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
+from calibo.search import RandomDraw
+from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 from calibo.study import CalibratedSampler, Result, load_result, maximize, minimize, open_storage
 
 SPACE = {"x": Float(-5.0, 10.0), "k": Int(0, 6), "s": Ordinal(["s", "m", "l"])}

@@ -19,12 +19,12 @@ from optuna.trial import TrialState
 from scipy.spatial.distance import pdist
 
 from calibo.calibration import OnlineQuantile
-from calibo.candidates import RandomDraw
+from calibo.classifiers import MLP, XGBoost
 from calibo.data import Evidence
 from calibo.errors import FallbackWarning, RecipeError
-from calibo.likelihood_free import MLP, XGBoost
 from calibo.methods import bore, gp_ei, lfbo, ocbo
-from calibo.space import Categorical, Float, Int, Ordinal, ProductSpace
+from calibo.search import RandomDraw
+from calibo.spaces import Categorical, Float, Int, Ordinal, ProductSpace
 from calibo.study import CalibratedSampler, open_storage
 from calibo.study.attributes import read_stamp, read_stamps
 from calibo.study.distributions import optuna_space
@@ -97,9 +97,9 @@ def test_both_directions_are_mirror_images(direction: str) -> None:
 RESUME = """
 import sys, optuna
 sys.path.insert(0, sys.argv[2])
-from calibo.candidates import RandomDraw
+from calibo.search import RandomDraw
 from calibo.methods import ocbo
-from calibo.space import Categorical, Float, Int
+from calibo.spaces import Categorical, Float, Int
 from calibo.study import CalibratedSampler, open_storage
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 space = {"x": Float(-5.0, 10.0), "k": Int(0, 6), "c": Categorical(["a", "b"])}
@@ -127,8 +127,8 @@ def test_a_new_process_continues_exactly(tmp_path: Path) -> None:
 def _calibrator(study: optuna.Study) -> list[list[float]]:
     """All states of the calibrator that folds over a study's outcomes."""
     done = [e for e in completed_in_order(entries(study.trials)) if e.forecast is not None]
-    laws = tuple(e.forecast.raw for e in done if e.forecast is not None)
-    evidence = Evidence(np.zeros((len(done), 1)), np.array([e.value for e in done]), laws)
+    distributions = tuple(e.forecast.raw for e in done if e.forecast is not None)
+    evidence = Evidence(np.zeros((len(done), 1)), np.array([e.value for e in done]), distributions)
     return OnlineQuantile(0.05).run(evidence.pit).hidden.tolist()
 
 

@@ -8,12 +8,12 @@ import optuna
 import pytest
 
 from calibo import Float, Outcome, minimize
-from calibo.candidates import RandomDraw
 from calibo.errors import CaliboWarning, ObjectiveError, RecipeError, StudyError, TrialFailedWarning
 from calibo.methods import gp_ei, ocbo
 from calibo.pareto import hypervolume
 from calibo.report.story import Story
 from calibo.report.tradeoff import Tradeoff
+from calibo.search import RandomDraw
 from calibo.study import CalibratedSampler, load_result
 
 SPACE = {"a": Float(0, 1), "b": Float(0, 1)}

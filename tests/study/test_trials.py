@@ -11,7 +11,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from calibo.data import Forecast, Marginal
 from calibo.optimize import Direction
-from calibo.space import Categorical, Float, ProductSpace
+from calibo.spaces import Categorical, Float, ProductSpace
 from calibo.study.attributes import ERROR, INTERRUPTED, Stamp, write_stamp
 from calibo.study.distributions import optuna_space
 from calibo.study.trials import completed, completed_in_order, directions_of, entries, forecast_stamp, known_of

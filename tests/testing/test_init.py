@@ -18,13 +18,13 @@ def test_suites_are_at_hand(name: str) -> None:
 
 
 def test_other_names_are_refused() -> None:
-    with pytest.raises(AttributeError, match="SpaceLaws"):
+    with pytest.raises(AttributeError, match="SpaceSuite"):
         calibo.testing.Nonsense
 
 
 def test_no_test_framework_is_imported() -> None:
     code = (
-        "import sys; from calibo.testing import CalibratorLaws, PredictiveLaws, SpaceLaws, SurrogateLaws; "
+        "import sys; from calibo.testing import CalibratorSuite, DistributionSuite, SpaceSuite, SurrogateSuite; "
         "sys.exit(bool({'pytest', 'hypothesis', 'torch', 'sklearn'} & set(sys.modules)))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

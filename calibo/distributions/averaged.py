@@ -1,0 +1,91 @@
+"""Several models' distributions at the same points as one distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from calibo.data import Array
+from calibo.distributions.base import Distribution
+from calibo.distributions.gaussian import Gaussian
+from calibo.distributions.quantile_table import QuantileTable
+from calibo.errors import RecipeError
+
+
+def averaged(
+    distributions: Sequence[Distribution], weights: Sequence[Array | float], *, between: bool = False
+) -> Distribution:
+    """The distribution with the average of the distributions' quantiles (Vincent's average): all Gaussian, or tables on the levels they share.
+
+    Args:
+        distributions: P of them, each ... x q.
+        weights: One for each distribution, of sum 1: a number, or an array that ... x q broadcasts with, so that t pools of
+            the same distributions are made at once by weights of t x 1 x ... x 1.
+        between: Count the variance between the means of Gaussian distributions as well, as a mixture does. Of several pools, one
+            with a single distribution gets the others' average variance, for it shows none.
+    """
+    if all(isinstance(distribution, Gaussian) for distribution in distributions):
+        return _gaussian(
+            [distribution for distribution in distributions if isinstance(distribution, Gaussian)], weights, between
+        )
+    tables = [distribution for distribution in distributions if isinstance(distribution, QuantileTable)]
+    common = (
+        set.intersection(*(set(t.levels.tolist()) for t in tables))
+        if len(tables) == len(distributions)
+        else set[float]()
+    )
+    if min(common, default=1.0) < 0.5 < max(common, default=0.0):
+        levels = np.array(sorted(common))
+        spread = [np.asarray(w)[..., None] for w in weights]
+        shared = [t.values[..., np.isin(t.levels, levels)] for t in tables]
+        values = sum(w * own for w, own in zip(spread, shared, strict=True))
+        low, high = max(t.backed[0] for t in tables), min(t.backed[1] for t in tables)
+        return QuantileTable(levels, np.maximum.accumulate(values, axis=-1), (low, high))
+    raise RecipeError(
+        f"distributions of {sorted({type(distribution).__name__ for distribution in distributions})} cannot be averaged: the models of folds and samples "
+        "need Gaussian distributions or tables with common levels; use KFold(refit=True) or Split() with others"
+    )
+
+
+def _gaussian(distributions: Sequence[Gaussian], weights: Sequence[Array | float], between: bool) -> Gaussian:
+    def average(values: Sequence[Array]) -> Array:
+        return np.asarray(sum(w * value for w, value in zip(weights, values, strict=True)))
+
+    mean = average([distribution.mean for distribution in distributions])
+    away = [distribution.mean - mean if between else np.zeros_like(mean) for distribution in distributions]
+    # In units of the largest, whose square need not be a float.
+    unit = np.max(
+        [
+            np.max(np.maximum(distribution.sd, np.abs(off)), initial=0.0)
+            for distribution, off in zip(distributions, away, strict=True)
+        ]
+    )
+    unit = float(unit) or 1.0
+    if between:
+        spread = _filled(average([np.square(off / unit) for off in away]), weights)
+        sd = unit * np.sqrt(average([np.square(distribution.sd / unit) for distribution in distributions]) + spread)
+    else:
+        sd = average([distribution.sd for distribution in distributions])
+
+    def correlation() -> Array:
+        covariance = np.zeros((*mean.shape, mean.shape[-1]))
+        for w, distribution, off in zip(weights, distributions, away, strict=True):
+            own = np.eye(mean.shape[-1]) if distribution.correlation is None else distribution.correlation()
+            s, o = distribution.sd / unit, off / unit
+            joint = own * (s[..., :, None] * s[..., None, :]) + o[..., :, None] * o[..., None, :]
+            covariance = covariance + np.asarray(w)[..., None] * joint
+        deviation = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+        return covariance / (deviation[..., :, None] * deviation[..., None, :])
+
+    noise = average([np.asarray(distribution.noise_sd) for distribution in distributions])
+    return Gaussian(mean, sd, correlation, noise if noise.ndim else float(noise))
+
+
+def _filled(spread: Array, weights: Sequence[Array | float]) -> Array:
+    """Variances between distributions, t x ..., those of pools with a single distribution replaced by the mean of the others."""
+    distributions = np.sum([np.asarray(w) > 0.0 for w in weights], axis=0)
+    if not np.ndim(distributions) or not (distributions == 1).any() or (distributions == 1).all():
+        return spread
+    others = spread[distributions.reshape(len(distributions), -1)[:, 0] > 1].mean(axis=0)
+    return np.where(distributions == 1, others, spread)

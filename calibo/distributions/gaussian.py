@@ -1,0 +1,99 @@
+"""The Gaussian distribution: what an uncalibrated Gaussian process believes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from calibo.data import Array, Marginal
+from calibo.distributions.base import Distribution
+from calibo.distributions.normal import log_density, log_first_integral
+
+
+@dataclass(frozen=True)
+class Gaussian(Distribution):
+    """Y = mean + sd Z at each of q points, dependent between the points if a correlation is known.
+
+    Attributes:
+        mean: ... x q.
+        sd: ... x q, positive.
+        correlation: Gives the correlation matrices, ... x q x q, when joint draws are needed (computing them costs more
+            than the marginals, so it is put off); ``None`` means independent points.
+        noise_sd: Standard deviation of the noise of a measurement of this value, a number or ... x q: a latent distribution knows
+            how it is measured, so that a distribution of measurements can be denoised. 0 for the distribution of a measurement itself.
+    """
+
+    mean: Array = field()  # pyright: ignore[reportIncompatibleVariableOverride]
+    sd: Array = field()
+    correlation: Callable[[], Array] | None = None
+    noise_sd: Array | float = 0.0
+
+    def cdf(self, y: Array | float) -> Array:
+        return ndtr((y - self.mean) / self.sd)
+
+    def icdf(self, u: Array | float) -> Array:
+        return self.mean + self.sd * ndtri(u)
+
+    @property
+    def std(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.sd
+
+    def logpdf(self, y: Array | float) -> Array:
+        """Log density at ``y``, ... x q."""
+        return log_density((y - self.mean) / self.sd) - np.log(self.sd)
+
+    def pdf(self, y: Array | float) -> Array:
+        """Density at ``y``, ... x q."""
+        return np.exp(self.logpdf(y))
+
+    def log_expected_improvement(self, c: Array | float) -> Array:
+        """log E (Y - c)_+ = log sd + log g((mean - c) / sd), stable however far c lies above the mean."""
+        return np.log(self.sd) + log_first_integral((self.mean - c) / self.sd)
+
+    def probability_of_improvement(self, c: Array | float) -> Array:
+        return ndtr((self.mean - c) / self.sd)
+
+    def log_probability_of_improvement(self, c: Array | float) -> Array:
+        return log_ndtr((self.mean - c) / self.sd)
+
+    @cached_property
+    def _cholesky(self) -> Array | None:
+        return None if self.correlation is None else stable_cholesky(self.correlation())
+
+    def scores(self, base: Array) -> Array:
+        if self._cholesky is None:
+            return base
+        return base @ np.swapaxes(self._cholesky, -1, -2)
+
+    def draws(self, base: Array) -> Array:
+        return self.mean[..., None, :] + self.sd[..., None, :] * self.scores(base)
+
+    def over_samples(self) -> Gaussian:
+        noise = self.noise_sd if np.ndim(self.noise_sd) == 0 else np.asarray(self.noise_sd)[..., None, :]
+        return Gaussian(self.mean[..., None, :], self.sd[..., None, :], noise_sd=noise)
+
+    def negated(self) -> Gaussian:
+        return Gaussian(-self.mean, self.sd, self.correlation, self.noise_sd)
+
+    def scaled(self, factor: float) -> Gaussian:
+        """The same distribution with its standard deviation, and that of the noise, multiplied by ``factor``."""
+        return Gaussian(self.mean, factor * self.sd, self.correlation, factor * self.noise_sd)
+
+    def marginals(self) -> tuple[Marginal, ...]:
+        return tuple(Marginal(float(m), float(s)) for m, s in zip(self.mean, self.sd, strict=True))
+
+
+def stable_cholesky(matrix: Array) -> Array:
+    """Lower Cholesky factor of positive semi-definite matrices, ... x q x q, with the least jitter that works."""
+    q = matrix.shape[-1]
+    largest = float(np.max(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)), initial=0.0)) or 1.0
+    for jitter in (0.0, *(10.0**e for e in range(-12, 0))):
+        try:
+            return np.asarray(np.linalg.cholesky(matrix + jitter * largest * np.eye(q)), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("a covariance matrix is far from positive semi-definite")

@@ -1,0 +1,67 @@
+"""What one more measurement would change in a Gaussian process's fit at its data, in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from calibo.data import Array
+from calibo.distributions import Gaussian
+from calibo.models.standardization import Standardization
+
+
+@dataclass(frozen=True, eq=False)
+class Augmentation:
+    """The data of a GP augmented by one measurement y at each of p points, hyper-parameters kept, all standardised.
+
+    With A = K + diag(noise), k the covariances of the data with a point, e = (y - mean) / total and total = variance +
+    own_noise, the augmented data have A'^-1 y' = (dual - influence e ; e) and diag A'^-1 = (precision + influence^2 /
+    total ; 1 / total).
+
+    Attributes:
+        dual: A^-1 (y - m), n.
+        precision: diag(A^-1), n.
+        noise: Noise variances of the data, n.
+        influence: A^-1 k, p x n.
+        mean: Predicted mean, p.
+        variance: Latent variance, p.
+        own_noise: Noise variance of the new measurement.
+        units: What standardised the outcomes.
+        index: Which of the p points stands where in the distribution, ... x q.
+    """
+
+    dual: Array
+    precision: Array
+    noise: Array
+    influence: Array
+    mean: Array
+    variance: Array
+    own_noise: float
+    units: Standardization
+    index: np.ndarray
+
+    @property
+    def total(self) -> Array:
+        """Variance of the new measurement, p."""
+        return self.variance + self.own_noise
+
+    @property
+    def augmented_precision(self) -> Array:
+        """diag(A'^-1) at the data, p x n."""
+        return self.precision + self.influence**2 / self.total[:, None]
+
+
+@runtime_checkable
+class HasAugmentation(Protocol):
+    """A model that knows in closed form what one more measurement would change in its fit."""
+
+    def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
+        """The distribution at ``X``, ... x q x d, as ``predict`` gives it, and the augmentation by each of its points alone."""
+        ...
+
+    @property
+    def data_points(self) -> Array:
+        """The points of the data, n x d."""
+        ...

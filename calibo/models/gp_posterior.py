@@ -1,0 +1,234 @@
+"""The exact Gaussian process posterior for given hyper-parameters.
+
+Notation: A = K + diag(noise), L its Cholesky factor, a = A^-1 (y - mean), d = diag(A^-1); outcomes standardised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from calibo.data import Array
+from calibo.distributions import Gaussian
+from calibo.distributions.gaussian import stable_cholesky
+from calibo.models.augmentation import Augmentation
+from calibo.models.distinct import distinct_points
+from calibo.models.kernels import Kernel, squared_distances
+from calibo.models.standardization import Standardization
+from calibo.spaces.encoding import one_hot
+
+_SMALLEST_VARIANCE = 1e-14
+
+
+#: Distance between two choices of a categorical column.
+_APART = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Encoded points as the kernel sees them: numeric columns, and indicators for categorical ones.
+
+    Two different choices of a categorical column lie a quarter of a numeric column's range apart, whatever the choices:
+    what is learned of one choice then says something of the others, until a length scale tells them apart. Of the
+    distances tried on tables of reactions and architectures (.25, .5, that of a uniform column, 1) it found the best rows
+    soonest for conformal methods, and was level for the others.
+    """
+
+    categories: tuple[int, ...]
+
+    @cached_property
+    def column(self) -> np.ndarray:
+        """The column of the encoded point behind each feature, D."""
+        return np.repeat(np.arange(len(self.categories)), [max(c, 1) for c in self.categories])
+
+    def __call__(self, X: Array) -> Array:
+        """Features of points, q x d -> q x D."""
+        if not any(self.categories):
+            return X
+        weight = np.where(np.asarray(self.categories)[self.column] > 0, _APART * np.sqrt(0.5), 1.0)
+        return one_hot(X, self.categories) * weight
+
+
+@dataclass(frozen=True, eq=False)
+class Hyperparameters:
+    """Of a Gaussian process on standardised outcomes.
+
+    Attributes:
+        lengthscales: One per column, d.
+        outputscale: Variance of f.
+        noise: Variance of the noise of a measurement whose variance is not known.
+        mean: The constant mean.
+    """
+
+    lengthscales: Array
+    outputscale: float
+    noise: float
+    mean: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Projection:
+    """Distinct points as the posterior sees them, standardised.
+
+    Attributes:
+        scaled: Features over length scales, p x D.
+        projected: L^-1 k, p x n.
+        mean: p.
+        variance: Latent, p.
+        index: Which of them stands where, ... x q.
+    """
+
+    scaled: Array
+    projected: Array
+    mean: Array
+    variance: Array
+    index: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A Gaussian process given data; a ``Model`` with closed-form leave-one-out and one-step-ahead predictions.
+
+    Attributes:
+        kernel: The correlation.
+        features: How points are seen.
+        theta: Hyper-parameters.
+        X: Points, n x d.
+        y: Outcomes in their own units, n.
+        noise: Standardised noise variance of each outcome, n.
+        units: The standardisation of the outcomes.
+        stored: The numbers to store for a warm start.
+    """
+
+    kernel: Kernel
+    features: Features
+    theta: Hyperparameters
+    X: Array
+    y: Array
+    noise: Array
+    units: Standardization
+    stored: tuple[float, ...] = ()
+
+    @property
+    def hyperparameters(self) -> tuple[float, ...]:
+        return self.stored
+
+    @cached_property
+    def _scaled(self) -> Array:
+        return self._scale(self.X)
+
+    def _scale(self, X: Array) -> Array:
+        return self.features(X) / self.theta.lengthscales[self.features.column]
+
+    @cached_property
+    def covariance(self) -> Array:
+        """A = K + diag(noise), n x n."""
+        s = squared_distances(self._scaled, self._scaled)
+        return self.theta.outputscale * self.kernel.correlation(s) + np.diag(self.noise)
+
+    @cached_property
+    def cholesky(self) -> Array:
+        """L, n x n lower."""
+        return stable_cholesky(self.covariance)
+
+    @cached_property
+    def _inverse_cholesky(self) -> Array:
+        # One triangular inverse makes every later prediction a matrix product, which is faster than a solve per call.
+        return solve_triangular(self.cholesky, np.eye(len(self.y)), lower=True)
+
+    @cached_property
+    def residuals(self) -> Array:
+        """e = L^-1 (y - mean), n: standardised one-step-ahead residuals."""
+        return self._inverse_cholesky @ (self.units.forward(self.y) - self.theta.mean)
+
+    @cached_property
+    def dual(self) -> Array:
+        """a = A^-1 (y - mean), n."""
+        return self._inverse_cholesky.T @ self.residuals
+
+    @cached_property
+    def precision_diagonal(self) -> Array:
+        """d = diag(A^-1), n."""
+        return np.square(self._inverse_cholesky).sum(axis=0)
+
+    def log_marginal_likelihood(self) -> float:
+        """Log density of the standardised outcomes."""
+        n = len(self.y)
+        log_determinant = 2.0 * np.log(np.diagonal(self.cholesky)).sum()
+        return float(-0.5 * (self.residuals @ self.residuals + log_determinant + n * np.log(2.0 * np.pi)))
+
+    @property
+    def data_points(self) -> Array:
+        return self.X
+
+    def predict(self, X: Array, *, latent: bool) -> Gaussian:
+        """The distribution at ``X``, ... x q x d; the joint covariance is computed only when draws are asked for."""
+        return self._law(self._projection(X), latent)
+
+    def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
+        """The distribution at ``X``, and what one more measurement at each of its points would change."""
+        seen = self._projection(X)
+        return self._law(seen, latent), Augmentation(
+            dual=self.dual,
+            precision=self.precision_diagonal,
+            noise=self.noise,
+            influence=seen.projected @ self._inverse_cholesky,
+            mean=seen.mean,
+            variance=seen.variance,
+            own_noise=self.theta.noise,
+            units=self.units,
+            index=seen.index,
+        )
+
+    def _projection(self, X: Array) -> _Projection:
+        points, index = distinct_points(X)
+        scaled = self._scale(points)
+        scale = self.theta.outputscale
+        cross = scale * self.kernel.correlation(squared_distances(scaled, self._scaled))
+        projected = cross @ self._inverse_cholesky.T
+        mean = self.theta.mean + projected @ self.residuals
+        variance = np.maximum(scale - np.einsum("ij,ij->i", projected, projected), _SMALLEST_VARIANCE * scale)
+        return _Projection(scaled, projected, mean, variance, index)
+
+    def _law(self, seen: _Projection, latent: bool) -> Gaussian:
+        total = seen.variance if latent else seen.variance + self.theta.noise
+        index = seen.index
+
+        def correlation() -> Array:
+            scale = self.theta.outputscale
+            return _correlation(self.kernel, scale, seen.scaled[index], seen.projected[index], total[index])
+
+        sd = self.units.backward_sd(np.sqrt(total))
+        noise_sd = float(self.units.backward_sd(np.sqrt(self.theta.noise))) if latent else 0.0
+        return Gaussian(self.units.backward(seen.mean)[index], sd[index], correlation, noise_sd)
+
+    def leave_one_out(self) -> Gaussian:
+        """Distributions of each measurement given all the others, n: mean y_i - a_i / d_i, variance 1 / d_i."""
+        y, d = self.units.forward(self.y), self.precision_diagonal
+        return self._in_units(y - self.dual / d, np.sqrt(1.0 / d))
+
+    def one_step_ahead(self) -> Gaussian:
+        """Distributions of each measurement given those before it, n: sd L_tt, standardised residual e_t."""
+        sd = np.diagonal(self.cholesky)
+        return self._in_units(self.units.forward(self.y) - sd * self.residuals, sd)
+
+    def _in_units(self, mean: Array, sd: Array) -> Gaussian:
+        return Gaussian(self.units.backward(mean), self.units.backward_sd(sd))
+
+
+def _correlation(kernel: Kernel, scale: float, scaled: Array, projected: Array, total: Array) -> Array:
+    """Posterior correlations, ... x q x q, of points with given scaled features and projections L^-1 k."""
+    if scaled.ndim == 2:
+        distances = squared_distances(scaled, scaled)
+    else:
+        distances = np.square(scaled[..., :, None, :] - scaled[..., None, :, :]).sum(axis=-1)
+    prior = scale * kernel.correlation(distances)
+    covariance = prior - projected @ np.swapaxes(projected, -1, -2)
+    sd = np.sqrt(total)
+    correlation = covariance / (sd[..., :, None] * sd[..., None, :])
+    index = np.arange(total.shape[-1])
+    correlation[..., index, index] = 1.0
+    return correlation

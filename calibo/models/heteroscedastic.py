@@ -1,0 +1,281 @@
+"""A Gaussian process whose noise depends on the point, learned from points that were measured several times.
+
+Notation: a group is a point measured k times; s^2 is the sample variance of its outcomes, r(x) the noise variance at x.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import digamma, ndtri, polygamma
+
+from calibo.data import Array, Dataset
+from calibo.distributions import Gaussian
+from calibo.errors import FallbackWarning
+from calibo.models.gaussian_process import GaussianProcess
+from calibo.models.gp_posterior import Hyperparameters, Posterior
+from calibo.models.standardization import Standardization, single_outcome
+
+#: Least noise variance, as a share of the outcomes' variance: the least that the Gaussian process itself allows.
+NOISE_FLOOR = 1e-6
+#: Points nearer than this are one point: what a trip through storage may change.
+_SAME_POINT = 1e-9
+#: Sampling variance of the log of a noise variance that is known.
+_KNOWN = 1e-6
+
+
+@runtime_checkable
+class HasNoiseModel(Protocol):
+    """A model that knows how noisy measurements are at each point."""
+
+    def noise_variance(self, X: Array) -> Array:
+        """Noise variance of a measurement at points, ... x q x d -> ... x q, in the outcomes' units squared."""
+        ...
+
+    def noise_variance_quantile(self, X: Array, level: float) -> Array:
+        """What the noise variance is below with probability ``level``, ... x q x d -> ... x q."""
+        ...
+
+
+@dataclass(frozen=True)
+class HeteroscedasticGP:
+    """Two Gaussian processes: one of the log noise variance, learned from replicates, and one of the means.
+
+    1. Points measured k >= 2 times (rows of X that are equal) give log s^2. Its sampling distribution is known: with
+       v = (k - 1) / 2 its expectation is log r + digamma(v) - log v and its variance trigamma(v). The bias is taken off.
+    2. A Gaussian process of these, with their sampling variances as known noise, predicts log r anywhere. Noise
+       variances given with the outcomes count as known values of r.
+    3. A Gaussian process of the means of all groups (k = 1 included), with known noise variances r / k, predicts f.
+
+    The noise at a point is taken to be exp of the expected log r: its median (the most likely noise of Kersting et al.
+    2007), which does not grow with what is not known. No noise variance is below 1e-6 of the outcomes' variance;
+    sample variances below that (equal outcomes) count as that.
+
+    Without replicates or known variances there is nothing to learn noise from: the noise is then the same everywhere,
+    as ``means`` fits it, and a ``FallbackWarning`` says so.
+
+    Attributes:
+        means: What models the means.
+        log_noise: What models the log noise variances.
+        replicates_follow: Whether replicates are on their way (``Replicated`` sees to it), so that their absence at first
+            need not be announced.
+    """
+
+    means: GaussianProcess = field(default_factory=GaussianProcess)
+    log_noise: GaussianProcess = field(default_factory=GaussianProcess)
+    replicates_follow: bool = False
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> HeteroscedasticModel:
+        """The model of ``data``; ``rng`` is not used."""
+        y = single_outcome(data.Y)
+        units = Standardization.of(y)
+        groups = Groups.of(data.X, units.forward(y), _known(data, units))
+        stored = data.hyperparameters[0] if data.hyperparameters else ()
+        own, noise_own = stored[: data.X.shape[1] + 2], stored[data.X.shape[1] + 2 :]
+        if not groups.informative.any():
+            if not self.replicates_follow:
+                warnings.warn(
+                    f"none of the {len(groups.X)} points was measured twice, so where the noise is large cannot be "
+                    "learned: the same noise is assumed everywhere; measure points several times (Replicated) or tell "
+                    "their sem",
+                    FallbackWarning,
+                    stacklevel=2,
+                )
+            means = self.means.fit(groups.dataset(groups.mean, None, data, own), rng=rng)
+            variance = float(np.square(means.units.backward_sd(np.sqrt(means.theta.noise))))
+            return HeteroscedasticModel(means, ConstantLogNoise(np.log(variance)), units)
+        noise = LogNoise.of(groups, self.log_noise, data, noise_own, rng)
+        variances = np.exp(noise.at(groups.X)[0]) / groups.count
+        means = self.means.fit(groups.dataset(groups.mean, variances, data, own), rng=rng)
+        return HeteroscedasticModel(means, noise, units)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Different points, g of them, and how often and with what outcomes each was measured.
+
+    Attributes:
+        X: g x d.
+        count: Measurements of each, g.
+        mean: Of the standardised outcomes, g.
+        log_variance: Log of the noise variance they speak of, bias taken off, g; NaN where they say nothing.
+        sampling_variance: Of these, g; NaN where they say nothing.
+    """
+
+    X: Array
+    count: Array
+    mean: Array
+    log_variance: Array
+    sampling_variance: Array
+
+    @classmethod
+    def of(cls, X: Array, z: Array, known: Array) -> Groups:
+        """Of points, n x d, with standardised outcomes, n, and their noise variances, n, NaN where not known."""
+        first, member = np.unique(same_points(X), return_inverse=True)
+        count = np.bincount(member).astype(np.float64)
+        mean = np.bincount(member, z) / count
+        squares = np.bincount(member, np.square(z - mean[member]))
+        replicated = count > 1
+        half = np.where(replicated, count - 1.0, np.nan) / 2.0
+        log_sample = np.log(np.maximum(squares / (2.0 * half), NOISE_FLOOR))
+        informed = np.bincount(member, ~np.isnan(known))
+        given = np.bincount(member, np.nan_to_num(known)) / np.where(informed > 0, informed, np.nan)
+        return cls(
+            X=X[first],
+            count=count,
+            mean=mean,
+            log_variance=np.where(
+                np.isnan(given), log_sample - digamma(half) + np.log(half), np.log(np.maximum(given, NOISE_FLOOR))
+            ),
+            sampling_variance=np.where(np.isnan(given), polygamma(1, half), _KNOWN),
+        )
+
+    @property
+    def informative(self) -> np.ndarray:
+        """Which groups speak of the noise, g."""
+        return ~np.isnan(self.log_variance)
+
+    def dataset(self, z: Array, variance: Array | None, data: Dataset, stored: tuple[float, ...]) -> Dataset:
+        """The groups as a dataset of values, g, with known noise variances, g."""
+        return Dataset(
+            X=self.X,
+            Y=z[:, None],
+            Y_var=None if variance is None else variance[:, None],
+            categories=data.categories,
+            hyperparameters=(stored,),
+        )
+
+
+def same_points(X: Array) -> np.ndarray:
+    """For each point, n x d, the first one that is the same up to rounding, n: who stands for its group."""
+    return np.asarray(np.argmax(cdist(X, X, "chebyshev") < _SAME_POINT, axis=1), dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class LogNoise:
+    """The distribution of the log noise variance of standardised outcomes: a Gaussian process around a level.
+
+    Attributes:
+        posterior: Of log r minus the level.
+        level: The mean of what is known of log r, by precision. Taken off because a process of few values takes its
+            scale from their size, which would depend on the noise's own unit.
+    """
+
+    posterior: Posterior
+    level: float
+
+    @classmethod
+    def of(
+        cls,
+        groups: Groups,
+        surrogate: GaussianProcess,
+        data: Dataset,
+        stored: tuple[float, ...],
+        rng: np.random.Generator,
+    ) -> LogNoise:
+        """Learned from the groups that speak of the noise."""
+        known = groups.informative
+        values, sampling = groups.log_variance[known], groups.sampling_variance[known]
+        level = float(np.average(values, weights=1.0 / sampling))
+        spoken = Groups(groups.X[known], groups.count[known], groups.mean[known], values, sampling)
+        return cls(surrogate.fit(spoken.dataset(values - level, sampling, data, stored), rng=rng), level)
+
+    def at(self, X: Array) -> tuple[Array, Array]:
+        """Expected value and standard deviation of log r at points, each ... x q; never below the floor."""
+        distribution = self.posterior.predict(X, latent=True)
+        return np.maximum(self.level + distribution.mean, np.log(NOISE_FLOOR)), distribution.sd
+
+    @property
+    def stored(self) -> tuple[float, ...]:
+        return self.posterior.hyperparameters
+
+
+@dataclass(frozen=True)
+class ConstantLogNoise:
+    """The same noise everywhere, taken as known.
+
+    Attributes:
+        level: Log noise variance of standardised outcomes.
+        stored: Nothing to start from.
+    """
+
+    level: float
+    stored: tuple[float, ...] = ()
+
+    def at(self, X: Array) -> tuple[Array, Array]:
+        """Value and standard deviation (zero) of log r at points, each ... x q."""
+        return np.full(X.shape[:-1], self.level), np.zeros(X.shape[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class HeteroscedasticModel:
+    """A Gaussian process of f and a distribution of the noise at each point; a ``Model`` that ``HasNoiseModel``.
+
+    Attributes:
+        means: The posterior of f, standardised.
+        noise: The distribution of the log noise variance, standardised.
+        units: The standardisation of the outcomes.
+    """
+
+    means: Posterior
+    noise: LogNoise | ConstantLogNoise
+    units: Standardization
+
+    def predict(self, X: Array, *, latent: bool) -> Gaussian:
+        """The distribution at ``X``, ... x q x d, of f or of a measurement with the noise at each point."""
+        distribution = self.means.predict(X, latent=True)
+        noise_sd = self._noise_sd(X)
+        mean = self.units.backward(distribution.mean)
+        if latent:
+            return Gaussian(
+                mean,
+                self.units.backward_sd(distribution.sd),
+                distribution.correlation,
+                self.units.backward_sd(noise_sd),
+            )
+        total = np.hypot(distribution.sd, noise_sd)
+
+        def correlation() -> Array:
+            share = distribution.sd / total
+            joint = np.asarray(distribution.correlation() if distribution.correlation else np.eye(total.shape[-1]))
+            joint = joint * (share[..., :, None] * share[..., None, :])
+            index = np.arange(total.shape[-1])
+            joint[..., index, index] = 1.0
+            return joint
+
+        return Gaussian(mean, self.units.backward_sd(total), correlation)
+
+    def noise_variance(self, X: Array) -> Array:
+        """Noise variance of a measurement, ... x q; infinite where outcomes are too large for squares."""
+        with np.errstate(over="ignore"):
+            return np.square(self.units.backward_sd(self._noise_sd(X)))
+
+    def noise_variance_quantile(self, X: Array, level: float) -> Array:
+        """What the noise variance is below with probability ``level``, ... x q."""
+        log_variance, sd = self.noise.at(X)
+        quantile = np.maximum(log_variance + ndtri(level) * sd, np.log(NOISE_FLOOR))
+        with np.errstate(over="ignore"):
+            return np.square(self.units.backward_sd(np.exp(0.5 * quantile)))
+
+    def _noise_sd(self, X: Array) -> Array:
+        return np.exp(0.5 * self.noise.at(X)[0])
+
+    @property
+    def theta(self) -> Hyperparameters:
+        """Hyper-parameters of the process of f."""
+        return self.means.theta
+
+    @property
+    def hyperparameters(self) -> tuple[float, ...]:
+        return (*self.means.hyperparameters, *self.noise.stored)
+
+
+def _known(data: Dataset, units: Standardization) -> Array:
+    """Known noise variances of standardised outcomes, n, NaN where not known."""
+    if data.Y_var is None:
+        return np.full(len(data), np.nan)
+    return units.forward_variance(data.Y_var[:, 0])

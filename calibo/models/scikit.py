@@ -1,0 +1,325 @@
+"""Any scikit-learn regressor that says how sure it is, or whose members disagree, as a surrogate.
+
+Notation: f the latent value, y = f + noise the measurement, N points, D features, M members; outcomes standardised.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from calibo.checks import check_has
+from calibo.data import Array, Dataset
+from calibo.distributions import Gaussian
+from calibo.errors import FallbackWarning, RecipeError
+from calibo.models.distinct import distinct_points
+from calibo.models.standardization import Standardization, single_outcome
+from calibo.spaces.encoding import one_hot
+
+_SMALLEST_VARIANCE = 1e-12
+_FEWEST_POINTS = 2
+_DECIMALS = 10
+#: With fewer held-out residuals nothing is known of the noise, and the outcomes' own variance stands in.
+_FEWEST_RESIDUALS = 3
+_FOLDS = 5
+#: Have members, but none of these predicts the outcome: each corrects, reweights or feeds the others.
+_BOOSTED_OR_STACKED = ("GradientBoostingRegressor", "AdaBoostRegressor", "StackingRegressor")
+
+
+@dataclass(frozen=True)
+class ScikitSurrogate:
+    """A scikit-learn regressor as a surrogate.
+
+    Two kinds serve, also at the end of a ``Pipeline``:
+      - regressors with ``predict(X, return_std=True)`` (``GaussianProcessRegressor``, ``BayesianRidge``,
+        ``ARDRegression``, ...). Where it is known which noise their standard deviation holds (these three) latent distributions
+        leave it out; elsewhere the standard deviation is taken for that of f.
+      - ensembles whose prediction is the mean of their members' (``RandomForestRegressor``, ``ExtraTreesRegressor``,
+        ``BaggingRegressor``, an unweighted ``VotingRegressor``): the mean and the spread of the members, and their
+        correlation between points for joint draws.
+
+    Where the regressor has no noise of its own, the variance of the noise is what its held-out squared errors (out of
+    bag where possible, else five folds) exceed its variance by, on average: so measured variances match held-out
+    errors, and what the regressor cannot fit counts as noise. (The members of a forest of full-grown trees follow the
+    noise, so that little is left to add.) Known noise variances are not used. Categorical columns become indicators. A
+    single point is too few for some regressors: it is believed everywhere, with a spread of its own size.
+
+    Attributes:
+        regressor: Unfitted; it is cloned, and every ``random_state`` that is ``None`` is set from the generator.
+    """
+
+    regressor: Any
+
+    def __post_init__(self) -> None:
+        check_has("regressor", self.regressor, "fit", "RandomForestRegressor()")
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> ScikitModel:
+        """The fitted regressor as a model."""
+        y = single_outcome(data.Y)
+        units = Standardization.of(y)
+        if data.Y_var is not None:
+            warnings.warn(
+                "known noise variances are not used: scikit-learn regressors take none through one interface",
+                FallbackWarning,
+                stacklevel=2,
+            )
+        if len(y) < _FEWEST_POINTS:
+            return ScikitModel(Constant(), units, data.categories)
+        regressor = seeded(self.regressor, rng)
+        features = one_hot(data.X, data.categories)
+        # Trees choose between splits of equal merit by the last bit: rounding keeps the outcomes' units out of that.
+        z = np.round(units.forward(y), _DECIMALS)
+        regressor.fit(features, z)
+        return ScikitModel(_beliefs(regressor, features, z, rng), units, data.categories)
+
+
+class Beliefs(Protocol):
+    """What a fitted regressor believes of f, on standardised outcomes."""
+
+    @property
+    def noise(self) -> float:
+        """Variance of the noise."""
+        ...
+
+    def moments(self, features: Array) -> tuple[Array, Array]:
+        """Mean and variance of f, each N, at points N x D."""
+        ...
+
+    def covariance(self, features: Array) -> Array | None:
+        """Covariances of f, ... x q x q, at points ... x q x D; ``None`` if none are known."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ScikitModel:
+    """A fitted scikit-learn regressor as a ``Model``.
+
+    Attributes:
+        beliefs: Of the regressor.
+        units: The standardisation of the outcomes.
+        categories: Number of choices of each categorical column, 0 for a numeric one, d.
+    """
+
+    beliefs: Beliefs
+    units: Standardization
+    categories: tuple[int, ...]
+
+    def predict(self, X: Array, *, latent: bool) -> Gaussian:
+        """The distribution at ``X``, ... x q x d."""
+        points, index = distinct_points(X)
+        shape, features = X.shape[:-1], one_hot(points, self.categories)
+        # Regressors refuse to be asked about no points: of these any beliefs are the empty ones.
+        beliefs = self.beliefs if len(points) else Constant(self.beliefs.noise)
+        mean, variance = beliefs.moments(features)
+        total = np.maximum(variance, _SMALLEST_VARIANCE) + (0.0 if latent else beliefs.noise)
+        sd = np.sqrt(total)[index]
+
+        def correlation() -> Array:
+            covariance = beliefs.covariance(features[index])
+            unit = np.broadcast_to(np.eye(shape[-1]), (*shape, shape[-1]))
+            if covariance is None:
+                return unit
+            return np.where(unit > 0.0, 1.0, covariance / (sd[..., :, None] * sd[..., None, :]))
+
+        noise_sd = float(self.units.backward_sd(np.sqrt(beliefs.noise))) if latent else 0.0
+        return Gaussian(self.units.backward(mean)[index], self.units.backward_sd(sd), correlation, noise_sd)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Beliefs before there is anything to regress: the mean of the outcomes, with their spread."""
+
+    noise: float = _SMALLEST_VARIANCE
+
+    def moments(self, features: Array) -> tuple[Array, Array]:
+        return np.zeros(len(features)), np.ones(len(features))
+
+    def covariance(self, features: Array) -> Array | None:
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Beliefs of an ensemble: the mean and the spread of its members.
+
+    Attributes:
+        transform: From features to what the members see.
+        members: Fitted regressors, M of them.
+        columns: The columns each member sees, or ``None`` if all see all.
+        noise: Variance of the noise.
+    """
+
+    transform: Callable[[Array], Array]
+    members: list[Any]
+    columns: list[Any] | None
+    noise: float = 0.0
+
+    def predictions(self, features: Array) -> Array:
+        """Each member's prediction, M x N."""
+        seen = self.transform(features)
+        columns = self.columns or [slice(None)] * len(self.members)
+        return np.stack([m.predict(seen[:, c]) for m, c in zip(self.members, columns, strict=True)]).astype(np.float64)
+
+    def moments(self, features: Array) -> tuple[Array, Array]:
+        values = self.predictions(features)
+        return values.mean(axis=0), _spread(values)
+
+    def covariance(self, features: Array) -> Array | None:
+        points, index = distinct_points(features)
+        values = self.predictions(points)
+        deviations = (values - values.mean(axis=0))[:, index]
+        return np.einsum("m...i,m...j->...ij", deviations, deviations) / max(len(deviations) - 1, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class StatedDeviation:
+    """Beliefs of a regressor that states a standard deviation.
+
+    Attributes:
+        regressor: Fitted; may be a pipeline.
+        joint: Whether it also states covariances (``return_cov``).
+        held: Variance of the noise that the stated deviation holds already.
+        noise: Variance of the noise in all.
+    """
+
+    regressor: Any
+    joint: bool
+    held: float
+    noise: float
+
+    def moments(self, features: Array) -> tuple[Array, Array]:
+        mean, sd = self.regressor.predict(features, return_std=True)
+        return np.asarray(mean, dtype=np.float64), np.square(np.asarray(sd, dtype=np.float64)) - self.held
+
+    def covariance(self, features: Array) -> Array | None:
+        if not self.joint:
+            return None
+        flat = features.reshape(-1, *features.shape[-2:])
+        matrices = [self.regressor.predict(points, return_cov=True)[1] for points in flat]
+        return np.asarray(matrices, dtype=np.float64).reshape(*features.shape[:-1], features.shape[-2])
+
+
+def seeded(regressor: Any, rng: np.random.Generator) -> Any:
+    """A fresh copy of a scikit-learn estimator, every random state in it, nested ones too, drawn from ``rng``."""
+    from sklearn.base import clone
+
+    fresh: Any = clone(regressor)
+    states = sorted(
+        name for name, value in fresh.get_params().items() if name.split("__")[-1] == "random_state" and value is None
+    )
+    return fresh.set_params(**{name: int(rng.integers(2**31)) for name in states})
+
+
+def _beliefs(regressor: Any, features: Array, z: Array, rng: np.random.Generator) -> Beliefs:
+    """The beliefs of a fitted regressor, of whichever kind it is."""
+    transform, last = _parts(regressor)
+    name = type(last).__name__
+    parameters = inspect.signature(last.predict).parameters
+    if "return_std" in parameters:
+        return _stated(regressor, last, "return_cov" in parameters, features, z, rng)
+    members = getattr(last, "estimators_", None)
+    if members is not None and name not in _BOOSTED_OR_STACKED:
+        ensemble = Members(transform, list(members), getattr(last, "estimators_features_", None))
+        if np.allclose(ensemble.predictions(features).mean(axis=0), regressor.predict(features), atol=1e-6):
+            return _with_noise(ensemble, regressor, features, z, rng)
+    raise RecipeError(
+        f"{name} says neither how sure it is nor is it an ensemble whose prediction is the mean of its members' "
+        "(boosted and stacked ones are not): use one with predict(X, return_std=True), such as "
+        "GaussianProcessRegressor or BayesianRidge, or RandomForestRegressor, ExtraTreesRegressor, or a "
+        "BaggingRegressor around this one"
+    )
+
+
+def _parts(regressor: Any) -> tuple[Callable[[Array], Array], Any]:
+    """The transformations before the last step of a pipeline, and that step; of any other regressor, itself."""
+    from sklearn.pipeline import Pipeline
+
+    if not isinstance(regressor, Pipeline):
+        return np.asarray, regressor
+    head, last = regressor[:-1], regressor[-1]
+    return (head.transform if len(head) else np.asarray), last
+
+
+def _stated(
+    regressor: Any, last: Any, joint: bool, features: Array, z: Array, rng: np.random.Generator
+) -> StatedDeviation:
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.linear_model import ARDRegression, BayesianRidge
+
+    if isinstance(last, (BayesianRidge, ARDRegression)):
+        # Their variance is that of a measurement: 1 / alpha_ + x' S x.
+        held = noise = 1.0 / float(last.alpha_)
+    elif isinstance(last, GaussianProcessRegressor):
+        held, noise = _gaussian_process_noise(last)
+    else:
+        held, noise = 0.0, _held_out_noise(regressor, features, z, rng)
+    return StatedDeviation(regressor, joint, held, noise)
+
+
+def _gaussian_process_noise(regressor: Any) -> tuple[float, float]:
+    """Noise held by a GaussianProcessRegressor's deviation (white kernels) and its noise in all (with ``alpha``)."""
+    point = regressor.X_train_[:1]
+    # A white kernel adds to k(x, x) only where both are known to be one measurement: without a second argument.
+    white = float(regressor.kernel_(point)[0, 0] - regressor.kernel_(point, point)[0, 0])
+    scale = float(np.mean(np.square(getattr(regressor, "_y_train_std", 1.0))))
+    return scale * white, scale * (white + float(np.mean(regressor.alpha)))
+
+
+def _with_noise(ensemble: Members, regressor: Any, features: Array, z: Array, rng: np.random.Generator) -> Members:
+    noise = _out_of_bag_noise(ensemble, regressor, features, z)
+    if noise is None:
+        noise = _held_out_noise(regressor, features, z, rng)
+    return Members(ensemble.transform, ensemble.members, ensemble.columns, noise)
+
+
+def _out_of_bag_noise(ensemble: Members, regressor: Any, features: Array, z: Array) -> float | None:
+    """The noise by the members that did not see a point; ``None`` if members saw (almost) all points."""
+    last = _parts(regressor)[1]
+    drawn = getattr(last, "estimators_samples_", None) if getattr(last, "bootstrap", False) else None
+    if drawn is None:
+        return None
+    unseen = np.ones((len(ensemble.members), len(z)), dtype=bool)
+    for member, rows in zip(unseen, drawn, strict=True):
+        member[rows] = False
+    usable = unseen.sum(axis=0) >= 2
+    if usable.sum() < _FEWEST_RESIDUALS:
+        return None
+    values = np.ma.array(ensemble.predictions(features), mask=~unseen)[:, usable]
+    errors = z[usable] - values.mean(axis=0).filled(0.0)
+    return _excess(errors, values.var(axis=0, ddof=1).filled(0.0))
+
+
+def _held_out_noise(regressor: Any, features: Array, z: Array, rng: np.random.Generator) -> float:
+    """The noise by refits on four of five folds."""
+    from sklearn.base import clone
+
+    n = len(z)
+    if n < _FEWEST_RESIDUALS:
+        return 1.0
+    errors, variances = np.empty(n), np.empty(n)
+    for fold in np.array_split(rng.permutation(n), min(_FOLDS, n)):
+        rest = np.setdiff1d(np.arange(n), fold)
+        fitted: Any = clone(regressor)
+        fitted.fit(features[rest], z[rest])
+        transform, last = _parts(fitted)
+        if hasattr(last, "estimators_"):
+            columns = getattr(last, "estimators_features_", None)
+            mean, variance = Members(transform, list(last.estimators_), columns).moments(features[fold])
+        else:
+            mean, variance = StatedDeviation(fitted, False, 0.0, 0.0).moments(features[fold])
+        errors[fold], variances[fold] = z[fold] - mean, variance
+    return _excess(errors, variances)
+
+
+def _excess(errors: Array, variances: Array) -> float:
+    return max(float(np.mean(np.square(errors) - variances)), _SMALLEST_VARIANCE)
+
+
+def _spread(values: Array) -> Array:
+    """Variance over members, M x N -> N; 0 of a single member."""
+    return values.var(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])

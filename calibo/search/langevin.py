@@ -1,0 +1,240 @@
+"""Langevin exploration: chains that go where an acquisition is large, and teach it where they go.
+
+A conformal acquisition depends on the distribution of the points it is asked about, and that distribution on the
+acquisition. Both are found together (Stanton et al. 2023, section 4.3 and Algorithm 4): chains sample from
+exp(acquisition / temperature), and what they visit is handed back to the acquisition a few times on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from calibo.data import Array
+from calibo.errors import RecipeError
+from calibo.search.ascent import central_differences
+from calibo.search.base import Acquisition, CandidateSearch, Explored, Learning
+from calibo.search.finite import Pool
+from calibo.search.moves import climbed_columns, finite_columns
+from calibo.search.multistart import MultiStart, scattered
+from calibo.spaces import PoolSpace, ProductSpace, Space
+
+#: Points scored at the start, at random and near the anchors: the chains start from some, and all give the spread.
+_SCORED, _AROUND = 96, 32
+#: No step is driven further than this in the unit cube: near data, log acquisitions fall without bound.
+_LONGEST = 0.1
+#: The step size falls from its full value to this share of it in each of so many cycles.
+_LEAST_STEP, _CYCLES = 1.0 / 16.0, 4
+#: Rows of a pool that stand for where its search goes.
+_ROWS = 512
+
+
+@dataclass(frozen=True)
+class Langevin:
+    """Stochastic gradient Langevin chains with momentum, then another search on what they taught the acquisition.
+
+    ``explore``, on a product of parameters:
+
+    1. Random points and points near the anchors are scored; chains start from some, drawn by exp(a / T).
+    2. Each step: v <- (1 - friction) v + step g + N(0, 2 friction step T), x <- x + v, with g the gradient of a by
+       central differences in the climbed columns, all chains in one call. ``friction=1`` is plain Langevin dynamics.
+       The step size falls by a cosine, four times over (cyclic, as in the published code).
+       A finite column that is not climbed moves by Metropolis: one column of each chain to another of its values,
+       accepted with probability min(1, exp((a' - a) / T)).
+    3. ``updates`` times, evenly spaced after the burn-in and the last time at the end, all points visited since the
+       burn-in, snapped to the space, go to ``acquisition.learned``, and the chains go on under what it returns.
+    4. All visited points are scored by the final acquisition; the best of each chain is returned.
+
+    On a pool the rows are the proposals (appendix C.3): a random choice of at most 512, and no chains.
+
+    Deviations from the paper and its code, on purpose: chains are reflected at the bounds (the code adds penalties and
+    fails if a chain never enters); a step's drift is at most 0.1 long; the acquisition is updated ``updates`` times,
+    not at every step, since each costs a fit; and it is measured in units of its own rise from the median to the
+    largest value over the first points, so that a temperature means the same for all units and for logarithms.
+
+    Attributes:
+        chains: Their number.
+        steps: Of each chain.
+        burn_in: First steps, which are not proposals.
+        step_size: At its largest.
+        temperature: In one dimension; T = temperature / sqrt(d) (as in the published code).
+        friction: Share of the momentum that is lost in a step, in (0, 1].
+        updates: How often the acquisition learns.
+        standardized: Whether the acquisition is measured in units of its rise; else as it is.
+        then: The search that maximises what was learned; by default what suits the space.
+    """
+
+    chains: int = 5
+    steps: int = 60
+    burn_in: int = 15
+    step_size: float = 5e-3
+    temperature: float = 0.1
+    friction: float = 0.3
+    updates: int = 3
+    standardized: bool = True
+    then: CandidateSearch | None = None
+
+    def __post_init__(self) -> None:
+        if self.chains < 1 or not 0 <= self.burn_in < self.steps:
+            raise RecipeError(
+                "Langevin needs at least one chain, and a burn-in shorter than its steps; "
+                f"got chains={self.chains}, burn_in={self.burn_in}, steps={self.steps}"
+            )
+        if not 1 <= self.updates <= self.steps - self.burn_in:
+            raise RecipeError(
+                f"Langevin can learn from 1 to {self.steps - self.burn_in} times after its burn-in, "
+                f"got updates={self.updates}"
+            )
+        for name, value in (("step_size", self.step_size), ("temperature", self.temperature)):
+            if not (isfinite(value) and value > 0.0):
+                raise RecipeError(f"Langevin's {name} must be positive and finite, got {value}")
+        if not 0.0 < self.friction <= 1.0:
+            raise RecipeError(f"Langevin's friction lies in (0, 1], got {self.friction}; 1 is without momentum")
+
+    @classmethod
+    def paper(cls) -> Langevin:
+        """The settings of appendix D.3: plain Langevin steps, an update after each; slow, for reproductions.
+
+        The temperature is meant for outcomes that are standardised and rules that are not logarithmic.
+        """
+        return cls(
+            steps=100, burn_in=25, step_size=1e-3, temperature=1e-3, friction=1.0, updates=75, standardized=False
+        )
+
+    @classmethod
+    def repository(cls) -> Langevin:
+        """The settings of the published code: momentum, more and larger steps; slower still."""
+        return cls(
+            steps=512, burn_in=32, step_size=2e-2, temperature=4e-3, friction=0.1, updates=480, standardized=False
+        )
+
+    def maximize(
+        self, acquisition: Acquisition, space: Space, q: int, *, anchors: Array, taken: Array, rng: np.random.Generator
+    ) -> Array:
+        then = self.then or (Pool() if isinstance(space, PoolSpace) else MultiStart())
+        return then.maximize(acquisition, space, q, anchors=anchors, taken=taken, rng=rng)
+
+    def explore(self, acquisition: Learning, space: Space, *, anchors: Array, rng: np.random.Generator) -> Explored:
+        if isinstance(space, PoolSpace):
+            rows = space.sample(min(_ROWS, space.size), rng)
+            learned = acquisition.learned(rows, rng=rng)
+            return Explored(learned, rows[np.argsort(-_finite(learned(rows)), kind="stable")[: self.chains]])
+        if not isinstance(space, ProductSpace):
+            raise RecipeError(f"Langevin explores a product of parameters or a pool, got a {type(space).__name__}")
+        X, scale = self._start(acquisition, space, anchors, rng)
+        chains = _Chains(space, X, np.zeros_like(X), T=self.temperature / X.shape[1] ** 0.5, friction=self.friction)
+        learning = self._learning_steps()
+        visited: list[Array] = []
+        for t, size in enumerate(self._step_sizes(), start=1):
+            chains.step(acquisition, scale, size, rng)
+            if t > self.burn_in:
+                visited.append(space.snap(chains.X))
+            if t in learning:
+                acquisition = acquisition.learned(np.concatenate(visited), rng=rng)
+        return Explored(acquisition, _best_of_chains(acquisition, np.stack(visited)))
+
+    def _start(
+        self, acquisition: Learning, space: ProductSpace, anchors: Array, rng: np.random.Generator
+    ) -> tuple[Array, float]:
+        """Where the chains start, chains x d, and the unit in which the acquisition is measured."""
+        count = max(_SCORED, 2 * self.chains)
+        points = np.vstack([space.sample(count, rng), scattered(anchors, space, _AROUND, rng)])
+        values = _finite(acquisition(points))
+        usable = values[np.isfinite(values)]
+        scale = _rise(usable) if self.standardized and len(usable) else 1.0
+        # The Gumbel trick draws without replacement with probabilities proportional to exp(a / T).
+        T = self.temperature / points.shape[1] ** 0.5
+        keys = values / (scale * T) + rng.gumbel(size=len(values))
+        return points[np.argsort(-keys, kind="stable")[: self.chains]], scale
+
+    def _learning_steps(self) -> set[int]:
+        """After which steps, counted from 1, the acquisition learns: evenly spaced after the burn-in, the last included."""
+        counted = self.steps - self.burn_in
+        return {self.burn_in + -(-k * counted // self.updates) for k in range(1, self.updates + 1)}
+
+    def _step_sizes(self) -> Array:
+        period = max(1.0, self.steps / _CYCLES)
+        turn = (np.arange(self.steps) % period) / period
+        return self.step_size * (_LEAST_STEP + (1.0 - _LEAST_STEP) * 0.5 * (1.0 + np.cos(np.pi * turn)))
+
+
+@dataclass
+class _Chains:
+    """All chains, moved together: the working state of one exploration.
+
+    Attributes:
+        space: What may be tried.
+        X: Where they are, chains x d.
+        velocity: Their momentum, chains x d.
+        T: Temperature in the unit of the acquisition.
+        friction: Share of the momentum lost in a step.
+    """
+
+    space: ProductSpace
+    X: Array
+    velocity: Array
+    T: float
+    friction: float
+
+    def __post_init__(self) -> None:
+        self.climbed = climbed_columns(self.space)
+        self.switched = np.setdiff1d(finite_columns(self.space), self.climbed)
+
+    def step(self, acquisition: Acquisition, scale: float, size: float, rng: np.random.Generator) -> None:
+        """One step of all chains, in place."""
+        if len(self.climbed):
+            self._drift(acquisition, scale, size, rng)
+        if len(self.switched):
+            self._switch(acquisition, scale, rng)
+
+    def _drift(self, acquisition: Acquisition, scale: float, size: float, rng: np.random.Generator) -> None:
+        columns = self.climbed
+        force = size * central_differences(acquisition, self.X, columns)[1] / scale
+        length = np.linalg.norm(force, axis=1, keepdims=True)
+        force *= _LONGEST / np.maximum(length, _LONGEST)
+        noise = (2.0 * self.friction * size * self.T) ** 0.5 * rng.standard_normal(force.shape)
+        velocity = (1.0 - self.friction) * self.velocity[:, columns] + force + noise
+        moved = self.X[:, columns] + velocity
+        folded = np.abs(moved) % 2.0
+        self.X[:, columns] = np.where(folded > 1.0, 2.0 - folded, folded)
+        # What is reflected goes back.
+        self.velocity[:, columns] = np.where((moved < 0.0) | (folded > 1.0), -velocity, velocity)
+
+    def _switch(self, acquisition: Acquisition, scale: float, rng: np.random.Generator) -> None:
+        """One finite column of each chain to another of its values, if Metropolis accepts."""
+        proposed = self.X.copy()
+        chosen = rng.choice(self.switched, size=len(self.X))
+        shift = rng.random(len(self.X))
+        for j in self.switched:
+            rows = chosen == j
+            column = self.space.columns[j]
+            cells = column.cells or 1
+            others = 1 + (shift[rows] * (cells - 1)).astype(np.int64)
+            proposed[rows, j] = column.position((column.cell(self.X[rows, j]) + others) % cells)
+        values = _finite(acquisition(np.concatenate([self.X, proposed]))).reshape(2, -1)
+        with np.errstate(invalid="ignore"):
+            gain = (values[1] - values[0]) / (scale * self.T)
+        # Between two points without a finite value the chain wanders freely.
+        accepted = -rng.exponential(size=len(gain)) <= np.nan_to_num(gain, nan=0.0)
+        self.X = np.where(accepted[:, None], proposed, self.X)
+
+
+def _best_of_chains(acquisition: Acquisition, visited: Array) -> Array:
+    """Of points steps x chains x d the best of each chain by the acquisition, chains x d, the best chain first."""
+    steps, chains, d = visited.shape
+    values = _finite(acquisition(visited.reshape(-1, d))).reshape(steps, chains)
+    best, every = np.argmax(values, axis=0), np.arange(chains)
+    order = np.argsort(-values[best, every], kind="stable")
+    return visited[best, every][order]
+
+
+def _rise(values: Array) -> float:
+    """From the median to the largest value, or all their range where most are equal; 1 if all are."""
+    top = float(values.max())
+    return (top - float(np.median(values))) or (top - float(values.min())) or 1.0
+
+
+def _finite(values: Array) -> Array:
+    return np.where(np.isfinite(values), values, -np.inf)

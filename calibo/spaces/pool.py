@@ -1,0 +1,262 @@
+"""A space that is a finite table: every row is a point that may be tried, and nothing else is."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from functools import cached_property
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibo.data import Array, Params
+from calibo.errors import SpaceError
+from calibo.spaces.encoding import as_points
+from calibo.spaces.parameters import Categorical
+
+if TYPE_CHECKING:
+    from scipy.spatial import KDTree
+
+Values = npt.NDArray[Any]
+Rows = npt.NDArray[np.intp]
+
+#: How far from a row, on the unit cube, parameters may be and still mean it: float dust only.
+SAME_ROW = 1e-12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolSpace:
+    """The rows of a table, encoded column by column.
+
+    Numeric columns are scaled to [0, 1] by their smallest and largest value (0.5 if they have one value only). Bools,
+    pandas categories and all else are categorical by their distinct values, sorted if they can be, else as first seen.
+    Nearest means nearest on the unit cube, categorical columns included.
+
+    Columns that are not ``features`` (an identifier, say) are not encoded but travel along: ``decode`` returns whole
+    rows; ``encode`` needs the features and ignores the others. Rows with equal features are one point: the first.
+
+    Args:
+        table: A pandas DataFrame, or a sequence of mappings with the same keys.
+        features: Names of the columns that describe a point; all of them if ``None``.
+
+    Attributes:
+        names: Names of the features, d.
+        X: All rows encoded, N x d, read-only; it may hold equal rows where ``table`` does.
+    """
+
+    table: InitVar[Any]
+    features: InitVar[Sequence[str] | None] = None
+    names: tuple[str, ...] = field(init=False)
+    X: Array = field(init=False)
+    _columns: dict[str, Values] = field(init=False)
+    _coders: tuple[_Scale | Categorical, ...] = field(init=False)
+
+    def __post_init__(self, table: Any, features: Sequence[str] | None) -> None:
+        columns, nominal = _from_frame(table) if is_frame(table) else (_from_rows(table), frozenset[str]())
+        names = _checked_features(columns, features)
+        coded = [_coded(name, columns[name], nominal=name in nominal) for name in names]
+        X = np.column_stack([places for _, places in coded])
+        X.flags.writeable = False
+        set_ = object.__setattr__
+        set_(self, "names", names)
+        set_(self, "X", X)
+        set_(self, "_columns", columns)
+        set_(self, "_coders", tuple(coder for coder, _ in coded))
+
+    def __repr__(self) -> str:
+        return f"PoolSpace({len(self.X)} rows, features={list(self.names)})"
+
+    @property
+    def categories(self) -> tuple[int, ...]:
+        """Number of choices of each categorical column, 0 for a numeric one, d."""
+        return tuple(coder.categories for coder in self._coders)
+
+    @property
+    def size(self) -> int:
+        """Number of different points: rows with equal features count once."""
+        return len(self._first)
+
+    @cached_property
+    def _first(self) -> Rows:
+        """The first row of each different point, ascending."""
+        order = np.lexsort(self.X.T)
+        ordered = self.X[order]
+        new = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+        return np.sort(order[new])
+
+    @cached_property
+    def _tree(self) -> KDTree:
+        from scipy.spatial import KDTree
+
+        # Table columns hold few different values; splitting at midpoints, not medians, copes with the ties.
+        return KDTree(self.X[self._first], balanced_tree=False, compact_nodes=False)
+
+    def _nearest(self, U: Array) -> tuple[Rows, Array]:
+        """Nearest rows to points n x d, n, and their Euclidean distances on the unit cube, n."""
+        if not len(U):
+            return np.empty(0, dtype=np.intp), np.empty(0)
+        distance, index = self._tree.query(U)
+        return self._first[index], np.asarray(distance)
+
+    def encode(self, params: Sequence[Mapping[str, Any]]) -> Array:
+        """Rows given by (at least) their features, encoded, n x d; raises ``SpaceError`` if there is no such row."""
+        if isinstance(params, Mapping):
+            raise SpaceError("encode takes a list of rows, got a single one; write encode([row])")
+        places = [self._encoded(i, row) for i, row in enumerate(params)]
+        U = np.array(places, dtype=np.float64).reshape(-1, len(self.names))
+        rows, distance = self._nearest(U)
+        if (distance > SAME_ROW).any():
+            i = int(np.argmax(distance > SAME_ROW))
+            asked = {name: params[i][name] for name in self.names}
+            raise SpaceError(f"no row of the table is {asked}; the nearest one is {self._row(rows[i])}")
+        return self.X[rows]
+
+    def _encoded(self, i: int, row: Mapping[str, Any]) -> list[float]:
+        unknown = [name for name in row if name not in self._columns]
+        missing = [name for name in self.names if name not in row]
+        if unknown or missing:
+            wrong = [f"{what} {names}" for what, names in (("unknown", unknown), ("missing", missing)) if names]
+            raise SpaceError(f"parameters {i}: {' and '.join(wrong)}; give the features {list(self.names)}")
+        try:
+            return [coder.encode(row[name]) for name, coder in zip(self.names, self._coders, strict=True)]
+        except SpaceError as error:
+            raise SpaceError(f"no row of the table is {dict(row)}: {error}") from None
+
+    def decode(self, X: npt.ArrayLike) -> list[Params]:
+        """The rows nearest to encoded points n x d, with all columns of the table, as plain Python values, n."""
+        return [self._row(row) for row in self._nearest(as_points(X, len(self.names)))[0]]
+
+    def _row(self, row: np.intp) -> Params:
+        return {name: _plain(values[row]) for name, values in self._columns.items()}
+
+    def snap(self, U: npt.ArrayLike) -> Array:
+        """The encoded rows nearest to points n x d on the unit cube, n x d."""
+        return self.X[self._nearest(as_points(U, len(self.names)))[0]]
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Encoded rows drawn uniformly, n x d; none comes twice before every point has come once."""
+        whole, rest = divmod(n, self.size)
+        drawn = [rng.permutation(self.size) for _ in range(whole)] + [rng.choice(self.size, rest, replace=False)]
+        return self.X[self._first[np.concatenate(drawn)]]
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """A numeric column: its values scaled to [0, 1], or 0.5 if there is only one."""
+
+    low: float
+    high: float
+    categories: int = 0
+
+    def places(self, values: npt.ArrayLike) -> Array:
+        values = np.asarray(values, dtype=np.float64)
+        return (values - self.low) / (self.high - self.low) if self.high > self.low else np.full(values.shape, 0.5)
+
+    def encode(self, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, Real) or not self.low <= float(value) <= self.high:
+            raise SpaceError(f"{value!r} is not a number from {self.low} to {self.high}")
+        return float(self.places(float(value)))
+
+
+def is_frame(table: Any) -> bool:
+    """Whether ``table`` is a pandas DataFrame; pandas is not imported to find out."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(table, pandas.DataFrame)
+
+
+def _from_frame(frame: Any) -> tuple[dict[str, Values], frozenset[str]]:
+    """The columns of a DataFrame as arrays, missing values as None, and which of them are pandas categories."""
+    if not frame.columns.is_unique:
+        twice = list(frame.columns[frame.columns.duplicated()])
+        raise SpaceError(f"the table has several columns named {twice}; rename or drop them")
+    if not len(frame):
+        raise SpaceError("the table has no rows; give at least one")
+    columns: dict[str, Values] = {}
+    for name, series in frame.items():
+        numeric = isinstance(series.dtype, np.dtype) and series.dtype.kind in "iuf"
+        columns[name] = series.to_numpy(copy=True) if numeric else series.astype(object).to_numpy(copy=True)
+        if not numeric:
+            columns[name][series.isna().to_numpy()] = None
+    return columns, frozenset(name for name, series in frame.items() if hasattr(series.dtype, "categories"))
+
+
+def _from_rows(table: Any) -> dict[str, Values]:
+    """The columns of a list of mappings as arrays of Python objects."""
+    if isinstance(table, str | Mapping) or not isinstance(table, Sequence):
+        raise SpaceError(f"a pool is a pandas DataFrame or a list of dicts, got {type(table).__name__}")
+    if not table:
+        raise SpaceError("the table has no rows; give at least one")
+    rows: list[Mapping[Any, Any]] = []
+    for i, row in enumerate(table):
+        if not isinstance(row, Mapping):
+            raise SpaceError(f"row {i} of the table must be a dict, got {type(row).__name__} {row!r}")
+        rows.append(row)
+        if row.keys() != rows[0].keys():
+            differ = sorted(map(repr, row.keys() ^ rows[0].keys()))
+            raise SpaceError(f"row {i} and row 0 must have the same columns, but only one has {', '.join(differ)}")
+    return {name: np.fromiter((_plain(row[name]) for row in rows), dtype=object, count=len(rows)) for name in rows[0]}
+
+
+def _checked_features(columns: Mapping[Any, Values], features: Sequence[str] | None) -> tuple[str, ...]:
+    if isinstance(features, str):
+        raise SpaceError(f"features must be a list of column names, got the string {features!r}; write [{features!r}]")
+    names = tuple(columns) if features is None else tuple(features)
+    if not names:
+        raise SpaceError("a pool needs at least one column to describe its rows, got none")
+    for name in columns:
+        if not isinstance(name, str):
+            raise SpaceError(f"columns must be named by strings, got {name!r}; rename them, e.g. with str")
+    unknown = [name for name in names if name not in columns]
+    if unknown or len(set(names)) < len(names):
+        raise SpaceError(f"features must be different columns of the table ({list(columns)}), got {list(names)}")
+    return names
+
+
+def _coded(name: str, values: Values, *, nominal: bool) -> tuple[_Scale | Categorical, Array]:
+    """How a column is encoded, and its N values so encoded, N."""
+    _check_present(name, values)
+    numeric = values.dtype != object or all(isinstance(v, Real) and not isinstance(v, bool) for v in values)
+    return _coded_numbers(name, values) if numeric and not nominal else _coded_choices(name, values)
+
+
+def _coded_numbers(name: str, values: Values) -> tuple[_Scale, Array]:
+    numbers = values.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        row = int(np.argmin(np.isfinite(numbers)))
+        raise SpaceError(f"row {row}, column {name!r}: expected a finite number, got {values[row]}; drop the row")
+    scale = _Scale(float(numbers.min()), float(numbers.max()))
+    if not math.isfinite(scale.high - scale.low):
+        raise SpaceError(f"column {name!r} spans {scale.low} to {scale.high}, too far for a float; rescale it")
+    return scale, scale.places(numbers)
+
+
+def _coded_choices(name: str, values: Values) -> tuple[Categorical, Array]:
+    try:
+        keys = [(type(v), v) for v in map(_plain, values)]
+        distinct = [value for _, value in dict.fromkeys(keys)]
+    except TypeError:
+        raise SpaceError(
+            f"column {name!r} holds values that are not hashable, such as lists; leave it out of features"
+        ) from None
+    with contextlib.suppress(TypeError):  # values of several types have no common order
+        distinct = sorted(distinct)
+    place = {(type(v), v): (i + 0.5) / len(distinct) for i, v in enumerate(distinct)}
+    return Categorical(distinct), np.fromiter((place[key] for key in keys), dtype=np.float64, count=len(keys))
+
+
+def _check_present(name: str, values: Values) -> None:
+    absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+    if values.dtype == object:
+        absent = np.fromiter((v is None or (isinstance(v, float) and math.isnan(v)) for v in values), dtype=bool)
+    if absent.any():
+        row = int(absent.argmax())
+        raise SpaceError(f"row {row}, column {name!r}: the value is missing; fill it in, or drop the row or column")
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,118 @@
+"""Spaces written down as tables, in a TOML file or a dict: one table for each parameter, or a single one for a cell."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar
+
+from calibo.errors import SpaceError
+from calibo.spaces.cell import CellSpace
+from calibo.spaces.graph_cell import GraphCellSpace
+from calibo.spaces.parameters import Categorical, Float, Int, Ordinal, Parameter
+from calibo.spaces.product import ProductSpace
+
+T = TypeVar("T")
+
+TYPES: dict[str, type[Parameter]] = {"float": Float, "int": Int, "categorical": Categorical, "ordinal": Ordinal}
+#: Spaces that one table describes whole.
+CELLS: dict[str, type[CellSpace] | type[GraphCellSpace]] = {"cell": CellSpace, "graph_cell": GraphCellSpace}
+
+
+def space_from_toml(path: str | os.PathLike[str]) -> ProductSpace:
+    """The space a TOML file describes, such as::
+
+        [lr]
+        type = "float"
+        low = 1e-4
+        high = 1.0
+        log = true
+
+        [act]
+        type = "categorical"
+        choices = ["relu", "gelu"]
+
+    A cell of an architecture is one table (the name of which does not matter) with the arguments of ``CellSpace`` or
+    ``GraphCellSpace``::
+
+        [cell]
+        type = "cell"
+        nodes = 4
+        operations = ["none", "skip_connect", "conv"]
+
+    Args:
+        path: The file. Anything wrong with it is a ``SpaceError`` that names it and the parameter.
+    """
+    source = os.fspath(path)
+    try:
+        with open(source, "rb") as file:
+            table = tomllib.load(file)
+    except OSError as error:
+        raise SpaceError(f"{source}: cannot be read ({error.strerror}); give the path of a TOML file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SpaceError(f"{source}: is not valid TOML ({error}); every parameter is a table such as [lr]") from error
+    return space_from_dict(table, source=source)
+
+
+def space_from_dict(table: Mapping[str, Any], *, source: str = "space") -> ProductSpace:
+    """The space a mapping of names to specifications describes: ``{"lr": {"type": "float", "low": 0, "high": 1}}``.
+
+    Args:
+        table: For each parameter its type (float, int, categorical, ordinal) and the arguments of that type; or a
+            single entry of type cell or graph_cell.
+        source: Where the table comes from, for error messages.
+    """
+    if not isinstance(table, Mapping) or not table:
+        raise SpaceError(f"{source}: expected a table with one entry for every parameter, got {table!r}")
+    cells = [name for name, spec in table.items() if isinstance(spec, Mapping) and _kind(spec) in CELLS]
+    if not cells:
+        return ProductSpace({name: _made(f"{source}, parameter {name!r}", spec, TYPES) for name, spec in table.items()})
+    if len(table) > 1:
+        raise SpaceError(
+            f"{source}: a cell is a space of its own, so {cells[0]!r} must be the only table, got {list(table)}"
+        )
+    return _made(f"{source}, {cells[0]!r}", table[cells[0]], CELLS)
+
+
+def cell_spec(space: ProductSpace) -> dict[str, Any] | None:
+    """The table that describes a cell, ``None`` of another space."""
+    kind = next((kind for kind, made in CELLS.items() if type(space) is made), None)
+    return (
+        None if kind is None else {"type": kind, **{name: getattr(space, name) for name in _arguments(type(space))[0]}}
+    )
+
+
+def _kind(spec: Mapping[Any, Any]) -> str | None:
+    return kind if isinstance(kind := spec.get("type"), str) else None
+
+
+def _made(where: str, spec: Any, types: Mapping[str, type[T]]) -> T:
+    """The parameter or cell that a table describes."""
+    if not isinstance(spec, Mapping):
+        raise SpaceError(f'{where}: expected a table such as {{type = "float", low = 0, high = 1}}, got {spec!r}')
+    kind = _kind(spec)
+    if kind is None or kind not in types:
+        given = f"got {spec['type']!r}" if "type" in spec else f"there is none among {sorted(spec)}"
+        nested = any(isinstance(value, Mapping) for value in spec.values())
+        hint = ' (quote a name that has a dot in it: ["model.lr"])' if nested else ""
+        raise SpaceError(f"{where}: type must be one of {', '.join(types)}, {given}{hint}")
+    arguments: dict[str, Any] = {str(key): value for key, value in spec.items() if key != "type"}
+    allowed, needed = _arguments(types[kind])
+    unknown = [key for key in arguments if key not in allowed]
+    missing = [key for key in needed if key not in arguments]
+    if unknown or missing:
+        wrong = [f"{what} {', '.join(keys)}" for what, keys in (("unknown", unknown), ("missing", missing)) if keys]
+        takes = f"{kind} takes {', '.join(allowed)} and needs {', '.join(needed) or 'none'}"
+        raise SpaceError(f"{where}: {' and '.join(wrong)}; {takes}")
+    try:
+        return types[kind](**arguments)
+    except SpaceError as error:
+        raise SpaceError(f"{where}: {error}") from None
+
+
+def _arguments(made: type[Any]) -> tuple[list[str], list[str]]:
+    """What a parameter or cell takes, and what of it has no default."""
+    own = [f for f in fields(made) if f.init]
+    return [f.name for f in own], [f.name for f in own if f.default is MISSING]

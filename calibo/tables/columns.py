@@ -1,0 +1,216 @@
+"""The columns of a batch of rows: what they hold, as numbers or as words, and a key for every row."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibo.data import Array
+from calibo.tables.reading import Frame, Series
+
+Keys = npt.NDArray[np.uint64]
+Codes = npt.NDArray[np.intp]
+
+#: A column of words with more different ones than this is no category: every choice is a column for the model.
+MOST_CHOICES = 500
+#: Numbers beyond this are taken for infinite: their differences and squares would be.
+_HUGE = 1e150
+#: The key of a missing value, whatever else its column holds.
+_MISSING = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Kind(enum.Enum):
+    """What the values of a column are."""
+
+    NUMBER = "numbers"
+    CHOICE = "words"
+    OTHER = "neither numbers nor words"
+
+
+def kind_of(series: Series) -> Kind | None:
+    """What a column holds; ``None`` if all of it is missing. Dates are numbers, bools and categories are words."""
+    import pandas as pd
+
+    types, dtype = pd.api.types, series.dtype
+    if not series.notna().any():
+        return None
+    if types.is_bool_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype | pd.StringDtype):
+        return Kind.CHOICE
+    if types.is_complex_dtype(dtype):
+        return Kind.OTHER
+    if types.is_numeric_dtype(dtype) or types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype):
+        return Kind.NUMBER
+    inferred = types.infer_dtype(series, skipna=True)
+    if inferred in ("integer", "floating", "mixed-integer-float", "decimal"):
+        return Kind.NUMBER
+    if inferred in ("string", "boolean"):
+        return Kind.CHOICE
+    plain = all(isinstance(value, str | bool | int | float | np.generic) for value in series.dropna())
+    return Kind.CHOICE if plain else Kind.OTHER
+
+
+def numbers(series: Series) -> Array:
+    """The values of a column of numbers, N: NaN where missing, infinite where no model could take the number."""
+    import pandas as pd
+
+    if pd.api.types.is_datetime64_any_dtype(series.dtype) or pd.api.types.is_timedelta64_dtype(series.dtype):
+        # Seconds; the unit of the column may differ from batch to batch.
+        zero = pd.Timedelta(0) if pd.api.types.is_timedelta64_dtype(series.dtype) else pd.Timestamp(0, tz=series.dt.tz)
+        values = ((series - zero) / pd.Timedelta(seconds=1)).to_numpy(dtype=np.float64, na_value=np.nan)
+    elif series.dtype == object:
+        read: Series = pd.to_numeric(series, errors="coerce")
+        values = read.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.abs(values) > _HUGE, np.copysign(np.inf, values), values)
+
+
+def finite(series: Series) -> Array:
+    """The values of a column of numbers, N, NaN where they are missing or infinite."""
+    values = numbers(series)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def coded(series: Series) -> tuple[Codes, list[str]]:
+    """A column of words as the numbers of its words, N, -1 where missing, and the different words."""
+    import pandas as pd
+
+    if series.dtype == object and not all(isinstance(value, str) for value in series.dropna()):
+        series = series.map(str, na_action="ignore")
+    codes, uniques = pd.factorize(series)
+    return np.asarray(codes, dtype=np.intp), [str(value) for value in uniques]
+
+
+def column_keys(frame: Frame, columns: Sequence[str], text: frozenset[str] = frozenset()) -> Keys:
+    """A number of 64 bits for every value of some columns, N x c: equal for equal values of the same column only.
+
+    It depends on the name of the column and the value alone, not on how the table was stored or on the run.
+
+    Args:
+        frame: The rows.
+        columns: Which columns, c.
+        text: Columns of words, although some of their values look like numbers.
+    """
+    keys = np.empty((len(frame), len(columns)), dtype=np.uint64)
+    for j, name in enumerate(columns):
+        series = frame[name]
+        kind = kind_of(series)
+        salt = _hashed([name])[0]
+        if kind is Kind.NUMBER and name not in text:
+            values = finite(series) + 0.0  # no negative zeros
+            of_column = np.where(np.isnan(values), _MISSING, _mixed(values.view(np.uint64)))
+        else:
+            codes, words = coded(series if kind is not Kind.OTHER else series.map(str, na_action="ignore"))
+            of_column = np.append(_hashed(words), _MISSING)[codes]
+        keys[:, j] = _mixed(of_column ^ salt)
+    return keys
+
+
+def row_keys(keys: Keys) -> Keys:
+    """The keys of rows, N, from those of their values, N x c, in any order of the columns.
+
+    As good as random, so that the rows with the smallest keys are a random sample without repeats. Two of 10^7 different
+    rows share a key with probability 3 in a million.
+    """
+    return _mixed(keys.sum(axis=1, dtype=np.uint64))
+
+
+def value_keys(keys: Keys, values: Array) -> Keys:
+    """Keys of rows, N, together with numbers, N x m: other numbers give another key."""
+    for column in values.T:
+        keys = _mixed(keys ^ _mixed(np.ascontiguousarray(column + 0.0).view(np.uint64)))
+    return keys
+
+
+def _hashed(words: Sequence[str]) -> Keys:
+    """A number of 64 bits for each word, the same in every run."""
+    import pandas as pd
+
+    return pd.util.hash_array(np.array(words, dtype=object), categorize=False)  # pyright: ignore
+
+
+def _mixed(x: Keys) -> Keys:
+    """The finaliser of splitmix64: a bijection of 64 bits under which close numbers become unrelated ones."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What is known of a column of a table; profiles of parts of the table add up.
+
+    Attributes:
+        kinds: What its values are.
+        present: How many values there are.
+        missing: How many are missing.
+        infinite: How many numbers are infinite.
+        low: The smallest finite number.
+        high: The largest.
+        choices: The different words; ``None`` if there are more than ``MOST_CHOICES``.
+    """
+
+    kinds: frozenset[Kind] = frozenset()
+    present: int = 0
+    missing: int = 0
+    infinite: int = 0
+    low: float = math.inf
+    high: float = -math.inf
+    choices: frozenset[str] | None = frozenset()
+
+    @classmethod
+    def of(cls, series: Series, *, text: bool) -> Profile:
+        """The profile of one batch of a column, as words if ``text``."""
+        kind = kind_of(series)
+        absent = int(series.isna().sum())
+        present = len(series) - absent
+        if kind is None or kind is Kind.OTHER:
+            return cls(frozenset() if kind is None else frozenset([kind]), present, absent)
+        if kind is Kind.CHOICE or text:
+            words = coded(series)[1]
+            return cls(frozenset([Kind.CHOICE]), present, absent, choices=_few(words))
+        values = numbers(series)
+        infinite = int(np.isinf(values).sum())
+        values = values[np.isfinite(values)]
+        low, high = (float(values.min()), float(values.max())) if len(values) else (math.inf, -math.inf)
+        return cls(frozenset([kind]), present, absent, infinite, low, high)
+
+    def __add__(self, other: Profile) -> Profile:
+        both = None if self.choices is None or other.choices is None else _few(self.choices | other.choices)
+        return Profile(
+            kinds=self.kinds | other.kinds,
+            present=self.present + other.present,
+            missing=self.missing + other.missing,
+            infinite=self.infinite + other.infinite,
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+            choices=both,
+        )
+
+    @property
+    def kind(self) -> Kind | None:
+        """What the column holds; ``None`` if nothing."""
+        return next(iter(self.kinds)) if len(self.kinds) == 1 else (Kind.OTHER if self.kinds else None)
+
+    @property
+    def gaps(self) -> bool:
+        """Whether some values are missing, or infinite, which counts as missing."""
+        return self.missing + self.infinite > 0
+
+    @property
+    def constant(self) -> bool:
+        """Whether the column is the same in every row."""
+        if self.kind is Kind.NUMBER:
+            return (self.low == self.high and not self.gaps) or self.low > self.high
+        if self.kind is Kind.CHOICE:
+            return self.choices is not None and len(self.choices) == 1 and not self.gaps
+        return not self.kinds
+
+
+def _few(words: Sequence[str] | frozenset[str]) -> frozenset[str] | None:
+    return frozenset(words) if len(words) <= MOST_CHOICES else None

@@ -1,0 +1,237 @@
+"""A table of candidates -> the next rows to measure."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from calibo.errors import DataError, FallbackWarning, RecipeError
+from calibo.optimize import Direction, ModelBased, Strategy, checked_count, checked_seed
+from calibo.tables.answer import own_columns
+from calibo.tables.encoding import encoding
+from calibo.tables.reading import BATCH, Table, open_table
+from calibo.tables.round import TableRound
+from calibo.tables.study_file import StudyFile
+from calibo.tables.survey import Question, Survey, surveyed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def rank(
+    table: Any,
+    features: Sequence[str] | None = None,
+    target: str | Sequence[str] | None = None,
+    n: int = 10,
+    method: str | Strategy = "cbo",
+    direction: str | Sequence[str] = "max",
+    *,
+    study: str | Path | Literal[False] | None = None,
+    smiles: Sequence[str] | None = None,
+    seed: int = 0,
+    progress: bool = True,
+    max_labels: int = 2000,
+    batch_size: int = BATCH,
+) -> pd.DataFrame:
+    """The next rows of a table to measure, the best first, with calibrated forecasts.
+
+    Rows with a measured target are data, rows without are candidates; rows with some of several targets are neither. A
+    file is read in batches, so it need not fit into memory, and is never written.
+
+    Args:
+        table: A pandas DataFrame; the path of a .csv, .tsv, .parquet or .xlsx file; or a Ray Dataset.
+        features: The columns that describe a row: numbers, words, dates, molecules. By default all but the targets, without
+            those that are constant or look like identifiers.
+        target: The column of outcomes, or several.
+        n: How many rows are wanted.
+        method: The name of a method with a model ("cbo", "ocbo", "locbo", "ocbo_local", "gp_ei"), or such a strategy.
+        direction: "max" or "min", one for all targets or one for each.
+        study: Where forecasts are remembered, so that the next round is calibrated by them. By default a file beside the
+            table, ``candidates.csv.calibo.json``, and for a table in memory nowhere; ``False`` remembers nothing.
+        smiles: Columns of molecules as SMILES; by default those that are called so.
+        seed: Of what is random.
+        progress: Whether a table that takes long to read shows a bar.
+        max_labels: Measured rows that the model takes at most.
+        batch_size: Rows that are in memory at once.
+
+    Returns:
+        The rows with their index and all their columns, and ``mean``, ``low_80``, ``high_80`` (the 80 % interval of the
+        measurement; with several targets each column begins with the target's name), ``probability_of_improvement`` and
+        ``reason``. Where the table has a column of such a name already, ours begins with ``calibo_``. What there is to
+        say besides, such as how earlier forecasts came out, is in ``.attrs["calibo"]``.
+    """
+    from calibo.methods import strategy as strategy_of
+
+    strategy = _checked_strategy(strategy_of(method))
+    count, seed = checked_count(n, "n"), checked_seed(seed)
+    max_labels = checked_count(max_labels, "max_labels")
+    opened = open_table(table, batch=checked_count(batch_size, "batch_size"))
+    targets = _checked_targets(opened.columns, target)
+    directions = _checked_directions(direction, targets)
+    columns = _checked_features(opened.columns, features, targets)
+    remembered = StudyFile.open(_study_path(table, study))
+    question = _question(opened, columns, targets, directions, remembered, max_labels)
+    question = replace(question, sample=max(question.sample, 2 * count))
+    watched = Watched(opened.rows, progress)
+    found, question = surveyed(opened, question, watched)
+    if not found.candidates:
+        raise DataError(_nothing_left(found))
+    profiles = {name: found.profiles[name] for name in _of_candidates(columns, found, named=features is not None)}
+    points = encoding(profiles, _looked_at(found), named=features is not None, smiles=smiles)
+    job = TableRound(opened, question, found, points, strategy, directions, count, seed, watched)
+    return job.answered(remembered if remembered.key_columns else replace(remembered, key_columns=points.names))
+
+
+def _of_candidates(columns: Sequence[str], found: Survey, *, named: bool) -> list[str]:
+    """The columns without those that no candidate has a value in: results of another kind, most likely."""
+    sample = found.sample.frame
+    lacking = [name for name in columns if not named and len(sample) and sample[name].isna().all()]
+    if lacking:
+        warnings.warn(
+            f"no candidate looked at has a value in {', '.join(map(repr, lacking))}, so it is left out: if these are results "
+            "too, give them as targets; name the features to use it all the same",
+            FallbackWarning,
+            stacklevel=3,
+        )
+    return [name for name in columns if name not in lacking]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Shows how far a pass over a table has come, on the standard error, if it takes long.
+
+    Attributes:
+        total: Rows of the table, if known.
+        shown: Whether anything is shown.
+    """
+
+    total: int | None
+    shown: bool
+
+    def __call__(self, parts: Iterable[Any], what: str) -> Iterator[Any]:
+        from tqdm import tqdm
+
+        bar = tqdm(
+            total=self.total, desc=what, unit="row", unit_scale=True, delay=1.0, disable=not self.shown,
+            file=sys.stderr, dynamic_ncols=True,
+        )  # fmt: skip
+        with bar:
+            for part in parts:
+                bar.update(part.rows)
+                yield part
+
+
+def _looked_at(found: Survey) -> pd.DataFrame:
+    """Rows by which columns are judged where a range is not enough: the sample and the measured ones."""
+    import pandas as pd
+
+    frames = [frame for frame in (found.sample.frame, found.labels.frame) if len(frame)]
+    return pd.concat(frames) if len(frames) > 1 else frames[0]
+
+
+def _nothing_left(found: Survey) -> str:
+    if found.partial:
+        return (
+            f"nothing is left to suggest: of {found.rows} rows {found.measured} are measured, and {found.partial} have "
+            "some of the targets; clear the targets of the rows that are to be suggested"
+        )
+    return f"all {found.rows} rows are measured, so nothing is left to suggest; add rows whose target is empty"
+
+
+def _checked_strategy(strategy: Strategy) -> ModelBased:
+    if not isinstance(strategy, ModelBased) or not strategy.rule.smooth:
+        raise RecipeError(
+            f"ranking needs a method with one model and values that can be compared between any two rows, and "
+            f"{getattr(strategy, 'name', type(strategy).__name__)!r} is not one; use cbo, ocbo, locbo, "
+            "ocbo_local, cqr, conformal_ensemble or gp_ei"
+        )
+    return strategy
+
+
+def _checked_targets(columns: Sequence[str], target: str | Sequence[str] | None) -> tuple[str, ...]:
+    targets = (target,) if isinstance(target, str) else tuple(target or ())
+    have = f"the columns are {', '.join(map(repr, columns))}"
+    if not targets:
+        raise DataError(f"say which column holds the outcomes with target= (--target); {have}")
+    missing = [name for name in targets if name not in columns]
+    if missing:
+        raise DataError(f"there is no target column {', '.join(map(repr, missing))}; {have}")
+    if len(set(targets)) < len(targets):
+        raise DataError(f"the targets must be different columns, got {', '.join(map(repr, targets))}")
+    return targets
+
+
+def _checked_directions(direction: str | Sequence[str], targets: Sequence[str]) -> tuple[Direction, ...]:
+    given = [direction] * len(targets) if isinstance(direction, str | Direction) else list(direction)
+    if len(given) != len(targets):
+        raise RecipeError(f"give one direction, or one for each of the {len(targets)} targets, got {len(given)}")
+    return tuple(Direction.of(name) for name in given)
+
+
+def _checked_features(
+    columns: Sequence[str], features: Sequence[str] | None, targets: Sequence[str]
+) -> tuple[str, ...]:
+    if isinstance(features, str):
+        raise DataError(f"features must be a list of columns, got the string {features!r}; write [{features!r}]")
+    names = _default_features(columns, targets) if features is None else tuple(features)
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise DataError(
+            f"there is no column {', '.join(map(repr, missing))}; the columns are {', '.join(map(repr, columns))}"
+        )
+    if not names or len(set(names)) < len(names) or set(names) & set(targets):
+        raise DataError(f"features must be different columns that are not targets, at least one, got {list(names)}")
+    return names
+
+
+def _default_features(columns: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
+    """All columns but the targets, and but those of an earlier answer that was copied into the table."""
+    ours = own_columns(targets)
+    if set(ours) <= set(columns):
+        warnings.warn(
+            f"the columns {', '.join(ours)} are those of an earlier answer: they are left out. Name the features to use them",
+            FallbackWarning,
+            stacklevel=4,
+        )
+        return tuple(name for name in columns if name not in (*targets, *ours))
+    return tuple(name for name in columns if name not in targets)
+
+
+def _question(
+    table: Table,
+    columns: tuple[str, ...],
+    targets: tuple[str, ...],
+    directions: Sequence[Direction],
+    study: StudyFile,
+    most_labels: int,
+) -> Question:
+    """What is to be found out of the table; the columns by which the study knows its rows are looked at in any case."""
+    missing = [name for name in study.key_columns if name not in table.columns or name in targets]
+    if missing:
+        raise DataError(
+            f"the study file {study.path} knows the rows by their columns {', '.join(study.key_columns)}, but the table "
+            f"has no {', '.join(map(repr, missing))} among its features; choose another study file with study= (--study)"
+        )
+    return Question(
+        columns=(*columns, *(name for name in study.key_columns if name not in columns)),
+        targets=targets,
+        signs=tuple(direction.value for direction in directions),
+        key_columns=study.key_columns,
+        known=frozenset(study.rows),
+        most_labels=most_labels,
+    )
+
+
+def _study_path(table: Any, study: str | Path | Literal[False] | None) -> Path | None:
+    if study is False:
+        return None
+    if study is not None:
+        path = Path(study)
+        if isinstance(table, str | Path) and path.exists() and Path(table).exists() and path.samefile(table):
+            raise DataError(f"the study file cannot be the table {table} itself; choose another with study= (--study)")
+        return path
+    return Path(f"{table}.calibo.json") if isinstance(table, str | Path) else None

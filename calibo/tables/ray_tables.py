@@ -1,0 +1,68 @@
+"""A Ray Dataset as a table (extra ``ray``): batches are looked at where they are, and only what was found is gathered."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from calibo.errors import CaliboError, DataError
+from calibo.tables.reading import BATCH
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, eq=False)
+class RayTable:
+    """The rows of a Ray Dataset. They have no numbers, so that the index of an answer only counts within it.
+
+    Attributes:
+        dataset: A ``ray.data.Dataset``.
+        columns: The names of the columns.
+        rows: Not asked for, as counting may mean reading everything.
+        batch: Rows of a batch.
+    """
+
+    dataset: Any
+    columns: tuple[str, ...]
+    batch: int = BATCH
+    rows: None = None
+
+    @classmethod
+    def open(cls, dataset: Any, batch: int = BATCH) -> RayTable:
+        """The table of a dataset, after a look at its schema."""
+        if not hasattr(dataset, "map_batches"):
+            raise DataError(f"expected a ray.data.Dataset, got a {type(dataset).__name__} of ray")
+        columns = dataset.columns()
+        if not columns:
+            raise DataError(
+                "the Ray Dataset has no columns or no rows; expected a target and columns that describe the rows"
+            )
+        return cls(dataset, tuple(columns), batch)
+
+    def mapped(self, function: Callable[[pd.DataFrame], Part], *, text: frozenset[str]) -> Iterator[Part]:
+        parts = self.dataset.map_batches(_pickled(function), batch_size=self.batch, batch_format="pandas")
+        for row in parts.iter_rows():
+            part = pickle.loads(row["part"])
+            if isinstance(part, CaliboError):
+                raise part
+            yield part
+
+
+def _pickled(function: Callable[[pd.DataFrame], Part]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """The function with its result as one row of bytes; an error of ours is a result too, as Ray would bury it."""
+
+    def on_batch(frame: pd.DataFrame) -> pd.DataFrame:
+        import pandas as pd
+
+        try:
+            part: Any = function(frame.reset_index(drop=True))
+        except CaliboError as error:
+            part = error
+        return pd.DataFrame({"part": [pickle.dumps(part)]})
+
+    return on_batch

@@ -1,0 +1,285 @@
+"""Tables as streams of batches: a DataFrame, or a CSV, Parquet or Excel file that need not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from calibo.errors import DataError, MissingExtra
+from calibo.spaces.pool import is_frame
+
+#: A pandas DataFrame and a column of one; pandas is loaded only when a table is at hand.
+Frame = Any
+Series = Any
+Part = TypeVar("Part")
+
+#: Rows read at once.
+BATCH = 65_536
+
+#: How files of other kinds begin; a file that begins so is not text, whatever it is called.
+_MAGIC = {
+    b"\x89PNG": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"%PDF": "a PDF document",
+    b"PAR1": "a Parquet file",
+    b"PK\x03\x04": "an Excel or zip file",
+    b"\xd0\xcf\x11\xe0": "an old Excel file",
+    b"\x1f\x8b": "a gzip file",
+}
+_EXCEL = (".xlsx", ".xlsm")
+_PARQUET = (".parquet", ".pq")
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
+class Table(Protocol):
+    """Rows with named columns, read batch by batch.
+
+    Attributes:
+        columns: The names of the columns.
+        rows: How many rows there are, ``None`` if that is not known before they are read.
+    """
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def rows(self) -> int | None: ...
+
+    def mapped(self, function: Callable[[Frame], Part], *, text: frozenset[str]) -> Iterator[Part]:
+        """What a function makes of each batch of rows, in any order.
+
+        Args:
+            function: Of a batch with all columns, whose index tells the rows apart for the user.
+            text: Columns that are to be read as text, although some of their values look like numbers.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTable:
+    """A DataFrame that is in memory already.
+
+    Attributes:
+        frame: The rows; never changed.
+        batch: Rows of a batch.
+    """
+
+    frame: Frame
+    batch: int = BATCH
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.frame.columns)
+
+    @property
+    def rows(self) -> int:
+        return len(self.frame)
+
+    def mapped(self, function: Callable[[Frame], Part], *, text: frozenset[str]) -> Iterator[Part]:
+        for start in range(0, len(self.frame), self.batch):
+            yield function(self.frame.iloc[start : start + self.batch])
+
+
+@dataclass(frozen=True)
+class CsvTable:
+    """A CSV file, or one separated by tabs; also compressed by gzip.
+
+    Attributes:
+        path: Where it is.
+        columns: The names of the columns.
+        separator: Between the cells.
+        batch: Rows of a batch.
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+    separator: str = ","
+    batch: int = BATCH
+    rows: None = None
+
+    @classmethod
+    def open(cls, path: Path, separator: str, batch: int) -> CsvTable:
+        """The table in a file, after a look at its first line."""
+        import pandas as pd
+
+        _check_text(path)
+        try:
+            head = pd.read_csv(path, sep=separator, nrows=0, index_col=False)
+        except pd.errors.EmptyDataError:
+            raise DataError(f"{path} is empty; expected a line with the names of the columns, then the rows") from None
+        except (ValueError, OSError, EOFError) as error:
+            raise _unreadable(path, "a CSV table", error) from None
+        return cls(path, _checked_columns(head.columns), separator, batch)
+
+    def mapped(self, function: Callable[[Frame], Part], *, text: frozenset[str]) -> Iterator[Part]:
+        import pandas as pd
+
+        as_text: Any = dict.fromkeys(text & set(self.columns), str)
+        try:
+            with pd.read_csv(
+                self.path,
+                sep=self.separator,
+                chunksize=self.batch,
+                dtype=as_text,
+                index_col=False,
+                # Else the type of a column could change within a batch.
+                low_memory=False,
+            ) as batches:
+                for frame in batches:
+                    yield function(frame)
+        except (pd.errors.ParserError, UnicodeDecodeError, OSError, EOFError) as error:
+            raise _unreadable(self.path, "a CSV table", error) from None
+
+
+@dataclass(frozen=True)
+class ParquetTable:
+    """A Parquet file, of which one batch at a time is in memory.
+
+    Attributes:
+        path: Where it is.
+        columns: The names of the columns.
+        rows: How many rows it has.
+        indexed: Whether it was written by pandas with an index of its own, which is kept; else rows are numbered.
+        batch: Rows of a batch.
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+    rows: int
+    indexed: bool
+    batch: int = BATCH
+
+    @classmethod
+    def open(cls, path: Path, batch: int) -> ParquetTable:
+        """The table in a file, after a look at its footer."""
+        import pandas as pd
+
+        arrow = _pyarrow(path)
+        try:
+            with arrow.parquet.ParquetFile(path) as file:
+                _checked_columns(file.schema_arrow.names)
+                none = file.schema_arrow.empty_table().to_pandas()
+                indexed = not isinstance(none.index, pd.RangeIndex)
+                return cls(path, _checked_columns(none.columns), file.metadata.num_rows, indexed, batch)
+        except (arrow.ArrowException, OSError) as error:
+            raise _unreadable(path, "a Parquet file", error) from None
+
+    def mapped(self, function: Callable[[Frame], Part], *, text: frozenset[str]) -> Iterator[Part]:
+        arrow = _pyarrow(self.path)
+        start = 0
+        try:
+            # Without the buffers below a row group is read as a whole, however large it is.
+            with arrow.parquet.ParquetFile(self.path, buffer_size=1 << 20, pre_buffer=False) as file:
+                for batch in file.iter_batches(self.batch):
+                    frame = batch.to_pandas()[list(self.columns)]
+                    if not self.indexed:
+                        frame.index = _row_numbers(start, len(frame))
+                    start += len(frame)
+                    yield function(frame)
+        except (arrow.ArrowException, OSError) as error:
+            raise _unreadable(self.path, "a Parquet file", error) from None
+
+
+def open_table(table: Any, *, batch: int = BATCH) -> Table:
+    """The table that is meant: a DataFrame, the path of a file, or a Ray Dataset.
+
+    Args:
+        table: A pandas DataFrame; a .csv, .tsv (also .gz), .parquet or .xlsx file; a ``ray.data.Dataset``.
+        batch: Rows that are in memory at once.
+    """
+    if is_frame(table):
+        _checked_columns(table.columns)
+        return FrameTable(table, batch)
+    if type(table).__module__.partition(".")[0] == "ray":
+        from calibo.tables.ray_tables import RayTable
+
+        return RayTable.open(table, batch)
+    if not isinstance(table, str | Path):
+        raise DataError(
+            f"a table is a pandas DataFrame, the path of a file, or a Ray Dataset, got a {type(table).__name__}"
+        )
+    path = Path(table)
+    if not path.is_file():
+        raise DataError(f"{path} is {'a folder' if path.is_dir() else 'not there'}; give the path of a table")
+    kind = path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+    if kind in _SEPARATORS:
+        return CsvTable.open(path, _SEPARATORS[kind], batch)
+    if kind in _PARQUET:
+        return ParquetTable.open(path, batch)
+    if kind in _EXCEL:
+        return FrameTable(_from_excel(path), batch)
+    known = ", ".join((*_SEPARATORS, *_PARQUET, *_EXCEL))
+    raise DataError(f"{path} does not end in {known}, so it is not known how to read it; rename or convert it")
+
+
+def _from_excel(path: Path) -> Frame:
+    import zipfile
+
+    import pandas as pd
+
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        raise _needs_tables(path, "openpyxl") from None
+    try:
+        frame = pd.read_excel(path, engine="openpyxl")
+    except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+        raise _unreadable(path, "an Excel file", error) from None
+    _checked_columns(frame.columns)
+    return frame
+
+
+def _pyarrow(path: Path) -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise _needs_tables(path, "pyarrow") from None
+    return pyarrow
+
+
+def _needs_tables(path: Path, package: str) -> MissingExtra:
+    return MissingExtra(
+        f"{path} needs {package}, which is not installed: pip install 'calibo[tables]', or use a CSV file"
+    )
+
+
+def _row_numbers(start: int, count: int) -> Any:
+    import pandas as pd
+
+    return pd.RangeIndex(start, start + count)
+
+
+def _check_text(path: Path) -> None:
+    """Says what a file is if it plainly is no text; pandas reads some pictures as tables."""
+    with path.open("rb") as file:
+        first = file.read(4096)
+    compressed = path.suffix.lower() == ".gz"
+    for magic, what in _MAGIC.items():
+        if first.startswith(magic) and not (compressed and magic == b"\x1f\x8b"):
+            raise DataError(f"{path} is not the CSV table its name says but {what}; rename it, or give another file")
+    if b"\0" in first and not compressed:
+        raise DataError(
+            f"{path} is not the CSV table its name says: it holds bytes that are no text (UTF-8 is expected)"
+        )
+
+
+def _unreadable(path: Path, what: str, error: Exception) -> DataError:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return DataError(f"{path} cannot be read as {what}, which its name says it is ({reason}); check the file")
+
+
+def _checked_columns(columns: Any) -> tuple[str, ...]:
+    """The names of the columns, all different strings."""
+    names = list(columns)
+    odd = [name for name in names if not isinstance(name, str)]
+    if odd:
+        raise DataError(f"columns must be named by strings, got {odd[0]!r}; rename them, e.g. with str")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(f"the table has several columns named {', '.join(map(repr, twice))}; rename or drop them")
+    if not names:
+        raise DataError("the table has no columns; expected at least a target and a column that describes the rows")
+    return tuple(names)

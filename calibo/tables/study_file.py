@@ -1,0 +1,233 @@
+"""The study file of a table: what was forecast of the rows that were suggested, so that the next round can learn from it.
+
+A small JSON file beside the table. The table itself is never written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from calibo.data import Forecast, KnownForecasts, Marginal
+from calibo.errors import StudyError
+
+#: What says that a file is ours, and the version of its form.
+FORMAT = "calibo ranking study"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Round:
+    """One state of the measurements, and how the suggestions for it were made.
+
+    Attributes:
+        fingerprint: A number of the measured rows and their outcomes.
+        method: The name of the method.
+        seed: Of the call.
+        features: The columns that described the rows.
+        targets: The columns of outcomes.
+        hyperparameters: Per target, those of the model.
+    """
+
+    fingerprint: int
+    method: str
+    seed: int
+    features: tuple[str, ...]
+    targets: tuple[str, ...]
+    hyperparameters: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Suggested:
+    """A row that was suggested.
+
+    Attributes:
+        round: In which round, from 1 on; the latest if in several.
+        place: Its place among the suggestions, from 0 on.
+        forecasts: What was believed of its measurements, by target, in the user's sign; empty without a model.
+        measured: In which round its outcome was there; ``None`` if it never was.
+    """
+
+    round: int
+    place: int
+    forecasts: Mapping[str, Forecast] = field(default_factory=dict)
+    measured: int | None = None
+
+    def of(self, targets: Sequence[str]) -> KnownForecasts | None:
+        """The forecasts of these targets, ``None`` for one of which there is none; ``None`` if there are none at all."""
+        found = tuple(self.forecasts.get(name) for name in targets)
+        return found if any(one is not None for one in found) else None
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """All that is remembered of a table.
+
+    Attributes:
+        path: Where it is stored; ``None`` remembers nothing.
+        key_columns: The columns by whose values rows are known.
+        rounds: One for each state of the measurements at which suggestions were asked for, the first first.
+        rows: Suggested rows by their keys.
+    """
+
+    path: Path | None
+    key_columns: tuple[str, ...] = ()
+    rounds: tuple[Round, ...] = ()
+    rows: Mapping[int, Suggested] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path | None) -> StudyFile:
+        """The study in a file, a new one if there is none; a file that is not a study is an error."""
+        if path is None or not path.exists():
+            if path is not None:
+                _check_writable(path)
+            return cls(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+            body = json.loads(text)
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise _not_ours(path, f"it cannot be read as JSON: {error}") from None
+        if not isinstance(body, dict) or body.get("format") != FORMAT:
+            raise _not_ours(path, f"it does not say that its format is {FORMAT!r}")
+        if body.get("version") != VERSION:
+            raise StudyError(
+                f"{path} has version {body.get('version')!r}, and this calibo reads version {VERSION}: use the calibo that "
+                "wrote it, or another file with study= (--study)"
+            )
+        try:
+            study = _from_plain(path, body)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise _not_ours(path, f"something in it is missing or wrong: {type(error).__name__} {error}") from None
+        _check_writable(path)
+        return study
+
+    def number(self, fingerprint: int) -> int:
+        """The number of the round for these measurements: the latest if nothing has changed since, else a new one."""
+        return max(1, len(self.rounds) + (not self.rounds or self.rounds[-1].fingerprint != fingerprint))
+
+    def start(self, number: int, features: tuple[str, ...], targets: tuple[str, ...]) -> tuple[tuple[float, ...], ...]:
+        """The hyper-parameters of the round before ``number``, if its model was of the same columns; else none."""
+        if number < 2:
+            return ()
+        before = self.rounds[number - 2]
+        return before.hyperparameters if (before.features, before.targets) == (features, targets) else ()
+
+    def told(self, keys: Sequence[int], number: int) -> StudyFile:
+        """The study when rows with these keys are seen to be measured in a round."""
+        new = {
+            k: replace(self.rows[k], measured=number) for k in keys if k in self.rows and self.rows[k].measured is None
+        }
+        return replace(self, rows={**self.rows, **new})
+
+    def after(self, number: int, made: Round, suggested: Mapping[int, Suggested]) -> StudyFile:
+        """The study with the suggestions of a round; those of the same rows before are replaced."""
+        return replace(self, rounds=(*self.rounds[: number - 1], made), rows={**self.rows, **suggested})
+
+    def write(self) -> None:
+        """Store it: all of it or nothing, whatever happens on the way."""
+        if self.path is None:
+            return
+        text = json.dumps(_plain(self), indent=1) + "\n"
+        written = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
+        try:
+            try:
+                written.write_text(text, encoding="utf-8")
+                os.replace(written, self.path)
+            finally:
+                written.unlink(missing_ok=True)
+        except OSError as error:
+            raise _unwritable(self.path, error.strerror or str(error)) from error
+
+
+def _check_writable(path: Path) -> None:
+    """Before the table is read rather than after."""
+    if not path.parent.is_dir() or path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise _unwritable(path, "not a file in a folder you may write to")
+
+
+def _unwritable(path: Path, reason: str) -> StudyError:
+    return StudyError(
+        f"the study file {path} cannot be written ({reason}); choose another with study= (--study), or do without and its "
+        "calibration with study=False (--no-study)"
+    )
+
+
+def _not_ours(path: Path, reason: str) -> StudyError:
+    return StudyError(
+        f"{path} is where the study of this table is kept, but it is not one ({reason}). It is left as it is: move it away, "
+        "or choose another file with study= (--study)"
+    )
+
+
+def _plain(study: StudyFile) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "key_columns": list(study.key_columns),
+        "rounds": [
+            {
+                "fingerprint": f"{one.fingerprint:016x}",
+                "method": one.method,
+                "seed": one.seed,
+                "features": list(one.features),
+                "targets": list(one.targets),
+                "hyperparameters": [list(h) for h in one.hyperparameters],
+            }
+            for one in study.rounds
+        ],
+        "rows": {
+            f"{key:016x}": {
+                "round": row.round,
+                "place": row.place,
+                "measured": row.measured,
+                "forecasts": {name: _plain_forecast(forecast) for name, forecast in row.forecasts.items()},
+            }
+            for key, row in study.rows.items()
+        },
+    }
+
+
+def _plain_forecast(forecast: Forecast) -> dict[str, Any]:
+    # Quantiles in one string would be shorter to look at, but lists of floats are read by everything.
+    return {"makers": list(forecast.makers), "stages": [distribution.plain() for distribution in forecast.stages]}
+
+
+def _from_plain(path: Path, body: dict[str, Any]) -> StudyFile:
+    rounds = tuple(
+        Round(
+            fingerprint=int(one["fingerprint"], 16),
+            method=str(one["method"]),
+            seed=int(one["seed"]),
+            features=_names(one["features"]),
+            targets=_names(one["targets"]),
+            hyperparameters=tuple(tuple(float(v) for v in h) for h in one["hyperparameters"]),
+        )
+        for one in body["rounds"]
+    )
+    rows = {
+        int(key, 16): Suggested(
+            round=int(row["round"]),
+            place=int(row["place"]),
+            forecasts={name: _forecast(forecast) for name, forecast in row["forecasts"].items()},
+            measured=None if row["measured"] is None else int(row["measured"]),
+        )
+        for key, row in body["rows"].items()
+    }
+    return StudyFile(path, _names(body["key_columns"]), rounds, rows)
+
+
+def _names(names: Any) -> tuple[str, ...]:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"expected a list of names, got {names!r}")
+    return tuple(names)
+
+
+def _forecast(plain: dict[str, Any]) -> Forecast:
+    distributions = tuple(Marginal.from_plain(distribution) for distribution in plain["stages"])
+    if not distributions:
+        raise ValueError("a forecast without a distribution")
+    return Forecast(distributions, _names(plain["makers"]))

@@ -1,0 +1,85 @@
+"""Kernel logistic regression."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize as scipy_minimize
+
+from calibo.classifiers import BoreLabels, KernelLogistic, WeightedLabels
+from calibo.classifiers.kernel import _distances, _matern, _merged, _mode
+from calibo.errors import FallbackWarning, RecipeError
+
+X = np.random.default_rng(0).random((30, 2))
+Y = np.sin(5 * X[:, 0]) + X[:, 1]
+
+
+def test_the_mode_is_the_most_probable_function() -> None:
+    labelled = WeightedLabels().label(X, Y)
+    assert labelled is not None
+    points, a, b = _merged(labelled)
+    assert len(points) == 30 and a.sum() == pytest.approx(b.sum())
+    K = 4.0 * _matern(_distances(points, points) / 0.4)
+    slope = _mode(K, a, b).slope
+    factor = np.linalg.cholesky(K + 1e-10 * np.eye(30))
+
+    def loss(v: np.ndarray) -> float:
+        f = factor @ v
+        return float(0.5 * v @ v + a @ np.logaddexp(0, -f) + b @ np.logaddexp(0, f))
+
+    found = scipy_minimize(loss, np.zeros(30), method="BFGS", options={"gtol": 1e-8})
+    np.testing.assert_allclose(K @ slope, factor @ found.x, atol=1e-3)
+
+
+def test_the_evidence_of_two_distant_points() -> None:
+    """They are independent, so it is the product of two one-dimensional Laplace approximations."""
+    a, b = np.array([1.0, 3.0]), np.array([2.0, 6.0])
+    both = _mode(3.0 * np.eye(2), a, b).evidence
+    one = _mode(3.0 * np.eye(1), a[:1], b[:1]).evidence
+    other = _mode(3.0 * np.eye(1), a[1:], b[1:]).evidence
+    assert both == pytest.approx(one + other)
+
+
+def test_far_from_all_points_nothing_is_said() -> None:
+    labelled = WeightedLabels().label(0.05 * X, Y)
+    assert labelled is not None
+    plain, optimistic = (
+        KernelLogistic(level=level).fit(labelled, categories=(0, 0), rng=np.random.default_rng(0))
+        for level in (0.5, 0.975)
+    )
+    assert plain(np.ones((1, 2)))[0] == pytest.approx(0.0, abs=1e-3)
+    # The roots of the variances that are compared are 1, 2 and 4.
+    assert np.abs(optimistic(np.ones((1, 2)))[0] / 1.96 - [1.0, 2.0, 4.0]).min() < 1e-3
+
+
+def test_the_variance_is_that_of_laplace() -> None:
+    """(K^-1 + W)^-1 at the points themselves, by inversion."""
+    labelled = WeightedLabels().label(X, Y)
+    assert labelled is not None
+    points, a, b = _merged(labelled)
+    K = 4.0 * _matern(_distances(points, points) / 0.4)
+    mode = _mode(K, a, b)
+    expected = np.diag(np.linalg.inv(np.linalg.inv(K) + np.diag(mode.root**2)))
+    explained = np.linalg.solve(mode.factor, (K * mode.root).T)
+    np.testing.assert_allclose(4.0 - np.square(explained).sum(axis=0), expected, rtol=1e-5)
+
+
+def test_many_points_are_announced() -> None:
+    many = np.random.default_rng(0).random((90, 2))
+    labelled = WeightedLabels().label(many, -np.square(many - 0.5).sum(axis=1))
+    assert labelled is not None
+    with pytest.warns(FallbackWarning, match="40 of 90 points"):
+        odds = KernelLogistic(limit=40, level=0.5).fit(labelled, categories=(0, 0), rng=np.random.default_rng(0))
+    assert odds(np.array([[0.5, 0.5]])) > odds(np.array([[0.0, 0.0]]))
+    with pytest.raises(RecipeError, match="limit"):
+        KernelLogistic(limit=1)
+    with pytest.raises(RecipeError, match="level"):
+        KernelLogistic(level=1.0)
+
+
+def test_where_classes_do_not_balance_the_prior_is_their_ratio() -> None:
+    labelled = BoreLabels(0.25).label(0.05 * X, Y)
+    assert labelled is not None
+    odds = KernelLogistic(level=0.5).fit(labelled, categories=(0, 0), rng=np.random.default_rng(0))
+    positives = labelled.z.sum()
+    assert odds(np.ones((1, 2)))[0] == pytest.approx(np.log(positives / (30 - positives)), abs=1e-3)

@@ -1,0 +1,94 @@
+"""What every distribution gets for free, by quadrature, against the closed forms of the normal distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibo.data import STORED_LEVELS, Array
+from calibo.distributions import Distribution, Gaussian
+
+
+@dataclass(frozen=True)
+class Bare(Distribution):
+    """A distribution that gives only what it must; the normal one, so that closed forms are at hand."""
+
+    distribution: Gaussian
+
+    def cdf(self, y: Array | float) -> Array:
+        return self.distribution.cdf(y)
+
+    def icdf(self, u: Array | float) -> Array:
+        return self.distribution.icdf(u)
+
+    def over_samples(self) -> Bare:
+        return Bare(self.distribution.over_samples())
+
+    def negated(self) -> Bare:
+        return Bare(self.distribution.negated())
+
+
+GAUSSIAN = Gaussian(np.array([0.0, 3.0, -1e6, 1e-9]), np.array([1.0, 0.2, 1e3, 1e-12]))
+BARE = Bare(GAUSSIAN)
+
+
+def test_moments() -> None:
+    np.testing.assert_allclose(BARE.mean, GAUSSIAN.mean, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(BARE.std, GAUSSIAN.sd, rtol=1e-9)
+    np.testing.assert_allclose(BARE.median, GAUSSIAN.mean)
+
+
+def test_interval() -> None:
+    low, high = BARE.interval(0.8)
+    np.testing.assert_allclose(GAUSSIAN.cdf(high) - GAUSSIAN.cdf(low), 0.8)
+    np.testing.assert_allclose(GAUSSIAN.cdf(low), 0.1)
+
+
+@given(st.floats(-4, 4))
+def test_improvement(h: float) -> None:
+    c = GAUSSIAN.mean + h * GAUSSIAN.sd
+    np.testing.assert_allclose(BARE.expected_improvement(c), GAUSSIAN.expected_improvement(c), rtol=2e-3)
+    np.testing.assert_allclose(
+        BARE.probability_of_improvement(c), GAUSSIAN.probability_of_improvement(c), rtol=1e-9, atol=1e-14
+    )
+
+
+def test_improvement_far_out_is_finite() -> None:
+    distribution = Bare(Gaussian(np.zeros(1), np.ones(1)))
+    assert np.isfinite(distribution.log_expected_improvement(100.0)).all()
+
+
+def test_batch_dimensions() -> None:
+    distribution = Bare(Gaussian(np.zeros((2, 3)), np.ones((2, 3))))
+    for values in (
+        distribution.mean,
+        distribution.std,
+        distribution.median,
+        distribution.log_expected_improvement(0.3),
+        distribution.probability_of_improvement(0.3),
+    ):
+        assert values.shape == (2, 3)
+    draws, log_weights = distribution.samples(np.random.default_rng(0).standard_normal((7, 3)))
+    assert draws.shape == (2, 7, 3) and log_weights.shape == (7, 3)
+
+
+def test_samples_without_dependence_are_the_base_samples() -> None:
+    base = np.random.default_rng(0).standard_normal((50, 4))
+    draws, log_weights = BARE.samples(base)
+    np.testing.assert_allclose(draws, GAUSSIAN.mean + GAUSSIAN.sd * base, rtol=1e-9)
+    np.testing.assert_array_equal(log_weights, 0.0)
+
+
+def test_samples_of_extreme_scores_are_finite() -> None:
+    assert np.isfinite(BARE.samples(np.array([[-40.0] * 4, [40.0] * 4]))[0]).all()
+
+
+def test_marginals_are_stored_as_quantiles() -> None:
+    marginal = BARE.marginals()[1]
+    assert marginal.quantiles is not None and len(marginal.quantiles) == len(STORED_LEVELS)
+    assert marginal.mean == pytest.approx(3.0) and marginal.sd == pytest.approx(0.2)
+    assert marginal.cdf(3.3) == pytest.approx(float(GAUSSIAN.cdf(3.3)[1]), abs=1e-9)

@@ -1,0 +1,374 @@
+"""The flat-set distribution: golden values, limits, brute force, and the distributions of every predictive."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.special import ndtr
+from scipy.stats import norm
+
+from calibo.data import Array
+from calibo.distributions import Distribution, FlatSet, Gaussian
+from calibo.distributions.normal import first_integral
+from calibo.testing import DistributionSuite
+
+MEAN, SD = np.array([0.0, 2.0, -1.0]), np.array([1.0, 0.3, 2.0])
+#: Two intervals at the first point, one at the second (and an empty one), one that misses the mean at the third.
+LOW = np.array([[-1.2, 0.4], [1.5, 2.7], [0.5, 1.0]])
+HIGH = np.array([[-0.1, 1.5], [2.7, 2.7], [1.0, 3.0]])
+CORRELATION = np.array([[1.0, 0.6, 0.2], [0.6, 1.0, 0.3], [0.2, 0.3, 1.0]])
+
+
+def distributions(noise: float, *batch: int) -> FlatSet:
+    def stacked(a: Array) -> Array:
+        return np.broadcast_to(a, (*batch, *a.shape))
+
+    gaussian = Gaussian(stacked(MEAN), stacked(SD), lambda: stacked(CORRELATION), noise)
+    return FlatSet(gaussian, stacked(LOW), stacked(HIGH), 0.7)
+
+
+class TestOfMeasurements(DistributionSuite):
+    tolerance = 2e-4
+    draws = 16384
+
+    def distribution(self, *batch: int) -> Distribution:
+        return distributions(0.0, *batch)
+
+
+class TestOfLatentValues(DistributionSuite):
+    draws = 16384
+    panels = 300
+
+    def distribution(self, *batch: int) -> Distribution:
+        return distributions(0.5, *batch)
+
+
+class TestCentral(DistributionSuite):
+    draws = 16384
+    panels = 300
+
+    def distribution(self, *batch: int) -> Distribution:
+        base = Gaussian(np.broadcast_to(MEAN, (*batch, 3)), np.broadcast_to(SD, (*batch, 3)), noise_sd=np.full(3, 0.2))
+        return FlatSet.central(base, np.array([0.05, 0.2, 0.9]), 0.2)
+
+
+def one(mean: float, variance: float, noise: float, low: Array, high: Array, alpha: float) -> FlatSet:
+    base = Gaussian(np.array([mean]), np.array([np.sqrt(variance)]), noise_sd=float(np.sqrt(noise)))
+    return FlatSet(base, np.asarray(low)[None, :], np.asarray(high)[None, :], 1.0 - alpha)
+
+
+def test_locbo_density_golden(golden) -> None:
+    for case in golden("locbo_density")["cases"]:
+        v = case["var_f"] + case["noise"]
+        base = Gaussian(np.array([case["mu"]]), np.array([np.sqrt(case["var_f"])]), noise_sd=np.sqrt(case["noise"]))
+        distribution, c = FlatSet.central(base, np.array([case["lam"]]), case["alpha"]), case["c"]
+        assert distribution.low[0, 0] == pytest.approx(case["L"], rel=1e-12)
+        assert distribution.high[0, 0] == pytest.approx(case["U"], rel=1e-12)
+        for f, expected in case["pdf"].items():
+            assert distribution.pdf(float(f))[0] == pytest.approx(expected, rel=1e-8, abs=1e-15)
+        t = (c - case["mu"]) / np.sqrt(v) * np.ones(1)
+        assert np.exp(distribution.flat.log_gain(t))[0] * np.sqrt(v) == pytest.approx(case["EI_uniform"], rel=1e-8)
+        tail = np.exp(distribution.tail.log_gain(t)) / distribution.tail.mass
+        assert tail[0] * np.sqrt(v) == pytest.approx(case["EI_tail"], rel=1e-8)
+        assert distribution.expected_improvement(c)[0] == pytest.approx(case["EI"], rel=1e-8)
+        assert distribution.probability_of_improvement(c)[0] == pytest.approx(case["PI"], rel=1e-8)
+        assert distribution.mean[0] == pytest.approx(case["mean"], abs=1e-12)
+        assert distribution.icdf(0.9)[0] == pytest.approx(case["q90"], abs=1e-10)
+        assert distribution.icdf(0.975)[0] == pytest.approx(case["q975"], abs=1e-10)
+
+
+def test_cbo_expectations_golden(golden) -> None:
+    reference = golden("cbo_posterior_expectations")
+    noise = reference["toy"]["noise_variance"]
+    for case in reference["cases"]:
+        ends, best = np.array(case["set"]), case["best_f"]
+        distribution = one(case["mu"], case["var_f"], noise, ends[:, 0], ends[:, 1], case["alpha"])
+        v, t = case["var_f"] + noise, (best - case["mu"]) / np.sqrt(case["var_f"] + noise) * np.ones(1)
+        assert distribution.tail.mass[0] == pytest.approx(case["Z2"], rel=1e-10)
+        assert distribution.flat.length[0] * np.sqrt(v) == pytest.approx(case["Z1"], rel=1e-10)
+        assert np.exp(distribution.flat.log_gain(t))[0] * np.sqrt(v) == pytest.approx(case["EI_uniform_part"], rel=1e-8)
+        assert np.exp(distribution.tail.log_gain(t))[0] * np.sqrt(v) / case["Z2"] == pytest.approx(
+            case["EI_tail_part"], rel=1e-8
+        )
+        assert distribution.expected_improvement(best)[0] == pytest.approx(case["EI"], rel=1e-8)
+        assert distribution.probability_of_improvement(best)[0] == pytest.approx(case["PI"], rel=1e-8)
+        assert distribution.pdf(best)[0] == pytest.approx(case["pdf_at_best"], rel=1e-8)
+        assert distribution.mean[0] == pytest.approx(case["mean"], rel=1e-10)
+        for level, key in ((0.1, "q10"), (0.5, "q50"), (0.9, "q90")):
+            assert distribution.icdf(level)[0] == pytest.approx(case[key], abs=1e-10)
+
+
+def outcome_density(distribution: FlatSet, i: int, y: float) -> float:
+    """Density of the measurement, from the definition."""
+    v = distribution.base.sd[i] ** 2 + np.broadcast_to(distribution.base.noise_sd, (3,))[i] ** 2
+    inside = any(a <= y <= b for a, b in zip(distribution.low[i], distribution.high[i], strict=True))
+    if inside:
+        return float(distribution.inside) / (distribution.high[i] - distribution.low[i]).sum()
+    sd = np.sqrt(v)
+    missed = sum(
+        ndtr((b - distribution.base.mean[i]) / sd) - ndtr((a - distribution.base.mean[i]) / sd)
+        for a, b in zip(distribution.low[i], distribution.high[i], strict=True)
+    )
+    return (1.0 - float(distribution.inside)) * norm.pdf(y, distribution.base.mean[i], sd) / (1.0 - missed)
+
+
+def brute(distribution: FlatSet, i: int, of_mean_and_sd, above: bool = False) -> float:
+    """E over measurements of a function of f's conditional mean and sd, by adaptive quadrature over the definition."""
+    m, tau, sigma = (
+        distribution.base.mean[i],
+        distribution.base.sd[i],
+        float(np.broadcast_to(distribution.base.noise_sd, (3,))[i]),
+    )
+    v = tau**2 + sigma**2
+    s = tau * sigma / np.sqrt(v)
+    edges = sorted({m - 12 * np.sqrt(v), m + 12 * np.sqrt(v), m, *distribution.low[i], *distribution.high[i]})
+    total = 0.0
+    for a, b in pairwise(edges):
+        if above and b <= m:
+            continue
+
+        def integrand(y: float, lift: float = 0.5 * (a + b), a: float = a, b: float = b) -> float:
+            inside = any(
+                p <= lift <= q and p < q for p, q in zip(distribution.low[i], distribution.high[i], strict=True)
+            )
+            weight = outcome_density(distribution, i, lift) if inside else outcome_density(distribution, i, y)
+            return weight * of_mean_and_sd(m + tau**2 / v * (y - m), s)
+
+        total += quad(integrand, a, b, epsabs=0, epsrel=1e-11, limit=200)[0]
+    return total
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.5, 2.0])
+@pytest.mark.parametrize("i", [0, 1, 2])
+@pytest.mark.parametrize("z", [-3.0, 0.0, 1.0, 3.0, 6.0])
+def test_improvement_and_chance_equal_brute_force(noise: float, i: int, z: float) -> None:
+    distribution = distributions(noise)
+    c = distribution.base.mean[i] + z * distribution.base.sd[i]
+
+    def gain(mean: float, sd: float) -> float:
+        return sd * float(first_integral(np.array((mean - c) / sd)))
+
+    value, chance = distribution.log_expected_improvement(c)[i], distribution.log_probability_of_improvement(c)[i]
+    assert np.exp(value) == pytest.approx(brute(distribution, i, gain), rel=1e-8)
+    assert np.exp(chance) == pytest.approx(brute(distribution, i, lambda mean, sd: norm.sf((c - mean) / sd)), rel=1e-7)
+
+
+def test_far_improvement_is_the_integral_of_the_chance() -> None:
+    distribution = distributions(0.5)
+    for z in (5.0, 8.0, 12.0):
+        for i in range(3):
+            c, scale = distribution.base.mean[i] + z * distribution.base.sd[i], distribution.base.sd[i]
+            top = distribution.log_probability_of_improvement(c)[i]
+            integral, _ = quad(
+                lambda x, i=i, top=top: np.exp(distribution.log_probability_of_improvement(x)[i] - top),
+                c,
+                c + 40.0 / z * scale,
+                epsabs=0,
+                epsrel=1e-10,
+            )
+            assert distribution.log_expected_improvement(c)[i] == pytest.approx(top + np.log(integral), abs=1e-7)
+
+
+def test_closed_form_and_quadrature_meet() -> None:
+    distribution = distributions(0.5)
+    for i in range(3):
+        edge = distribution.base.mean[i] + 4.0 * distribution.base.sd[i]
+        for function in (distribution.log_expected_improvement, distribution.log_probability_of_improvement):
+            below, above = (function(edge + d * distribution.base.sd[i])[i] for d in (-1e-9, 1e-9))
+            assert above == pytest.approx(below, abs=1e-7)
+
+
+@given(
+    st.floats(0.02, 0.98),
+    st.floats(0.05, 0.95),
+    st.floats(-3.0, 3.0),
+    st.just(0.0) | st.floats(1e-9, 3.0),
+    st.floats(-4.0, 8.0),
+)
+def test_affine_changes_carry_over(rho2: float, alpha: float, middle: float, width: float, z: float) -> None:
+    v = 1.7
+    ends = np.array([middle - width, middle + width]) * np.sqrt(v)
+    distribution = one(0.0, rho2 * v, (1.0 - rho2) * v, ends[:1], ends[1:], alpha)
+    a, b = 13.0, -40.0
+    changed = one(b, a * a * rho2 * v, a * a * (1 - rho2) * v, a * ends[:1] + b, a * ends[1:] + b, alpha)
+    assert changed.log_expected_improvement(a * z + b)[0] == pytest.approx(
+        distribution.log_expected_improvement(z)[0] + np.log(a), abs=1e-6
+    )
+    assert changed.cdf(a * z + b)[0] == pytest.approx(distribution.cdf(z)[0], abs=1e-10)
+
+
+class TestLimits:
+    """Stable as the set shrinks, as the noise vanishes, as the threshold goes to one and as the level does."""
+
+    def test_a_set_that_shrinks(self) -> None:
+        wide = [
+            one(0.3, 0.8, 0.2, [0.5 - w], [0.5 + w], 0.2).log_expected_improvement(1.0)[0]
+            for w in 10.0 ** -np.arange(1, 13)
+        ]
+        point = 0.8 * np.exp(Gaussian(np.array([0.3 + 0.8 * 0.2]), np.array([0.4])).log_expected_improvement(1.0))
+        whole = 0.2 * np.exp(Gaussian(np.array([0.3]), np.array([np.sqrt(0.8)])).log_expected_improvement(1.0))
+        assert np.exp(wide[-1]) == pytest.approx(float((point + whole)[0]), rel=1e-9)
+        assert np.abs(np.diff(wide[3:])).max() < 1e-3 and np.isfinite(wide).all()
+
+    @pytest.mark.parametrize("c", [-0.5, 0.9, 1.7, 4.0])
+    def test_noise_that_vanishes(self, c: float) -> None:
+        limit = one(0.3, 1.0, 0.0, [-0.4, 1.0], [0.6, 1.5], 0.2).log_expected_improvement(c)[0]
+        for noise in (1e-6, 1e-9, 1e-12, 1e-16, 1e-24):
+            value = one(0.3, 1.0 - noise, noise, [-0.4, 1.0], [0.6, 1.5], 0.2).log_expected_improvement(c)[0]
+            assert value == pytest.approx(limit, abs=3.0 * np.sqrt(noise) + 1e-8)
+
+    def test_latent_variance_that_vanishes(self) -> None:
+        for variance in (1e-4, 1e-8, 1e-16, 1e-30):
+            distribution = one(0.0, variance, 1.0, [-0.5], [1.0], 0.2)
+            sd = np.sqrt(variance)
+            values = [distribution.log_expected_improvement(k * sd)[0] - np.log(sd) for k in (-1.0, 0.0, 2.0, 10.0)]
+            assert np.isfinite(values).all() and (np.diff(values) < 0.0).all()
+            assert distribution.std[0] == pytest.approx(sd, rel=0.2)
+
+    def test_threshold_one_is_the_mixture_of_two_gaussians(self) -> None:
+        base = Gaussian(np.array([0.3]), np.array([np.sqrt(0.8)]), noise_sd=np.sqrt(0.2))
+        distribution = FlatSet.central(base, np.ones(1), 0.2)
+        inner, outer = Gaussian(np.array([0.3]), np.array([0.4])), Gaussian(np.array([0.3]), np.array([np.sqrt(0.8)]))
+        for c in (-1.0, 0.3, 1.4, 3.0):
+            expected = 0.8 * inner.expected_improvement(c) + 0.2 * outer.expected_improvement(c)
+            np.testing.assert_allclose(distribution.expected_improvement(c), expected, rtol=1e-9)
+            expected = 0.8 * inner.cdf(c) + 0.2 * outer.cdf(c)
+            np.testing.assert_allclose(distribution.cdf(c), expected, rtol=1e-9)
+        near = FlatSet.central(base, np.array([1.0 - 1e-9]), 0.2)
+        np.testing.assert_allclose(
+            near.log_expected_improvement(2.0), distribution.log_expected_improvement(2.0), atol=1e-7
+        )
+
+    @pytest.mark.parametrize("mean", [0.0, 1.0, -1e3])
+    @pytest.mark.parametrize("noise", [0.01, 1.0, 7.0, 300.0])
+    def test_threshold_one_whatever_the_noise(self, mean: float, noise: float) -> None:
+        """Both ends may have the same z: the flat part's mass must not be lost, in closed form or in draws."""
+        distribution = FlatSet.central(
+            Gaussian(np.array([mean]), np.ones(1), noise_sd=np.array([noise])), np.ones(1), 0.2
+        )
+        inner, outer = (Gaussian(np.array([mean]), np.array([sd])) for sd in (noise / np.hypot(1.0, noise), 1.0))
+        for c in mean + np.array([-4.0, -0.3, 0.0, 0.7, 2.5]):
+            expected = 0.8 * inner.expected_improvement(c) + 0.2 * outer.expected_improvement(c)
+            np.testing.assert_allclose(distribution.expected_improvement(c), expected, rtol=1e-9)
+        base = np.linspace(-2.0, 2.0, 9)[:, None]
+        f, log_weights = distribution.samples(base)
+        density = 0.8 * np.exp(inner.logpdf(f)) + 0.2 * np.exp(outer.logpdf(f))
+        np.testing.assert_allclose(np.exp(log_weights), density / np.exp(outer.logpdf(f)), rtol=1e-8)
+
+    def test_an_empty_set_leaves_the_model(self) -> None:
+        base = Gaussian(np.array([0.3]), np.array([0.9]), noise_sd=0.4)
+        distribution = FlatSet(base, np.zeros((1, 1)), np.zeros((1, 1)), 0.8)
+        for c in (-1.0, 0.3, 2.0, 30.0):
+            np.testing.assert_allclose(
+                distribution.log_expected_improvement(c), base.log_expected_improvement(c), rtol=1e-8
+            )
+            np.testing.assert_allclose(distribution.cdf(c), base.cdf(c), rtol=1e-10)
+        np.testing.assert_allclose(distribution.mean, base.mean)
+        np.testing.assert_allclose(distribution.std, base.sd)
+
+    def test_no_mass_is_lost_where_nothing_is_outside(self) -> None:
+        distribution = one(0.0, 0.5, 0.5, [-9.0], [9.0], 0.2)
+        assert distribution.cdf(12.0)[0] == pytest.approx(1.0) and distribution.cdf(-12.0)[0] == pytest.approx(
+            0.0, abs=1e-12
+        )
+        assert distribution.std[0] == pytest.approx(np.sqrt(0.25 + 0.25 * 27.0), rel=1e-9)
+
+    def test_far_out_and_far_below(self) -> None:
+        distribution = distributions(0.5)
+        for z in (1e2, 1e4, 1e6):
+            assert np.isfinite(
+                distribution.log_expected_improvement(distribution.base.mean + z * distribution.base.sd)
+            ).all()
+            below = distribution.expected_improvement(distribution.base.mean - z * distribution.base.sd)
+            np.testing.assert_allclose(
+                below, z * distribution.base.sd + distribution.mean - distribution.base.mean, rtol=1e-9
+            )
+
+
+class TestOptimistic:
+    """Only measurements above the model's mean, both parts renormalised."""
+
+    @pytest.mark.parametrize("i", [0, 1, 2])
+    def test_mean_equals_brute_force(self, i: int) -> None:
+        distribution = distributions(0.5)
+        m = distribution.base.mean[i]
+        v = distribution.base.sd[i] ** 2 + 0.25
+        pieces = [
+            (max(a, m), b) for a, b in zip(distribution.low[i], distribution.high[i], strict=True) if b > m and b > a
+        ]
+        length = sum(b - a for a, b in pieces)
+        flat = sum((b - a) * 0.5 * (a + b) for a, b in pieces) / length
+        sd = np.sqrt(v)
+        grid = norm(m, sd)
+        outside = grid.sf(m) - sum(grid.cdf(b) - grid.cdf(a) for a, b in pieces)
+        moment = grid.expect(lambda y: y, lb=m) - sum(grid.expect(lambda y: y, lb=a, ub=b) for a, b in pieces)
+        expected = m + distribution.base.sd[i] ** 2 / v * (0.7 * flat + 0.3 * moment / outside - m)
+        assert distribution.optimistic().mean[i] == pytest.approx(expected, rel=1e-9)
+
+    def test_it_is_a_law_and_lies_higher(self) -> None:
+        distribution = distributions(0.5)
+        hopeful = distribution.optimistic()
+        assert (hopeful.mean > distribution.base.mean).all()
+        for u in (0.01, 0.3, 0.9):
+            np.testing.assert_allclose(hopeful.cdf(hopeful.icdf(u)), u, atol=1e-9)
+        for i in range(3):
+            total = quad(lambda f, i=i: hopeful.pdf(f)[i], *(hopeful.icdf(u)[i] for u in (1e-9, 1 - 1e-9)), limit=400)[
+                0
+            ]
+            assert total == pytest.approx(1.0, abs=1e-6)
+
+
+def test_densities_integrate_to_the_cdf() -> None:
+    for noise in (0.0, 0.3):
+        distribution = distributions(noise)
+        for i in range(3):
+            a, b = distribution.icdf(0.02)[i], distribution.icdf(0.97)[i]
+            edges = [e for e in (*distribution.low[i], *distribution.high[i]) if a < e < b]
+            mass = quad(
+                lambda y, i=i, distribution=distribution: distribution.pdf(y)[i], a, b, points=sorted(edges), limit=400
+            )[0]
+            assert mass == pytest.approx(0.95, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "latent", "c"),
+    [
+        ([-6.764], [6.985], 1.0 / 530.0, 0.135),
+        ([-5.5, 5.6], [5.2, 6.5], 0.92, 1.0),
+        ([-6.9], [6.7], 0.9975, 6.0),
+        ([-6.0, 1e-8], [0.0, 6.2], 0.5, 0.4),
+    ],
+)
+def test_little_mass_outside_keeps_its_share(low: list[float], high: list[float], latent: float, c: float) -> None:
+    """Differences of probabilities would lose what lies outside; by integrals over outcomes it stays exact."""
+    distribution = one(0.0, latent, 1.0 - latent, np.array(low), np.array(high), 0.9)
+    s = np.sqrt(latent * (1.0 - latent))
+
+    def gain(y: float) -> float:
+        return s * float(first_integral(np.array((latent * y - c) / s)))
+
+    edges = [low[0] - 12.0, *(e for pair in zip(low, high, strict=True) for e in pair), high[-1] + 12.0]
+    kink = c / latent
+    tail = mass = 0.0
+    for a, b in zip(edges[::2], edges[1::2], strict=True):
+        points = [kink] if a < kink < b else None
+        tail += quad(lambda y: norm.pdf(y) * gain(y), a, b, points=points, epsabs=0, epsrel=1e-11, limit=400)[0]
+        mass += norm.cdf(b) - norm.cdf(a) if a < 0.0 else norm.sf(a) - norm.sf(b)
+    flat = 0.0
+    for a, b in zip(low, high, strict=True):
+        flat += quad(gain, a, b, points=[kink] if a < kink < b else None, epsabs=0, epsrel=1e-11)[0]
+    flat /= sum(high) - sum(low)
+    assert distribution.log_expected_improvement(c)[0] == pytest.approx(
+        np.log(0.1 * flat + 0.9 * tail / mass), abs=1e-9
+    )
+
+
+def test_a_measurement_near_the_end_of_a_narrow_set() -> None:
+    distribution = one(0.0, 1.0, 0.0, np.array([0.2]), np.array([0.2003]), 1e-6)
+    for u in (1e-7, 1e-5, 0.5, 1.0 - 1e-5, 1.0 - 2e-6, 1.0 - 1e-7):
+        assert distribution.cdf(distribution.icdf(u))[0] == pytest.approx(u, abs=1e-12)

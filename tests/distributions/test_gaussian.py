@@ -1,0 +1,128 @@
+"""The Gaussian distribution against SciPy, and its joint draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from calibo.distributions import Gaussian
+from calibo.distributions.gaussian import stable_cholesky
+
+LAW = Gaussian(np.array([0.0, 2.0, -5.0]), np.array([1.0, 0.1, 3.0]))
+finite = st.floats(-1e6, 1e6)
+
+
+@given(u=st.floats(1e-12, 1 - 1e-12))
+def test_cdf_inverts_icdf(u: float) -> None:
+    np.testing.assert_allclose(LAW.cdf(LAW.icdf(u)), u, rtol=1e-9)
+
+
+def test_against_scipy() -> None:
+    y = np.array([0.3, 2.2, -9.0])
+    np.testing.assert_allclose(LAW.cdf(y), norm.cdf(y, LAW.mean, LAW.sd))
+    np.testing.assert_allclose(LAW.pdf(y), norm.pdf(y, LAW.mean, LAW.sd))
+    np.testing.assert_allclose(LAW.logpdf(1e3), norm.logpdf(1e3, LAW.mean, LAW.sd))
+    np.testing.assert_array_equal(LAW.std, LAW.sd)
+
+
+@pytest.mark.parametrize("c", [-6.0, -0.5, 0.0, 1.9, 4.0])
+def test_improvement_against_quadrature(c: float) -> None:
+    for i in range(3):
+        m, s = LAW.mean[i], LAW.sd[i]
+        expected = quad(lambda y: (y - c) * norm.pdf(y, m, s), c, max(c, m) + 14 * s, epsabs=0, epsrel=1e-11, limit=200)  # noqa: B023
+        assert float(LAW.expected_improvement(c)[i]) == pytest.approx(expected[0], rel=1e-6, abs=1e-200)
+        assert float(LAW.probability_of_improvement(c)[i]) == pytest.approx(norm.sf(c, m, s), rel=1e-12)
+
+
+def test_log_improvement_far_out() -> None:
+    distribution = Gaussian(np.zeros(1), np.ones(1))
+    c = np.array([40.0, 1e3, 1e4])
+    values = np.array([float(distribution.log_expected_improvement(v)[0]) for v in c])
+    assert np.isfinite(values).all() and np.all(np.diff(values) < 0)
+    # log g(-t) -> -t^2 / 2 - 2 log t - log sqrt(2 pi)
+    np.testing.assert_allclose(values, -(c**2) / 2 - 2 * np.log(c) - 0.5 * np.log(2 * np.pi), rtol=1e-5)
+
+
+@given(mean=finite, sd=st.floats(1e-6, 1e6), a=st.floats(1e-3, 1e3), b=finite, h=st.floats(-5, 5))
+def test_improvement_is_affine(mean: float, sd: float, a: float, b: float, h: float) -> None:
+    distribution, c = Gaussian(np.array([mean]), np.array([sd])), mean + h * sd
+    changed = Gaussian(np.array([a * mean + b]), np.array([a * sd]))
+    # c rounds to about 1e-16 of the largest number around, which counts in units of sd.
+    slack = 1e-9 + 1e-13 * (abs(a * mean) + abs(b) + abs(mean) * a) / (a * sd)
+    np.testing.assert_allclose(
+        changed.log_expected_improvement(a * c + b),
+        distribution.log_expected_improvement(c) + np.log(a),
+        atol=20 * slack,
+        rtol=1e-9,
+    )
+
+
+def test_negated_and_scaled() -> None:
+    turned = LAW.negated()
+    np.testing.assert_allclose(turned.cdf(-1.0), 1 - LAW.cdf(1.0), atol=1e-15)
+    np.testing.assert_array_equal(turned.negated().mean, LAW.mean)
+    wide = LAW.scaled(2.0)
+    np.testing.assert_array_equal(wide.sd, 2 * LAW.sd)
+    np.testing.assert_array_equal(wide.mean, LAW.mean)
+
+
+def test_joint_draws_have_the_given_correlation() -> None:
+    correlation = np.array([[1.0, 0.8, -0.3], [0.8, 1.0, 0.1], [-0.3, 0.1, 1.0]])
+    distribution = Gaussian(LAW.mean, LAW.sd, lambda: correlation)
+    base = np.random.default_rng(1).standard_normal((40_000, 3))
+    draws, log_weights = distribution.samples(base)
+    # 40 000 draws: standard errors of a correlation are at most .005, so six of them.
+    np.testing.assert_allclose(np.corrcoef(draws.T), correlation, atol=0.03)
+    np.testing.assert_allclose(draws.mean(axis=0), LAW.mean, atol=0.1)
+    np.testing.assert_allclose(draws.std(axis=0), LAW.sd, rtol=0.03)
+    assert log_weights.shape == draws.shape
+    turned = np.corrcoef(distribution.negated().samples(base)[0].T)
+    np.testing.assert_allclose(turned, correlation, atol=0.03)
+
+
+def test_the_first_points_draws_do_not_depend_on_those_after() -> None:
+    correlation = np.array([[1.0, 0.8], [0.8, 1.0]])
+    base = np.random.default_rng(1).standard_normal((10, 2))
+    both = Gaussian(np.zeros(2), np.ones(2), lambda: correlation).samples(base)[0]
+    np.testing.assert_allclose(both[:, 0], base[:, 0])
+
+
+def test_the_correlation_is_put_off_until_draws_are_asked_for() -> None:
+    def never() -> np.ndarray:
+        raise AssertionError("computed too early")
+
+    distribution = Gaussian(np.zeros(2), np.ones(2), never)
+    (
+        distribution.cdf(0.0),
+        distribution.icdf(0.2),
+        distribution.log_expected_improvement(1.0),
+        distribution.marginals(),
+        distribution.negated(),
+        distribution.scaled(2.0),
+    )
+    with pytest.raises(AssertionError, match="too early"):
+        distribution.samples(np.zeros((1, 2)))
+
+
+def test_marginals_of_a_gaussian_need_no_quantiles() -> None:
+    assert [(m.mean, m.sd, m.quantiles) for m in LAW.marginals()][1] == (2.0, 0.1, None)
+
+
+def test_cholesky_of_singular_and_batched_matrices() -> None:
+    ones = np.ones((4, 4))
+    np.testing.assert_allclose((f := stable_cholesky(ones)) @ f.T, ones, atol=1e-6)
+    batch = np.stack([np.eye(4), 1e-300 * np.eye(4)])
+    np.testing.assert_allclose(stable_cholesky(batch)[0], np.eye(4))
+    assert stable_cholesky(np.zeros((2, 0, 0))).shape == (2, 0, 0)
+    with pytest.raises(np.linalg.LinAlgError, match="far from positive"):
+        stable_cholesky(-np.eye(2))
+
+
+def test_one_bad_matrix_of_a_batch_leaves_the_others_as_they_are() -> None:
+    good, singular = np.array([[2.0, 0.5], [0.5, 1.0]]), np.ones((2, 2))
+    factors = stable_cholesky(np.stack([good, singular]))
+    np.testing.assert_allclose(factors[0] @ factors[0].T, good, atol=1e-9)

@@ -1,0 +1,255 @@
+"""Relevelled distributions: reference cases, closed forms against quadrature on any map, the far tail, and joint draws."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.special import ndtr, ndtri
+
+from calibo.distributions import Composed, Distribution, Gaussian, Levels, Relevelled, Tempered, relevel
+
+WIDE_P = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]
+WIDE_R = [0, 0.02, 0.15, 0.55, 0.9, 0.97, 1]
+#: Two cases of the reference file, the second with an atom, so that something is checked without it.
+EMBEDDED: list[dict[str, Any]] = [
+    {
+        "p": WIDE_P, "r": WIDE_R, "mean": 0.0, "sd": 1.0, "c": 0.5,
+        "EI_max": 0.3837117668764404, "EI_min": 0.8261865407771007,
+        "PI_max": 0.3989553848042764, "PI_min": 0.6010446151957236, "mean_recal": 0.05752522609933969,
+        "Q": {"0.05": -2.3263478740408408, "0.95": 2.17009037758456},
+    },
+    {
+        "p": [0, 0.25, 0.5, 0.75, 1], "r": [0, 0.3, 0.3, 0.8, 1], "mean": 1.2, "sd": 0.4, "c": 1.0,
+        "EI_max": 0.2535478876026037, "EI_min": 0.0683583779777418,
+        "PI_max": 0.4957312306370065, "PI_min": 0.5042687693629935, "mean_recal": 1.185189509624862,
+        "Q": {"0.3": 0.9902397949167836, "0.8": 1.5977831532839013},
+    },
+]  # fmt: skip
+
+
+def distribution(p: list[float], r: list[float], mean: float = 0.0, sd: float = 1.0) -> Relevelled:
+    return Relevelled(Gaussian(np.array([mean]), np.array([sd])), Levels(np.array(p, float), np.array(r, float)))
+
+
+def check(case: dict[str, Any]) -> None:
+    believed, c = distribution(case["p"], case["r"], case["mean"], case["sd"]), case["c"]
+    turned = believed.negated()
+    close = lambda value, expected: np.testing.assert_allclose(value, expected, rtol=1e-8, atol=1e-12)
+    close(believed.expected_improvement(c), case["EI_max"])
+    close(np.exp(believed.log_expected_improvement(c)), case["EI_max"])
+    close(believed.probability_of_improvement(c), case["PI_max"])
+    close(turned.expected_improvement(-c), case["EI_min"])
+    close(np.exp(turned.log_expected_improvement(-c)), case["EI_min"])
+    close(turned.probability_of_improvement(-c), case["PI_min"])
+    close(believed.mean, case["mean_recal"])
+    close(turned.mean, -case["mean_recal"])
+    for level, value in case["Q"].items():
+        close(believed.icdf(float(level)), value)
+        close(turned.icdf(1 - float(level)), -value)
+
+
+@pytest.mark.parametrize("case", EMBEDDED, ids=["wide", "atom"])
+def test_embedded_cases(case: dict[str, Any]) -> None:
+    check(case)
+
+
+def test_reference_cases(golden: Callable[[str], Any]) -> None:
+    for case in golden("ocbo_acquisitions")["cases"]:
+        check(case)
+
+
+@st.composite
+def maps(draw: st.DrawFn) -> Levels:
+    """Any monotone map with finite knots, flat stretches included."""
+    inner = draw(st.integers(1, 6))
+    p = np.cumsum(draw(st.lists(st.floats(0.02, 1.0), min_size=inner + 1, max_size=inner + 1)))
+    steps = np.array(
+        draw(st.lists(st.sampled_from([0.0, 0.0, 1e-3, 0.1, 0.5, 1.0]), min_size=inner - 1, max_size=inner - 1))
+    )
+    ends = draw(st.tuples(st.floats(1e-3, 1.0), st.floats(1e-3, 1.0)))
+    r = np.cumsum(np.concatenate([[ends[0]], steps, [ends[1]]]))
+    return Levels(np.concatenate([[0.0], p[:-1] / p[-1], [1.0]]), np.concatenate([[0.0], r[:-1] / r[-1], [1.0]]))
+
+
+def brute_force(levels: Levels, f: Callable[[float], float], kinks: list[float]) -> float:
+    """E f(Phi^-1(R(U))) by quadrature over the normal score of U, cut where R or f has a kink."""
+    cuts = np.unique(np.concatenate([[-9.0, 9.0], np.clip(ndtri(levels.p), -9, 9), np.clip(ndtri(kinks), -9, 9)]))
+
+    def integrand(s: float) -> float:
+        return (
+            f(float(ndtri(np.clip(levels.forward(ndtr(s)), 1e-300, 1 - 1e-16))))
+            * np.exp(-s * s / 2)
+            / np.sqrt(2 * np.pi)
+        )
+
+    return sum(quad(integrand, a, b, epsabs=1e-13, epsrel=1e-11, limit=100)[0] for a, b in itertools.pairwise(cuts))
+
+
+@settings(max_examples=60)
+@given(levels=maps(), h=st.floats(-3, 3))
+def test_closed_forms_equal_quadrature(levels: Levels, h: float) -> None:
+    mean, sd = 0.7, 2.5
+    believed = Relevelled(Gaussian(np.array([mean]), np.array([sd])), levels)
+    c = mean + sd * h
+    kinks = [float(levels.inverse(ndtr(h)))]
+    improvement = brute_force(levels, lambda z: sd * max(z - h, 0.0), kinks)
+    first = brute_force(levels, lambda z: z, [])
+    second = brute_force(levels, lambda z: (z - first) ** 2, [])
+    assert float(believed.expected_improvement(c)[0]) == pytest.approx(improvement, abs=2e-8)
+    assert float(np.exp(believed.log_expected_improvement(c)[0])) == pytest.approx(improvement, abs=2e-8)
+    assert float(believed.mean[0]) == pytest.approx(mean + sd * first, abs=2e-8)
+    assert float(believed.std[0]) == pytest.approx(sd * np.sqrt(second), abs=1e-6)
+
+
+@given(levels=maps(), u=st.floats(1e-4, 1 - 1e-4))
+def test_cdf_and_icdf(levels: Levels, u: float) -> None:
+    believed = Relevelled(Gaussian(np.array([-1.0]), np.array([0.3])), levels)
+    y = believed.icdf(u)
+    # cdf(icdf(u)) >= u, with equality where there is no atom; just below the quantile there is less.
+    assert float(believed.cdf(y + 1e-9)[0]) >= u - 1e-7
+    assert float(believed.cdf(y - 1e-6)[0]) <= u + 1e-7
+    if np.all(np.diff(levels.r) > 0):
+        assert float(believed.cdf(y)[0]) == pytest.approx(u, abs=1e-7)
+
+
+@given(levels=maps(), h=st.floats(-4, 4))
+def test_improvements_of_both_signs_differ_by_the_mean(levels: Levels, h: float) -> None:
+    believed = Relevelled(Gaussian(np.array([0.0]), np.array([1.0])), levels)
+    up, down = believed.expected_improvement(h), believed.negated().expected_improvement(-h)
+    np.testing.assert_allclose(up - down, believed.mean - h, atol=1e-9)
+
+
+def test_density_integrates_to_the_cdf() -> None:
+    believed = distribution(WIDE_P, WIDE_R, 1.0, 2.0)
+    knots = [float(1.0 + 2.0 * ndtri(r)) for r in WIDE_R[1:-1]]
+    mass = quad(lambda y: float(believed.pdf(y)[0]), -15, 2.0, points=[k for k in knots if k < 2.0], limit=200)[0]
+    assert mass == pytest.approx(float(believed.cdf(2.0)[0]), abs=1e-8)
+
+
+def test_log_improvement_far_out_is_the_gaussians_plus_a_slope() -> None:
+    believed = distribution(WIDE_P, WIDE_R)
+    far = np.array([5.0, 40.0, 1e3, 1e4])
+    values = np.array([float(believed.log_expected_improvement(c)[0]) for c in far])
+    gaussian = np.array([float(believed.base.log_expected_improvement(c)[0]) for c in far])
+    assert np.isfinite(values).all()
+    np.testing.assert_allclose(values, gaussian + np.log(0.1 / 0.03), rtol=1e-12)
+
+
+@pytest.mark.parametrize("smallest", [0.03, 1e-3, 1e-6, 1e-9])
+def test_log_improvement_is_continuous_and_decreasing(smallest: float) -> None:
+    levels = Levels.clipped(np.array([0.1, 0.5, 0.9]), np.array([-1.0, 0.6, 2.0]), smallest)
+    believed = Relevelled(Gaussian(np.array([0.0]), np.array([1.0])), levels)
+    for z in levels.z[1:-1]:
+        below, above = (float(believed.log_expected_improvement(z + e)[0]) for e in (-1e-9, 1e-9))
+        assert above == pytest.approx(below, abs=1e-6)
+    values = believed.log_expected_improvement(np.linspace(-10, 45, 5001))
+    assert np.isfinite(values).all() and np.all(np.diff(values) < 1e-9)
+
+
+def test_improvement_over_something_far_below_is_the_mean() -> None:
+    believed = distribution(WIDE_P, WIDE_R)
+    np.testing.assert_allclose(believed.expected_improvement(-1e6), believed.mean + 1e6)
+    np.testing.assert_allclose(np.exp(believed.log_expected_improvement(-1e6)), believed.mean + 1e6)
+
+
+def test_the_identity_map_gives_the_gaussian() -> None:
+    gaussian = Gaussian(np.array([0.3]), np.array([2.0]))
+    same = Relevelled(gaussian, Levels.identity())
+    np.testing.assert_allclose(same.mean, 0.3)
+    np.testing.assert_allclose(same.std, 2.0)
+    for c in (-3.0, 0.3, 5.0, 80.0):
+        np.testing.assert_allclose(same.log_expected_improvement(c), gaussian.log_expected_improvement(c), rtol=1e-10)
+
+
+CORRELATION = np.array([[1.0, 0.7], [0.7, 1.0]])
+
+
+def test_joint_draws_keep_the_copula_and_the_marginals() -> None:
+    levels = Levels(np.array(WIDE_P, float), np.array(WIDE_R, float))
+    believed = Relevelled(Gaussian(np.array([0.0, 5.0]), np.array([1.0, 2.0]), lambda: CORRELATION), levels)
+    draws, _ = believed.samples(np.random.default_rng(0).standard_normal((40_000, 2)))
+    scores = ndtri(believed.over_samples().cdf(draws))
+    # Standard error of the correlation: (1 - .49) / 200 = .0026; five of them.
+    assert np.corrcoef(scores.T)[0, 1] == pytest.approx(0.7, abs=0.013)
+    for u in (0.1, 0.5, 0.9):
+        assert np.mean(draws <= believed.icdf(u), axis=0) == pytest.approx(u, abs=0.0125)  # five standard errors
+    np.testing.assert_allclose(draws.mean(axis=0), believed.mean, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    "levels", [Levels(np.array(WIDE_P, float), np.array(WIDE_R, float)), Tempered(3.0)], ids=["levels", "tempered"]
+)
+def test_draws_of_extreme_scores_are_finite(levels: Levels | Tempered) -> None:
+    steep = Relevelled(
+        Gaussian(np.zeros(1), np.ones(1)), Levels(np.array([0.0, 0.5, 0.99, 1.0]), np.array([0.0, 0.5, 0.9995, 1.0]))
+    )
+    draws, _ = relevel(steep, levels).samples(np.array([[-12.0], [-8.0], [8.0], [12.0]]))
+    assert np.isfinite(draws).all() and np.all(np.diff(draws[:, 0]) >= 0)
+
+
+def test_relevel_takes_the_form_with_the_best_closed_forms() -> None:
+    gaussian, levels = Gaussian(np.zeros(1), np.ones(1)), Levels(np.array(WIDE_P, float), np.array(WIDE_R, float))
+    assert isinstance(relevel(gaussian, levels), Relevelled)
+    wide = relevel(gaussian, Tempered(2.0))
+    assert isinstance(wide, Gaussian) and wide.sd == 2.0
+    assert isinstance(relevel(relevel(gaussian, levels), levels), Relevelled)
+    assert isinstance(relevel(relevel(gaussian, levels), Tempered(2.0)), Composed)
+
+
+@given(inner=maps(), outer=maps(), u=st.floats(1e-6, 1 - 1e-6))
+def test_two_level_maps_are_one(inner: Levels, outer: Levels, u: float) -> None:
+    gaussian = Gaussian(np.array([1.0]), np.array([2.0]))
+    both = relevel(relevel(gaussian, inner), outer)
+    assert isinstance(both, Relevelled)
+    np.testing.assert_allclose(both.levels.forward(u), inner.forward(outer.forward(u)), atol=1e-9)
+    assert np.isfinite([both.mean, both.std, both.expected_improvement(1.3)]).all()
+
+
+def tempered(factor: float) -> Distribution:
+    """A distribution that is not Gaussian, and then widened: what two calibrators in this order give."""
+    levels = Levels(np.array(WIDE_P, float), np.array(WIDE_R, float))
+    return relevel(Relevelled(Gaussian(np.array([1.0]), np.array([2.0])), levels), Tempered(factor))
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 1.2, 3.0, 10.0])
+def test_a_widened_law_has_finite_moments_and_quantiles(factor: float) -> None:
+    believed = tempered(factor)
+    assert np.isfinite(believed.mean).all() and np.isfinite(believed.std).all()
+    marginal = believed.marginals()[0]
+    assert marginal.quantiles is not None and np.isfinite(marginal.quantiles).all()
+    assert np.isfinite(believed.log_expected_improvement(2.0)).all()
+
+
+def test_composed_laws_invert_and_mirror() -> None:
+    believed = tempered(1.3)
+    for u in (0.01, 0.3, 0.5, 0.9):
+        assert float(believed.cdf(believed.icdf(u))[0]) == pytest.approx(u, abs=1e-9)
+        assert float(believed.negated().icdf(1 - u)[0]) == pytest.approx(-float(believed.icdf(u)[0]), abs=1e-9)
+    np.testing.assert_allclose(believed.negated().probability_of_improvement(-1.7), believed.cdf(1.7), atol=1e-9)
+
+
+def test_composed_equals_relevelled_where_both_exist() -> None:
+    gaussian, levels = (
+        Gaussian(np.array([1.0]), np.array([2.0])),
+        Levels(np.array(WIDE_P, float), np.array(WIDE_R, float)),
+    )
+    by_quadrature, closed = Composed(gaussian, levels), Relevelled(gaussian, levels)
+    np.testing.assert_allclose(by_quadrature.mean, closed.mean, atol=0.02)
+    np.testing.assert_allclose(by_quadrature.std, closed.std, rtol=0.02)
+    np.testing.assert_allclose(by_quadrature.expected_improvement(2.0), closed.expected_improvement(2.0), rtol=0.02)
+    np.testing.assert_array_equal(by_quadrature.cdf(0.4), closed.cdf(0.4))
+
+
+def test_batch_dimensions() -> None:
+    levels = Levels(np.array(WIDE_P, float), np.array(WIDE_R, float))
+    believed = Relevelled(Gaussian(np.zeros((4, 2)), np.ones((4, 2)), lambda: np.stack([CORRELATION] * 4)), levels)
+    assert believed.mean.shape == believed.std.shape == believed.log_expected_improvement(0.3).shape == (4, 2)
+    draws, log_weights = believed.samples(np.random.default_rng(0).standard_normal((16, 2)))
+    assert draws.shape == (4, 16, 2) and log_weights.shape == (16, 2)

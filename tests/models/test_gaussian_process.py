@@ -1,0 +1,243 @@
+"""The fitted surrogate: its gradient, its optimum, its warm start, and data that have nothing to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from calibo.data import Array, Dataset
+from calibo.models import RBF, GaussianProcess, Kernel, Matern52
+from calibo.models.gaussian_process import NegativeLogPosterior
+from calibo.models.gp_posterior import Features
+
+RNG = np.random.default_rng
+
+
+def smooth_data(n: int = 25, d: int = 3, seed: int = 0, noise: float = 0.05) -> Dataset:
+    rng = RNG(seed)
+    X = rng.random((n, d))
+    y = np.sin(5 * X[:, 0]) + (X[:, -1] - 0.3) ** 2 + noise * rng.standard_normal(n)
+    return Dataset(X=X, Y=y[:, None])
+
+
+def objective(kernel: Kernel, categories: tuple[int, ...], known: str, n: int = 14) -> NegativeLogPosterior:
+    rng = RNG(1)
+    X = rng.random((n, len(categories)))
+    for j, k in enumerate(categories):
+        if k:
+            X[:, j] = (rng.integers(k, size=n) + 0.5) / k
+    noise = np.full(n, np.nan)
+    noise[{"none": slice(0), "some": slice(5), "all": slice(None)}[known]] = 0.02
+    z = np.sin(4 * X[:, 0]) + 0.3 * rng.standard_normal(n)
+    return NegativeLogPosterior(kernel, Features(categories), X, (z - z.mean()) / z.std(), noise)
+
+
+@pytest.mark.parametrize("kernel", [Matern52(), RBF()], ids=["matern", "rbf"])
+@pytest.mark.parametrize("categories", [(0,), (0, 0, 0), (0, 3, 0, 2), (4,)], ids=str)
+@pytest.mark.parametrize("known", ["none", "some", "all"])
+def test_gradient_against_finite_differences(kernel: Kernel, categories: tuple[int, ...], known: str) -> None:
+    f = objective(kernel, categories, known)
+    rng, d = RNG(2), len(categories)
+    for _ in range(3):
+        raw = np.concatenate([rng.uniform(-1.5, 1.0, d), rng.uniform(-0.5, 0.5, 1), rng.uniform(-5, -1, 1)])
+        _, gradient = f(raw)
+        numeric = approx_fprime(raw, lambda v: f(v)[0], 1e-6)
+        backward = approx_fprime(raw, lambda v: f(v)[0], -1e-6)
+        np.testing.assert_allclose(gradient, (numeric + backward) / 2, rtol=1e-5, atol=1e-5)
+
+
+def test_value_is_the_likelihood_and_the_priors() -> None:
+    data = smooth_data(12)
+    model = GaussianProcess().fit(data, rng=RNG(0))
+    units = model.units
+    f = NegativeLogPosterior(Matern52(), Features((0, 0, 0)), data.X, units.forward(data.Y[:, 0]), np.full(12, np.nan))
+    raw = np.array(model.hyperparameters)
+    lengths, scale, noise = raw[:3], raw[3], raw[4]
+    location = np.sqrt(2) + np.log(3) / 2
+    prior = np.sum(lengths + (lengths - location) ** 2 / 6) + scale**2 / 2 + noise + (noise + 4) ** 2 / 2
+    expected = -model.log_marginal_likelihood() - 6 * np.log(2 * np.pi) + prior
+    assert f(raw)[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_value_alone_is_the_same() -> None:
+    f = objective(Matern52(), (0, 3), "some")
+    raw = np.array([-1.0, -0.5, 0.1, -3.0])
+    assert f.value(raw) == pytest.approx(f(raw)[0], rel=1e-12)
+
+
+def test_the_mean_is_the_best_constant() -> None:
+    f = objective(Matern52(), (0, 0), "none")
+    raw = np.array([-1.0, -0.5, 0.1, -3.0])
+    theta = f.hyperparameters(raw)
+    s = np.square((f.X[:, None] - f.X[None]) / theta.lengthscales).sum(axis=-1)
+    A = theta.outputscale * Matern52().correlation(s) + theta.noise * np.eye(len(f.z))
+    ones = np.ones(len(f.z))
+    assert theta.mean == pytest.approx((ones @ np.linalg.solve(A, f.z)) / (ones @ np.linalg.solve(A, ones)))
+
+
+@pytest.mark.parametrize("kernel", [Matern52(), RBF()], ids=["matern", "rbf"])
+def test_the_fit_is_a_stationary_point(kernel: Kernel) -> None:
+    data = smooth_data()
+    model = GaussianProcess(kernel, max_iterations=200).fit(data, rng=RNG(0))
+    f = NegativeLogPosterior(kernel, Features((0,) * 3), data.X, model.units.forward(data.Y[:, 0]), np.full(25, np.nan))
+    raw = np.array(model.hyperparameters)
+    value, gradient = f(raw)
+    lower, upper = np.array(f.bounds()).T
+    free = (raw > lower + 1e-9) & (raw < upper - 1e-9)
+    assert np.abs(gradient[free]).max() < 0.05
+    assert all(value <= f(start)[0] for start in f.starts())
+
+
+@dataclass(frozen=True)
+class Counting:
+    """A kernel that counts how often the likelihood is evaluated."""
+
+    calls: list[int] = field(default_factory=list)
+
+    def correlation(self, s: Array) -> Array:
+        return Matern52().correlation(s)
+
+    def with_derivative(self, s: Array) -> tuple[Array, Array]:
+        self.calls.append(1)
+        return Matern52().with_derivative(s)
+
+
+def test_a_warm_start_reaches_the_same_optimum_sooner() -> None:
+    data = smooth_data(30)
+    cold_kernel, warm_kernel = Counting(), Counting()
+    cold = GaussianProcess(cold_kernel).fit(data, rng=RNG(0))
+    warm = GaussianProcess(warm_kernel).fit(replace(data, hyperparameters=(cold.hyperparameters,)), rng=RNG(0))
+    np.testing.assert_allclose(warm.hyperparameters, cold.hyperparameters, atol=0.05)
+    assert warm.log_marginal_likelihood() == pytest.approx(cold.log_marginal_likelihood(), abs=1e-2)
+    assert len(warm_kernel.calls) < len(cold_kernel.calls)
+
+
+@pytest.mark.parametrize("stored", [(), (1.0,), (1e9,) * 5, (-1e9,) * 5])
+def test_hyperparameters_that_do_not_fit_do_no_harm(stored: tuple[float, ...]) -> None:
+    data = smooth_data(10)
+    plain = GaussianProcess().fit(data, rng=RNG(0))
+    model = GaussianProcess().fit(replace(data, hyperparameters=(stored,)), rng=RNG(0))
+    X = RNG(1).random((5, 3))
+    np.testing.assert_allclose(model.predict(X, latent=True).mean, plain.predict(X, latent=True).mean, atol=0.05)
+
+
+def test_it_predicts() -> None:
+    train, test = smooth_data(40, noise=0.02), smooth_data(200, seed=9, noise=0.0)
+    distribution = GaussianProcess().fit(train, rng=RNG(0)).predict(test.X, latent=False)
+    error = test.Y[:, 0] - distribution.mean
+    assert np.sqrt(np.mean(error**2)) < 0.1 * test.Y.std()
+    assert 0.8 < np.mean(np.abs(error) < 2 * distribution.sd) <= 1.0
+
+
+def test_latent_laws_are_narrower_by_the_noise() -> None:
+    model = GaussianProcess().fit(smooth_data(120, noise=0.3), rng=RNG(0))
+    X = RNG(1).random((6, 3))
+    f, y = model.predict(X, latent=True), model.predict(X, latent=False)
+    np.testing.assert_array_equal(f.mean, y.mean)
+    noise = float(model.units.backward_sd(np.sqrt(model.theta.noise)))
+    np.testing.assert_allclose(y.sd**2 - f.sd**2, noise**2, rtol=1e-9)
+    assert noise == pytest.approx(0.3, rel=0.5)
+
+
+def test_known_noise_is_believed() -> None:
+    data = smooth_data(20, noise=0.0)
+    Y_var = np.full((20, 1), 1e-8)
+    Y_var[0] = 25.0
+    spoiled = data.Y.copy()
+    spoiled[0] += 5.0
+    model = GaussianProcess().fit(replace(data, Y=spoiled, Y_var=Y_var), rng=RNG(0))
+    distribution = model.predict(data.X, latent=True)
+    assert abs(float(distribution.mean[0] - data.Y[0, 0])) < 1.0
+    np.testing.assert_allclose(distribution.mean[1:], data.Y[1:, 0], atol=0.05)
+
+
+def test_partly_known_noise_learns_the_rest() -> None:
+    data = smooth_data(30, noise=0.2)
+    Y_var = np.full((30, 1), np.nan)
+    Y_var[::2] = 0.04
+    model = GaussianProcess().fit(replace(data, Y_var=Y_var), rng=RNG(0))
+    units = model.units
+    np.testing.assert_allclose(model.noise[::2], units.forward_variance(Y_var[::2, 0]))
+    np.testing.assert_allclose(model.noise[1::2], model.theta.noise)
+
+
+def test_the_fit_draws_nothing() -> None:
+    rng = RNG(7)
+    GaussianProcess().fit(smooth_data(8), rng=rng)
+    assert rng.bit_generator.state == RNG(7).bit_generator.state
+
+
+def test_the_order_of_the_data_does_not_matter() -> None:
+    data = smooth_data(15)
+    shuffled = data.rows(RNG(3).permutation(15))
+    X = RNG(1).random((6, 3))
+    one, other = (GaussianProcess().fit(d, rng=RNG(0)).predict(X, latent=False) for d in (data, shuffled))
+    np.testing.assert_allclose(one.mean, other.mean, atol=1e-4)
+    np.testing.assert_allclose(one.sd, other.sd, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("power", "shift"), [(0, 3.0), (10, 0.0), (-30, -2.0), (100, 1.0)])
+def test_an_affine_change_of_outcomes_changes_predictions_alike(power: int, shift: float) -> None:
+    data = smooth_data(15)
+    changed = replace(data, Y=2.0**power * (data.Y + shift))
+    X = RNG(1).random((6, 3))
+    one, other = (GaussianProcess().fit(d, rng=RNG(0)).predict(X, latent=False) for d in (data, changed))
+    np.testing.assert_allclose(other.mean, 2.0**power * (one.mean + shift), atol=1e-6 * 2.0**power)
+    np.testing.assert_allclose(other.sd, 2.0**power * one.sd, rtol=1e-5)
+
+
+def degenerate() -> dict[str, Callable[[], Dataset]]:
+    rng = RNG(0)
+    X, X50 = rng.random((6, 2)), rng.random((6, 50))
+    y = rng.standard_normal((6, 1))
+    return {
+        "one point": lambda: Dataset(X=X[:1], Y=y[:1]),
+        "two points": lambda: Dataset(X=X[:2], Y=y[:2]),
+        "all equal": lambda: Dataset(X=X, Y=np.full((6, 1), 3.0)),
+        "all zero": lambda: Dataset(X=X, Y=np.zeros((6, 1))),
+        "duplicates": lambda: Dataset(X=np.repeat(X[:2], 3, axis=0), Y=np.repeat(y[:2], 3, axis=0)),
+        "contradicting duplicates": lambda: Dataset(X=np.repeat(X[:1], 6, axis=0), Y=y),
+        "huge": lambda: Dataset(X=X, Y=1e300 * y),
+        "tiny": lambda: Dataset(X=X, Y=1e-300 * y),
+        "huge and tiny": lambda: Dataset(X=X, Y=np.array([[1e300], [-1e-300], [0.0], [1.0], [-1e300], [1e10]])),
+        "one outlier": lambda: Dataset(X=X, Y=np.array([[1.0], [1.1], [0.9], [1.0], [1.05], [1e30]])),
+        "large offset": lambda: Dataset(X=X, Y=1e12 + y),
+        "constant column": lambda: Dataset(X=np.column_stack([X, np.full(6, 0.5)]), Y=y),
+        "fifty dimensions": lambda: Dataset(X=X50, Y=y),
+        "one choice": lambda: Dataset(X=np.column_stack([X, np.full(6, 0.5)]), Y=y, categories=(0, 0, 1)),
+        "exact": lambda: Dataset(X=X, Y=y, Y_var=np.zeros((6, 1))),
+        "hopeless": lambda: Dataset(X=X, Y=y, Y_var=np.full((6, 1), 1e30)),
+        "corners": lambda: Dataset(X=np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), Y=y[:3]),
+    }
+
+
+@pytest.mark.parametrize("kernel", [Matern52(), RBF()], ids=["matern", "rbf"])
+@pytest.mark.parametrize("case", sorted(degenerate()))
+def test_degenerate_data(case: str, kernel: Kernel) -> None:
+    data = degenerate()[case]()
+    model = GaussianProcess(kernel).fit(data, rng=RNG(0))
+    X = RNG(1).random((20, data.X.shape[1]))
+    for points in (X, data.X):
+        for latent in (True, False):
+            distribution = model.predict(points, latent=latent)
+            assert (
+                np.isfinite(distribution.mean).all()
+                and np.isfinite(distribution.sd).all()
+                and np.all(distribution.sd > 0)
+            )
+            assert np.isfinite(distribution.log_expected_improvement(float(data.Y.max()))).all()
+    assert np.isfinite(model.predict(X, latent=True).samples(RNG(2).standard_normal((4, 20)))[0]).all()
+    for distribution in (model.leave_one_out(), model.one_step_ahead()):
+        assert np.isfinite(distribution.mean).all() and np.all(distribution.sd > 0)
+
+
+def test_repeats_lower_the_doubt() -> None:
+    x = np.array([[0.3], [0.9]])
+    once = Dataset(X=x, Y=np.array([[0.0], [1.0]]), Y_var=np.full((2, 1), 0.1))
+    often = once.rows(np.repeat([0, 1], [8, 1]))
+    sd = [float(GaussianProcess().fit(d, rng=RNG(0)).predict(x[:1], latent=True).sd[0]) for d in (once, often)]
+    assert sd[1] < sd[0]

@@ -1,0 +1,44 @@
+"""The distribution between the quantiles that a regression says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from calibo.models.quantile_distribution import normal_law, quantile_distribution
+from calibo.models.standardization import Standardization
+
+LEVELS = np.array([0.1, 0.5, 0.9])
+PLAIN = Standardization(1.0, 0.0, 1.0)
+
+
+def test_quantiles_that_cross_are_rearranged() -> None:
+    distribution = quantile_distribution(LEVELS, np.array([[0.5, -1.0, 0.0]]), PLAIN)
+    np.testing.assert_allclose(distribution.values, [[-1.0, 0.0, 0.5]], atol=1e-5)
+
+
+@pytest.mark.parametrize("units", [PLAIN, Standardization(1e6, 0.5, 1e-3)], ids=["standardised", "shifted"])
+def test_no_law_is_a_point(units: Standardization) -> None:
+    """Equal quantiles are spread by a millionth of the outcomes' standard deviation, in any units."""
+    distribution = quantile_distribution(LEVELS, np.full((2, 3), 0.25), units)
+    spread = np.diff(distribution.values, axis=-1) / (units.unit * units.scale)
+    np.testing.assert_allclose(spread, 1e-6 * ndtri(0.9), rtol=1e-4)
+
+
+def test_rounding_makes_no_quantile_fall() -> None:
+    """So far from zero a millionth of the standard deviation is below the last bit."""
+    distribution = quantile_distribution(
+        LEVELS, np.random.default_rng(0).standard_normal((50, 3)), Standardization(1.0, 1e9, 1e-8)
+    )
+    assert (np.diff(distribution.values, axis=-1) >= 0.0).all()
+
+
+def test_without_a_regression_the_law_is_normal() -> None:
+    distribution = normal_law(LEVELS, (2, 4), Standardization(2.0, 1.0, 3.0))
+    np.testing.assert_allclose(distribution.values, np.broadcast_to(2.0 + 6.0 * ndtri(LEVELS), (2, 4, 3)))
+
+
+def test_no_points_have_an_empty_law() -> None:
+    for distribution in (normal_law(LEVELS, (0,), PLAIN), quantile_distribution(LEVELS, np.empty((0, 3)), PLAIN)):
+        assert distribution.values.shape == (0, 3) and distribution.mean.shape == distribution.std.shape == (0,)

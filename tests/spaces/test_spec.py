@@ -1,0 +1,156 @@
+"""Spaces written down: read right, or refused with file, parameter and what is allowed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calibo.errors import SpaceError
+from calibo.spaces import (
+    Categorical,
+    CellSpace,
+    Float,
+    GraphCellSpace,
+    Int,
+    Ordinal,
+    ProductSpace,
+    space_from_dict,
+    space_from_toml,
+)
+from calibo.spaces.spec import cell_spec
+
+TOML = """
+[lr]
+type = "float"
+low = 1e-4
+high = 1.0
+log = true
+
+[layers]
+type = "int"
+low = 1
+high = 9
+step = 2
+
+[act]
+type = "categorical"
+choices = ["relu", "gelu"]
+
+["model.size"]
+type = "ordinal"
+choices = ["s", "m", "l"]
+"""
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(TOML)
+    expected = ProductSpace(
+        {
+            "lr": Float(1e-4, 1.0, log=True),
+            "layers": Int(1, 9, step=2),
+            "act": Categorical(["relu", "gelu"]),
+            "model.size": Ordinal(["s", "m", "l"]),
+        }
+    )
+    assert space_from_toml(path) == space_from_toml(str(path)) == expected
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"x": {"type": "real"}}, "parameter 'x': type must be one of float, int, categorical, ordinal, got 'real'"),
+        ({"x": {"type": ["int"]}}, "type must be one of"),
+        ({"x": {"low": 0, "high": 1}}, r"there is none among \['high', 'low'\]"),
+        ({"model": {"lr": {"type": "float"}}}, r"quote a name that has a dot in it: \[\"model.lr\"\]"),
+        ({"x": {"type": "float", "low": 0, "hi": 1}}, "unknown hi and missing high; float takes low, high, log, step"),
+        ({"x": {"type": "categorical"}}, "missing choices; categorical takes choices and needs choices"),
+        ({"x": {"type": "float", "low": 2, "high": 1}}, "parameter 'x': Float: low must lie below high"),
+        ({"x": {"type": "categorical", "choices": "abc"}}, "must be a list or tuple"),
+        ({"x": 3}, "expected a table such as"),
+        ({}, "one entry for every parameter"),
+        ([], "one entry for every parameter"),
+    ],
+)
+def test_wrong_tables_are_refused(table: Any, says: str) -> None:
+    with pytest.raises(SpaceError, match=says):
+        space_from_dict(table)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"[lr\n", "is not valid TOML"),
+        (b"\xff\xfe", "is not valid TOML"),
+        (b"", "one entry for every parameter"),
+        (b"lr = 3", "parameter 'lr': expected a table"),
+    ],
+)
+def test_bad_files_are_named(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_bytes(content)
+    with pytest.raises(SpaceError, match=says) as caught:
+        space_from_toml(path)
+    assert str(path) in str(caught.value)
+
+
+def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(SpaceError, match="cannot be read"):
+            space_from_toml(path)
+
+
+def test_a_cell_is_one_table(tmp_path: Path) -> None:
+    path = tmp_path / "cell.toml"
+    path.write_text('[cell]\ntype = "cell"\nnodes = 3\noperations = ["none", "conv"]\n')
+    assert space_from_toml(path) == CellSpace(3, ["none", "conv"])
+    assert space_from_dict({"cell": {"type": "graph_cell", "max_edges": 7}}) == GraphCellSpace(max_edges=7)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [CellSpace(3, ["none", "conv"], zero=None, path_bits=9), GraphCellSpace(5, path_bits=12), GraphCellSpace()],
+    ids=repr,
+)
+def test_a_cell_written_down_is_read_back(space: CellSpace | GraphCellSpace) -> None:
+    table = json.loads(json.dumps(cell_spec(space)))
+    assert table["path_bits"] == space.path_bits
+    again = space_from_dict({"cell": table})
+    assert again == space and type(again) is type(space)
+
+
+@pytest.mark.parametrize("kind", ["cell", "graph_cell"])
+@pytest.mark.parametrize(
+    ("operations", "said"), [("5", "operations are a list of names"), ('["a|b", "c"]', "rename them")]
+)
+def test_operations_in_a_file_are_checked(tmp_path: Path, kind: str, operations: str, said: str) -> None:
+    path = tmp_path / "cell.toml"
+    path.write_text(f'[cell]\ntype = "{kind}"\noperations = {operations}\n')
+    with pytest.raises(SpaceError, match=said) as caught:
+        space_from_toml(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"cell": {"type": "cell"}, "lr": {"type": "float", "low": 0, "high": 1}}, "must be the only table"),
+        ({"cell": {"type": "cell", "edges": 3}}, "unknown edges"),
+        ({"cell": {"type": "cell", "nodes": "four"}}, "'four'"),
+        ({"cell": {"type": "cell", "path_bits": 1.5}}, "path_bits=1.5"),
+        ({"cell": {"type": "graph_cell", "nodes": 4.5}}, "4.5"),
+        ({"cell": {"type": "cell", "operations": "conv"}}, "list of names"),
+        ({"cell": {"type": "graph_cell", "operations": [1, 2]}}, "list of names"),
+        ({"cell": {"type": "graph_cell", "path_bits": 0}}, "path_bits=0"),
+        (
+            {"cell": {"type": "cell", "zero": "nnone"}},
+            r"zero is one of the operations \['none', 'skip_connect'.* 'nnone'",
+        ),
+    ],
+)
+def test_a_cell_that_makes_no_sense_is_refused(table: dict[str, Any], said: str) -> None:
+    with pytest.raises(SpaceError, match=said):
+        space_from_dict(table)

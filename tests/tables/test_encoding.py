@@ -1,0 +1,111 @@
+"""Rows as points: numbers, words, molecules, and what is missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibo.errors import DataError, FallbackWarning
+from calibo.tables.columns import MOST_CHOICES, Profile
+from calibo.tables.encoding import Encoding, encoding
+
+
+def made(frame: pd.DataFrame, *, named: bool = True, smiles: list[str] | None = None) -> Encoding:
+    profiles = {name: Profile.of(frame[name], text=False) for name in frame}
+    return encoding(profiles, frame, named=named, smiles=smiles)
+
+
+def test_numbers_are_scaled_and_words_are_categories() -> None:
+    frame = pd.DataFrame({"x": [2.0, 4.0, 3.0], "w": ["b", "a", "b"], "f": [True, False, True]})
+    code = made(frame)
+    assert code.categories == (0, 2, 2) and code.names == ("x", "w", "f")
+    np.testing.assert_allclose(code(frame), [[0, 0.75, 0.75], [1, 0.25, 0.25], [0.5, 0.75, 0.75]])
+
+
+def test_missing_numbers_are_the_median_and_say_so() -> None:
+    frame = pd.DataFrame({"x": [0.0, None, 1.0, 10.0], "w": ["a", "b", None, "a"]})
+    code = made(frame)
+    assert code.categories == (0, 0, 3)
+    np.testing.assert_allclose(code(frame)[:, :2], [[0, 0], [0.1, 1], [0.1, 0], [1, 0]])
+    np.testing.assert_allclose(code(frame)[:, 2] * 3 - 0.5, [0, 1, 2, 0])
+
+
+def test_only_that_a_number_is_missing_may_matter() -> None:
+    frame = pd.DataFrame({"x": [3.0, None, 3.0], "z": [1.0, 2.0, 3.0]})
+    assert made(frame).categories == (0, 0)
+    np.testing.assert_allclose(made(frame)(frame)[:, 0], [0, 1, 0])
+
+
+def test_infinite_is_missing_and_announced() -> None:
+    frame = pd.DataFrame({"x": [0.0, np.inf, 1.0, -np.inf]})
+    with pytest.warns(FallbackWarning, match="2 in 'x'"):
+        code = made(frame)
+    np.testing.assert_allclose(code(frame), [[0, 0], [0.5, 1], [1, 0], [0.5, 1]])
+
+
+def test_constant_columns_are_left_out_with_a_note() -> None:
+    frame = pd.DataFrame({"c": [1, 1], "x": [1.0, 2.0], "w": ["a", "a"], "e": [None, None]})
+    code = made(frame)
+    assert code.names == ("x",) and code.notes == ("columns c, w, e are the same in every row and left out",)
+
+
+def test_identifiers_are_left_out_unless_named() -> None:
+    frame = pd.DataFrame({"id": ["s1", "s2", "s3"], "x": [1.0, 2.0, 3.0]})
+    with pytest.warns(FallbackWarning, match="column 'id' has another word in every row"):
+        assert made(frame, named=False).names == ("x",)
+    assert made(frame).categories == (3, 0)
+
+
+def test_too_many_words_are_no_category() -> None:
+    rows = 2 * (MOST_CHOICES + 1)
+    frame = pd.DataFrame({"w": [f"w{i // 2}" for i in range(rows)], "x": np.arange(rows)})
+    with pytest.warns(FallbackWarning, match="more than 500 different words"):
+        assert made(frame, named=False).names == ("x",)
+    with pytest.raises(DataError, match="more than 500 different words"):
+        made(frame)
+
+
+def test_what_is_neither_number_nor_word() -> None:
+    frame = pd.DataFrame({"l": [[1], [2]], "x": [1.0, 2.0]})
+    with pytest.warns(FallbackWarning, match="neither numbers nor words"):
+        assert made(frame, named=False).names == ("x",)
+    with pytest.raises(DataError, match="leave it out"):
+        made(frame)
+
+
+def test_nothing_describes_the_rows() -> None:
+    with pytest.raises(DataError, match="no column describes the rows"):
+        made(pd.DataFrame({"c": [1, 1]}))
+
+
+def test_molecules_become_descriptors() -> None:
+    pytest.importorskip("rdkit")
+    frame = pd.DataFrame({"Base_SMILES": ["CCO", "c1ccccc1", "CCO", "CC(=O)[O-].[K+]"], "x": [1.0, 2.0, 3.0, 4.0]})
+    code = made(frame, named=False)
+    X = code(frame)
+    assert code.names == ("Base_SMILES", "x") and not any(code.categories)
+    assert X.min() >= 0 and X.max() <= 1 and X.shape[1] > 10
+    np.testing.assert_array_equal(X[0, :-1], X[2, :-1])
+    assert np.abs(X[0, :-1] - X[1, :-1]).max() > 0.5
+
+
+def test_molecules_that_cannot_be_read_are_missing() -> None:
+    pytest.importorskip("rdkit")
+    frame = pd.DataFrame({"smiles": ["CCO", "c1ccccc1", "not a molecule", None], "x": [1.0, 2.0, 3.0, 4.0]})
+    with pytest.warns(FallbackWarning, match="1 of 4 SMILES"):
+        code = made(frame)
+    X = code(frame)
+    np.testing.assert_array_equal(X[:, -2], [0, 0, 1, 1])
+    np.testing.assert_array_equal(X[2, :-2], X[3, :-2])
+
+
+def test_molecules_may_be_plain_words() -> None:
+    frame = pd.DataFrame({"smiles": ["CCO", "C", "C"], "other": ["C", "CC", "C"]})
+    assert made(frame, smiles=[]).categories == (2, 2)
+    pytest.importorskip("rdkit")
+    assert made(frame, smiles=["other"]).categories[0] == 2
+    with pytest.raises(DataError, match="among the features"):
+        made(frame, smiles=["third"])
+    with pytest.raises(DataError, match="holds numbers"):
+        made(pd.DataFrame({"x": [1.0, 2.0]}), smiles=["x"])
