@@ -71,7 +71,7 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_names_are_those_of_their_rooms() -> None:
-    from calibo import study
+    from calibo import spaces, study
 
     assert calibo.Float is spaces.Float
     assert calibo.minimize is study.minimize
