@@ -40,14 +40,14 @@ class Marginal:
 
     Attributes:
         mean: Expected value.
-        sd: Standard deviation.
+        std: Standard deviation.
         quantiles: Values at ``STORED_LEVELS``, non-decreasing; ``None`` for a Gaussian distribution. Between the levels the
             normal score is interpolated linearly, beyond them its last slope goes on.
         backed: The lowest and the highest level that evidence backs: quantiles beyond are infinite. ``None`` for all.
     """
 
     mean: float
-    sd: float
+    std: float
     quantiles: tuple[float, ...] | None = None
     backed: tuple[float, float] | None = None
 
@@ -60,7 +60,7 @@ class Marginal:
     def score(self, y: float) -> float:
         """Normal score of ``y``: the standard normal quantile at ``cdf(y)``, finite far out in the tails."""
         if self.quantiles is None:
-            return (y - self.mean) / self.sd
+            return (y - self.mean) / self.std
         return float(_extended_interp(y, np.asarray(self.quantiles), _stored_scores()))
 
     def icdf(self, u: float) -> float:
@@ -71,7 +71,7 @@ class Marginal:
             return math.copysign(math.inf, u - self.backed[0])
         score = float(ndtri(u))
         if self.quantiles is None:
-            return self.mean + self.sd * score
+            return self.mean + self.std * score
         return float(_extended_interp(score, _stored_scores(), np.asarray(self.quantiles)))
 
     def interval(self, coverage: float) -> tuple[float, float]:
@@ -81,22 +81,22 @@ class Marginal:
 
     def plain(self) -> list[Any]:
         """As plain values, for storage."""
-        base = [self.mean, self.sd, self.quantiles]
+        base = [self.mean, self.std, self.quantiles]
         return base if self.backed is None else [*base, self.backed]
 
     @classmethod
     def from_plain(cls, values: Sequence[Any]) -> Marginal:
         """The distribution of plain values."""
-        mean, sd, quantiles, *backed = values
+        mean, std, quantiles, *backed = values
         levels = None if quantiles is None else tuple(float(q) for q in quantiles)
         low_high = (float(backed[0][0]), float(backed[0][1])) if backed else None
-        return cls(float(mean), float(sd), levels, low_high)
+        return cls(float(mean), float(std), levels, low_high)
 
     def negated(self) -> Marginal:
         """The distribution of minus the outcome (used at the door, where minimisation becomes maximisation)."""
         flipped = None if self.quantiles is None else tuple(-q for q in reversed(self.quantiles))
         backed = None if self.backed is None else (1.0 - self.backed[1], 1.0 - self.backed[0])
-        return Marginal(mean=-self.mean, sd=self.sd, quantiles=flipped, backed=backed)
+        return Marginal(mean=-self.mean, std=self.std, quantiles=flipped, backed=backed)
 
 
 @lru_cache(maxsize=1)

@@ -78,7 +78,7 @@ def test_a_law_of_one_point_still_answers() -> None:
 @pytest.mark.parametrize("distribution", [GAUSSIAN, SKEWED], ids=["gaussian", "skewed"])
 def test_negation_turns_the_law_round(distribution: Marginal) -> None:
     turned = distribution.negated()
-    assert turned.mean == -distribution.mean and turned.sd == distribution.sd
+    assert turned.mean == -distribution.mean and turned.std == distribution.std
     assert turned.icdf(0.1) == pytest.approx(-distribution.icdf(0.9))
     assert turned.cdf(-1.3) == pytest.approx(1 - distribution.cdf(1.3))
     assert turned.negated() == distribution

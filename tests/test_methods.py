@@ -185,7 +185,7 @@ def next_point(make: Any, Y: np.ndarray, seed: int = 0) -> np.ndarray:
     for x, y in zip(X, Y, strict=True):
         optimizer.tell({"x": float(x[0]), "y": float(x[1])}, float(y))
     suggestion = optimizer.ask()
-    assert np.isfinite(suggestion.forecasts[0].calibrated.sd)  # type: ignore[index]
+    assert np.isfinite(suggestion.forecasts[0].calibrated.std)  # type: ignore[index]
     return suggestion.x
 
 

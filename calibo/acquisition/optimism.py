@@ -20,7 +20,7 @@ class ConformalUCB:
     """mean + sqrt(beta pi / 2) E |f - mean| under the distribution restricted to measurements above the model's mean, in closed form.
 
     Stanton et al. 2023, B.4, corrected: the square root of the factor, once, and both parts of the restricted distribution
-    renormalised, so that without a set and without noise it is mean + sqrt(beta) sd. With E |f - m| = 2 E (f - m)_+ -
+    renormalised, so that without a set and without noise it is mean + sqrt(beta) std. With E |f - m| = 2 E (f - m)_+ -
     (E f - m) no draws are needed.
 
     For sets and pending points: E max_j of the reparametrised values, each point's weights inside the maximum.

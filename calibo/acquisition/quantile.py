@@ -59,7 +59,7 @@ class UpperQuantile:
 
 @dataclass(frozen=True)
 class UpperBound:
-    """mean + gamma sd of f, whatever the shape of its distribution; sets and pending points as for ``UpperQuantile``.
+    """mean + gamma std of f, whatever the shape of its distribution; sets and pending points as for ``UpperQuantile``.
 
     Attributes:
         gamma: Standard deviations above the mean, positive.

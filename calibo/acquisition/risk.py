@@ -27,7 +27,7 @@ class RiskAverseUCB:
     Makarova et al. (2021), algorithm 1: ucb_f is an upper confidence bound of f and lcb_r a lower one of the noise
     variance, so that f(x) - aversion r(x) is believed to be no larger. Here both are quantiles of what the model
     believes, ucb_f at ``level`` and lcb_r at 1 - ``noise_level``; with a Gaussian distribution level = Phi(beta) gives
-    mean + beta sd.
+    mean + beta std.
 
     For sets and pending points: ``UpperQuantile`` of f - aversion lcb_r. The variance has the outcomes' unit squared, so
     ``aversion`` has the outcomes' unit to the power -1, as published: rescaling the outcomes rescales the aversion.
@@ -91,8 +91,8 @@ class PenalizedEI:
         log_gain = ExpectedImprovement(self.draws).build(model, data, rng=rng)
 
         def acquisition(X: Array) -> Array:
-            noise_sd = np.sqrt(noise.noise_variance(X))
-            penalty = self.aversion * (noise_sd if X.ndim == 2 else noise_sd.sum(axis=-1))
+            noise_std = np.sqrt(noise.noise_variance(X))
+            penalty = self.aversion * (noise_std if X.ndim == 2 else noise_std.sum(axis=-1))
             return best + np.exp(log_gain(X)) - penalty
 
         return acquisition

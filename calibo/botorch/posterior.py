@@ -64,7 +64,7 @@ class CalibratedPosterior(Posterior):
         return self.base._extended_shape(sample_shape)
 
     @cached_property
-    def _sd(self) -> Tensor:
+    def _std(self) -> Tensor:
         """The base's standard deviations, batch_shape x q."""
         return self.base.distribution.variance.clamp_min(_SMALLEST_VARIANCE).sqrt()
 
@@ -72,8 +72,8 @@ class CalibratedPosterior(Posterior):
     def _root(self) -> Tensor:
         """Cholesky factor of the base's correlations, batch_shape x q x q."""
         covariance = self.base.distribution.covariance_matrix.double()
-        sd = self._sd.double()
-        correlation = covariance / (sd.unsqueeze(-1) * sd.unsqueeze(-2))
+        std = self._std.double()
+        correlation = covariance / (std.unsqueeze(-1) * std.unsqueeze(-2))
         unit = torch.eye(correlation.shape[-1], dtype=correlation.dtype, device=correlation.device)
         return psd_safe_cholesky(correlation * (1.0 - unit) + unit, max_tries=_CHOLESKY_TRIES)
 
@@ -94,7 +94,7 @@ class CalibratedPosterior(Posterior):
 
     def _at(self, score: Tensor) -> Tensor:
         """m + s score, broadcast over ... x q, in the base's precision."""
-        return (self.base.distribution.mean + self._sd * score).to(self.dtype)
+        return (self.base.distribution.mean + self._std * score).to(self.dtype)
 
     @property
     def mean(self) -> Tensor:
@@ -103,7 +103,7 @@ class CalibratedPosterior(Posterior):
 
     def moments(self) -> tuple[Tensor, Tensor]:
         """Mean and variance, each batch_shape x q x 1, in closed form; the distribution is not Gaussian with these moments."""
-        variance = self._sd.square() * self.scores.variance
+        variance = self._std.square() * self.scores.variance
         return self.mean, variance.unsqueeze(-1)
 
     def quantile(self, value: Tensor) -> Tensor:
@@ -116,8 +116,8 @@ class CalibratedPosterior(Posterior):
         """Marginal densities at ``value``, k: k x batch_shape x q x 1, or batch_shape x q x 1 for one value."""
         if value.numel() > 1:
             return torch.stack([self.density(v) for v in value], dim=0)
-        h = (value - self.base.distribution.mean) / self._sd
-        return (self.scores.density(h) / self._sd).to(self.dtype).unsqueeze(-1)
+        h = (value - self.base.distribution.mean) / self._std
+        return (self.scores.density(h) / self._std).to(self.dtype).unsqueeze(-1)
 
     @property
     def variance(self) -> Tensor:

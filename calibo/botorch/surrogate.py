@@ -126,19 +126,19 @@ class BoTorchModel:
         blocks = [self._posterior(features[start : start + _BLOCK], latent) for start in starts]
         mean = np.concatenate([_numpy(block.mean[..., 0]) for block in blocks])
         variance = np.concatenate([_numpy(block.variance[..., 0]) for block in blocks])
-        sd = np.sqrt(np.maximum(variance, _SMALLEST_VARIANCE)).reshape(shape)
+        std = np.sqrt(np.maximum(variance, _SMALLEST_VARIANCE)).reshape(shape)
 
         def correlation() -> Array:
             posterior = self._posterior(features.reshape(*shape, -1), latent)
             covariance = _numpy(posterior.distribution.covariance_matrix)
-            matrix = covariance / (sd[..., :, None] * sd[..., None, :])
+            matrix = covariance / (std[..., :, None] * std[..., None, :])
             index = np.arange(shape[-1])
             matrix[..., index, index] = 1.0
             return matrix
 
-        distribution = self._in_units(mean.reshape(shape), sd, correlation)
+        distribution = self._in_units(mean.reshape(shape), std, correlation)
         return (
-            replace(distribution, noise_sd=float(self.units.backward_sd(np.sqrt(self._noise))))
+            replace(distribution, noise_std=float(self.units.backward_std(np.sqrt(self._noise))))
             if latent
             else distribution
         )
@@ -169,8 +169,8 @@ class BoTorchModel:
     def one_step_ahead(self) -> Gaussian:
         """Distributions of each measurement given those before it, n, under the hyper-parameters of all data."""
         root, _, residuals, z = self._whitened
-        sd = np.diagonal(root)
-        return self._in_units(z - sd * residuals, sd)
+        std = np.diagonal(root)
+        return self._in_units(z - std * residuals, std)
 
     @cached_property
     def _whitened(self) -> tuple[Array, Array, Array, Array]:
@@ -182,8 +182,8 @@ class BoTorchModel:
         inverse = solve_triangular(root, np.eye(len(z)), lower=True)
         return root, inverse, inverse @ (z - _numpy(prior.mean)), z
 
-    def _in_units(self, mean: Array, sd: Array, correlation: Any = None) -> Gaussian:
-        return Gaussian(self.units.backward(mean), self.units.backward_sd(sd), correlation)
+    def _in_units(self, mean: Array, std: Array, correlation: Any = None) -> Gaussian:
+        return Gaussian(self.units.backward(mean), self.units.backward_std(std), correlation)
 
 
 def _numpy(tensor: Tensor) -> Array:

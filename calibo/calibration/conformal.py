@@ -73,7 +73,7 @@ class Residual:
 
     def scores(self, evidence: Evidence, levels: Array) -> Array:
         away = np.abs(evidence.y - np.array([distribution.mean for distribution in evidence.distributions]))
-        own = away / np.array([distribution.sd for distribution in evidence.distributions]) if self.scaled else away
+        own = away / np.array([distribution.std for distribution in evidence.distributions]) if self.scaled else away
         return np.broadcast_to(own[:, None], (len(own), len(levels)))
 
     def coverage(self, levels: Array) -> Array:
@@ -232,7 +232,7 @@ def _own_quantiles(distributions: Sequence[Marginal], levels: Array) -> Array:
     """The quantiles that distributions are stored with, t x K, also where they promise none: those are what is moved."""
     scores = ndtri(np.asarray(STORED_LEVELS))
     at = [
-        distribution.mean + distribution.sd * scores
+        distribution.mean + distribution.std * scores
         if distribution.quantiles is None
         else np.asarray(distribution.quantiles)
         for distribution in distributions

@@ -187,12 +187,12 @@ def _intervals(
     rows: np.ndarray, lower: Array, upper: Array, augmentation: Augmentation, unseen: np.ndarray
 ) -> ConformalSets:
     """Intervals of outcomes from intervals of e, given by their row (sorted) and ends, K each; ``unseen`` rows have none."""
-    p, sd = len(unseen), np.sqrt(augmentation.total)[rows]
+    p, std = len(unseen), np.sqrt(augmentation.total)[rows]
     unbounded = np.zeros(p, dtype=bool)
-    unbounded[rows[(upper > lower) & (np.maximum(-lower, upper) * sd > _INFINITE)]] = True
+    unbounded[rows[(upper > lower) & (np.maximum(-lower, upper) * std > _INFINITE)]] = True
     unbounded &= ~unseen
     # Sets that end by themselves are not cut: where the model is too sure they must reach far.
-    reach = np.where(unbounded[rows], REACH / sd, np.inf)
+    reach = np.where(unbounded[rows], REACH / std, np.inf)
     lower, upper = np.clip(lower, -reach, reach), np.clip(upper, -reach, reach)
     kept = (upper > lower) & ~unseen[rows]
     rows, lower, upper = rows[kept], lower[kept], upper[kept]

@@ -53,7 +53,7 @@ class LocalizedOnline:
     """Online conformal prediction whose threshold depends on the point (Kim et al. 2025, eq. 23 - 28).
 
     The interval at x is {y: s(x, y) >= lambda_t(x)} with the score s = 2 Q(|z|), z the normal score of y under the
-    forecast: mean -+ Q^-1(lambda / 2) sd for a Gaussian one. The threshold lambda_t(x) = c_t + g_t(x) moves by online kernel
+    forecast: mean -+ Q^-1(lambda / 2) std for a Gaussian one. The threshold lambda_t(x) = c_t + g_t(x) moves by online kernel
     gradient descent (``localization.fold``) with eta_t = eta0 (t + offset)^-decay, from c_1 = alpha and g_1 = 0:
     smaller thresholds, and so wider intervals, where outcomes fell outside. Believed is then the flat-set distribution: mass
     1 - alpha spread evenly over the interval, the model outside, and what that says of the latent value.

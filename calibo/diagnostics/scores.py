@@ -89,7 +89,7 @@ def sharpness(distributions: Sequence[Marginal], coverage: float) -> float:
 def _moments(distributions: Sequence[Marginal], chosen: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
     picked = [distribution for distribution, keep in zip(distributions, chosen, strict=True) if keep]
     return np.array([distribution.mean for distribution in picked]), np.array(
-        [distribution.sd for distribution in picked]
+        [distribution.std for distribution in picked]
     )
 
 
@@ -102,10 +102,10 @@ def _quantiles(distributions: Sequence[Marginal], chosen: npt.NDArray[np.bool_])
     return np.array(picked, dtype=np.float64).reshape(-1, len(STORED_LEVELS))
 
 
-def _gaussian_crps(mean: Array, sd: Array, y: Array) -> Array:
-    z = (y - mean) / np.where(sd > 0, sd, 1.0)
-    spread = sd * (z * (2.0 * ndtr(z) - 1.0) + 2.0 * _normal_density(z) - 1.0 / _ROOT_PI)
-    return np.where(sd > 0, spread, np.abs(y - mean))
+def _gaussian_crps(mean: Array, std: Array, y: Array) -> Array:
+    z = (y - mean) / np.where(std > 0, std, 1.0)
+    spread = std * (z * (2.0 * ndtr(z) - 1.0) + 2.0 * _normal_density(z) - 1.0 / _ROOT_PI)
+    return np.where(std > 0, spread, np.abs(y - mean))
 
 
 def _stored_crps(quantiles: Array, y: Array) -> Array:
@@ -148,10 +148,10 @@ def _normal_density(z: Array) -> Array:
 
 def _log_score(distribution: Marginal, y: float) -> float:
     if distribution.quantiles is None:
-        if distribution.sd == 0:
+        if distribution.std == 0:
             return -np.inf if y == distribution.mean else np.inf
         return (
-            0.5 * ((y - distribution.mean) / distribution.sd) ** 2 + float(np.log(distribution.sd)) + _LOG_ROOT_TWO_PI
+            0.5 * ((y - distribution.mean) / distribution.std) ** 2 + float(np.log(distribution.std)) + _LOG_ROOT_TWO_PI
         )
     q = np.asarray(distribution.quantiles)
     scores = ndtri(np.asarray(STORED_LEVELS))

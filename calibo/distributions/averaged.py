@@ -57,29 +57,29 @@ def _gaussian(distributions: Sequence[Gaussian], weights: Sequence[Array | float
     # In units of the largest, whose square need not be a float.
     unit = np.max(
         [
-            np.max(np.maximum(distribution.sd, np.abs(off)), initial=0.0)
+            np.max(np.maximum(distribution.std, np.abs(off)), initial=0.0)
             for distribution, off in zip(distributions, away, strict=True)
         ]
     )
     unit = float(unit) or 1.0
     if between:
         spread = _filled(average([np.square(off / unit) for off in away]), weights)
-        sd = unit * np.sqrt(average([np.square(distribution.sd / unit) for distribution in distributions]) + spread)
+        std = unit * np.sqrt(average([np.square(distribution.std / unit) for distribution in distributions]) + spread)
     else:
-        sd = average([distribution.sd for distribution in distributions])
+        std = average([distribution.std for distribution in distributions])
 
     def correlation() -> Array:
         covariance = np.zeros((*mean.shape, mean.shape[-1]))
         for w, distribution, off in zip(weights, distributions, away, strict=True):
             own = np.eye(mean.shape[-1]) if distribution.correlation is None else distribution.correlation()
-            s, o = distribution.sd / unit, off / unit
+            s, o = distribution.std / unit, off / unit
             joint = own * (s[..., :, None] * s[..., None, :]) + o[..., :, None] * o[..., None, :]
             covariance = covariance + np.asarray(w)[..., None] * joint
         deviation = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
         return covariance / (deviation[..., :, None] * deviation[..., None, :])
 
-    noise = average([np.asarray(distribution.noise_sd) for distribution in distributions])
-    return Gaussian(mean, sd, correlation, noise if noise.ndim else float(noise))
+    noise = average([np.asarray(distribution.noise_std) for distribution in distributions])
+    return Gaussian(mean, std, correlation, noise if noise.ndim else float(noise))
 
 
 def _filled(spread: Array, weights: Sequence[Array | float]) -> Array:

@@ -16,9 +16,9 @@ from calibo.distributions.normal import log_first_integral
 
 _SQRT_2PI = np.sqrt(2.0 * np.pi)
 _TINY = np.finfo(np.float64).tiny
-#: Of smaller improvements (in sd of the measurement) G would lose digits, by cancellation of its two terms.
+#: Of smaller improvements (in std of the measurement) G would lose digits, by cancellation of its two terms.
 _SMALLEST = 1e-45
-#: Thresholds up to so many sd of V are not far out.
+#: Thresholds up to so many std of V are not far out.
 _NEAR = 5.0
 #: Narrower intervals (in z) and less mass outside them need more care.
 _LEAST_WIDTH, _LEAST_MASS = 0.05, 1e-6

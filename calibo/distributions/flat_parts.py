@@ -29,9 +29,9 @@ from calibo.distributions.quadrature import panel_nodes, tail_mean
 
 #: Stands for no noise at all: its square vanishes beside 1, its inverse does not overflow.
 _LEAST_NOISE = 1e-9
-#: Beyond this threshold (in sd of V) differences of bivariate probabilities lose digits and quadrature does not.
+#: Beyond this threshold (in std of V) differences of bivariate probabilities lose digits and quadrature does not.
 _FAR = 4.0
-#: Y lies above a set for certain, to all digits, where V > t means that it does so by this many sd of Y given V.
+#: Y lies above a set for certain, to all digits, where V > t means that it does so by this many std of Y given V.
 CERTAIN = 9.0
 #: With less than this outside the set, differences of probabilities lose digits and integrals over outcomes do not.
 _LITTLE_MASS = 1e-6

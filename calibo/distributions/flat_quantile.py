@@ -65,7 +65,7 @@ def latent_quantile(u: Array, flat: FlatPart, tail: TailPart, log_inside: Array,
     inside, outside = np.exp(log_inside), np.exp(log_outside)
     first, second = (inside * f + outside * t for f, t in zip(flat.moments, tail.moments, strict=True))
     rho2 = np.square(flat.rho)
-    sd = np.sqrt(np.maximum(rho2**2 * (second - np.square(first)) + rho2 * np.square(flat.noise), 0.0))
+    std = np.sqrt(np.maximum(rho2**2 * (second - np.square(first)) + rho2 * np.square(flat.noise), 0.0))
 
     def log_above(t: Array) -> Array:
         return np.logaddexp(log_inside + flat.log_chance(t), log_outside + tail.log_chance(t))
@@ -76,10 +76,10 @@ def latent_quantile(u: Array, flat: FlatPart, tail: TailPart, log_inside: Array,
             outer = log_outside + model + np.log(tail.share(t))
         return np.exp(np.logaddexp(log_inside + flat.log_density(t), outer) - (log_level - excess))
 
-    # Nothing lies beyond 40 sd of the model, nor far beyond the set.
+    # Nothing lies beyond 40 std of the model, nor far beyond the set.
     reach = 40.0 + np.broadcast_to(np.abs(np.stack([flat.low, flat.high])).max(axis=(0, -1)), shape)
-    start = rho2 * first - sd * ndtri(np.exp(log_level))
-    t = increasing_root(lambda t: log_level - log_above(t), slope, -reach, reach, np.broadcast_to(start, shape), sd)
+    start = rho2 * first - std * ndtri(np.exp(log_level))
+    t = increasing_root(lambda t: log_level - log_above(t), slope, -reach, reach, np.broadcast_to(start, shape), std)
     return np.where(lower, -t, t)
 
 

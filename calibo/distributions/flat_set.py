@@ -20,7 +20,7 @@ from calibo.errors import RecipeError
 _EPS = np.finfo(np.float64).eps
 #: With less than this outside the set, all of the mass goes to the flat part.
 _LEAST_OUTSIDE = 1e-12
-#: Over intervals this short (in sd of f given a measurement) a density is even, and differences of probabilities lose digits.
+#: Over intervals this short (in std of f given a measurement) a density is even, and differences of probabilities lose digits.
 _NARROW = 1e-5
 #: Draws that count for nothing keep a finite logarithm.
 _LEAST_WEIGHT = 1e-300
@@ -31,8 +31,8 @@ class FlatSet(Distribution):
     """A measurement Y is uniform on a set with probability ``inside``, else the model's distribution outside the set; V follows Y.
 
     V is the measurement, or the latent value f behind it: f given Y = y is N(mean + a (y - mean), s^2) with the gain
-    a = sd^2 / v, s^2 = sd^2 noise_sd^2 / v and v = sd^2 + noise_sd^2, so no draws and no grid of outcomes are needed
-    (Stanton et al. 2023, Definition B.1; Kim et al. 2025, Lemma 3 corrected). All is exact but for thresholds beyond 4 sd,
+    a = std^2 / v, s^2 = std^2 noise_std^2 / v and v = std^2 + noise_std^2, so no draws and no grid of outcomes are needed
+    (Stanton et al. 2023, Definition B.1; Kim et al. 2025, Lemma 3 corrected). All is exact but for thresholds beyond 4 std,
     where differences of probabilities give way to quadrature.
 
     Where the set is empty the distribution is the model's own; where nothing is left outside it, the flat part has all the mass.
@@ -40,7 +40,7 @@ class FlatSet(Distribution):
     For joint draws the model's are weighted: at each point by the ratio of this distribution's density to the model's.
 
     Attributes:
-        base: The model's distribution of V at q points, ... x q; its ``noise_sd`` is 0 if V is a measurement.
+        base: The model's distribution of V at q points, ... x q; its ``noise_std`` is 0 if V is a measurement.
         low: Lower ends of the set's intervals, in measurements, ... x q x J, increasing.
         high: Upper ends; an empty interval has equal ends. Intervals are disjoint.
         inside: Probability of the set, a number or ... x q.
@@ -56,37 +56,37 @@ class FlatSet(Distribution):
     @classmethod
     def central(cls, base: Gaussian, threshold: Array, alpha: float) -> FlatSet:
         """Flat between the model's quantiles at levels threshold / 2 and 1 - threshold / 2, ... x q, of mass 1 - alpha."""
-        sd = np.hypot(base.sd, base.noise_sd)
+        std = np.hypot(base.std, base.noise_std)
         # A set of no length has no flat density; its limit is that of all mass at the mean.
-        half = _EPS * (1.0 + np.abs(base.mean) / sd) - ndtri(0.5 * np.minimum(threshold, 1.0))
-        width = half * sd
+        half = _EPS * (1.0 + np.abs(base.mean) / std) - ndtri(0.5 * np.minimum(threshold, 1.0))
+        width = half * std
         distribution = cls(base, (base.mean - width)[..., None], (base.mean + width)[..., None], 1.0 - alpha)
         # Known already, and exact: what else would be found by subtracting the mean again.
-        vars(distribution).update(_sd=sd, _ends=(-half[..., None], half[..., None]))
+        vars(distribution).update(_std=std, _ends=(-half[..., None], half[..., None]))
         return distribution
 
     @cached_property
-    def _sd(self) -> Array:
+    def _std(self) -> Array:
         """sqrt(v): standard deviation of a measurement under the model, ... x q."""
-        return np.hypot(self.base.sd, self.base.noise_sd)
+        return np.hypot(self.base.std, self.base.noise_std)
 
     @property
     def _noisy(self) -> bool:
         """Whether V is not the measurement, at every point."""
-        noise = self.base.noise_sd
+        noise = self.base.noise_std
         return noise > 0.0 if isinstance(noise, float) else bool(np.all(noise))
 
     def _standard(self, y: Array | float) -> Array:
-        return np.asarray((y - self.base.mean) / self._sd)
+        return np.asarray((y - self.base.mean) / self._std)
 
     @cached_property
     def _ends(self) -> tuple[Array, Array]:
-        low, high = ((end - self.base.mean[..., None]) / self._sd[..., None] for end in (self.low, self.high))
+        low, high = ((end - self.base.mean[..., None]) / self._std[..., None] for end in (self.low, self.high))
         return (np.maximum(low, 0.0), np.maximum(high, 0.0)) if self.above else (low, high)
 
     @cached_property
     def _rho(self) -> tuple[Array, Array]:
-        return self.base.sd / self._sd, self.base.noise_sd / self._sd
+        return self.base.std / self._std, self.base.noise_std / self._std
 
     @cached_property
     def flat(self) -> FlatPart:
@@ -126,18 +126,18 @@ class FlatSet(Distribution):
         """log E (V - c)_+, ... x q, stable however far out c lies: in one pass where that is exact, else by the parts."""
         t = self._standard(c)
         if self.above or not self._noisy:
-            return np.log(self._sd) + self._log_gain(t)
+            return np.log(self._std) + self._log_gain(t)
         value, safe = log_improvement(*self._as_list(t))
         value, safe = value.reshape(t.shape), safe.reshape(t.shape)
         if np.count_nonzero(safe) < safe.size:
             rest = ~safe
             value[rest] = self._rows(rest)._log_gain(t[rest])
-        return value + np.log(self._sd)
+        return value + np.log(self._std)
 
     def _as_list(self, t: Array) -> tuple[Array, Array, Array, Array, Array, Array | float]:
         """Standardised thresholds and what belongs to them as one list of m points: t, low, high, rho, r, inside."""
         points, ends, shape = (t, *self._rho, self.inside), self._ends, t.shape
-        if len(shape) == 1 and shape == self._sd.shape:
+        if len(shape) == 1 and shape == self._std.shape:
             return points[0], *ends, *points[1:]
         t, rho, r, inside = (np.broadcast_to(a, shape).ravel() for a in points)
         low, high = (np.broadcast_to(e, (*shape, e.shape[-1])).reshape(-1, e.shape[-1]) for e in ends)
@@ -151,11 +151,11 @@ class FlatSet(Distribution):
         """The distributions where ``rows``, ... x q, holds, as one list of points (marginally)."""
         shape = rows.shape
         base = self.base
-        mean, sd, noise, inside = (
-            np.broadcast_to(a, shape)[rows] for a in (base.mean, base.sd, base.noise_sd, self.inside)
+        mean, std, noise, inside = (
+            np.broadcast_to(a, shape)[rows] for a in (base.mean, base.std, base.noise_std, self.inside)
         )
         low, high = (np.broadcast_to(a, (*shape, a.shape[-1]))[rows] for a in (self.low, self.high))
-        return FlatSet(Gaussian(mean, sd, noise_sd=noise), low, high, inside, self.above)
+        return FlatSet(Gaussian(mean, std, noise_std=noise), low, high, inside, self.above)
 
     def expected_improvement(self, c: Array | float) -> Array:
         return np.exp(self.log_expected_improvement(c))
@@ -188,9 +188,9 @@ class FlatSet(Distribution):
     def icdf(self, u: Array | float) -> Array:
         """Quantile at level ``u``, ... x q: of a measurement piece by piece, of f by Newton's method within a bracket."""
         u = np.asarray(u, dtype=np.float64)
-        if np.any(self.base.noise_sd):
-            return self.base.mean + self._sd * latent_quantile(u, self.flat, self.tail, *self._log_masses)
-        return self.base.mean + self._sd * measured_quantile(u, self.flat, self.tail, *self._masses)
+        if np.any(self.base.noise_std):
+            return self.base.mean + self._std * latent_quantile(u, self.flat, self.tail, *self._log_masses)
+        return self.base.mean + self._std * measured_quantile(u, self.flat, self.tail, *self._masses)
 
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
@@ -202,11 +202,11 @@ class FlatSet(Distribution):
 
     @property
     def mean(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base.mean + self._sd * self._moments[0]
+        return self.base.mean + self._std * self._moments[0]
 
     @property
     def std(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._sd * np.sqrt(self._moments[1])
+        return self._std * np.sqrt(self._moments[1])
 
     def scores(self, base: Array) -> Array:
         return self.base.scores(base)

@@ -16,49 +16,45 @@ from calibo.distributions.normal import log_density, log_first_integral
 
 @dataclass(frozen=True)
 class Gaussian(Distribution):
-    """Y = mean + sd Z at each of q points, dependent between the points if a correlation is known.
+    """Y = mean + std Z at each of q points, dependent between the points if a correlation is known.
 
     Attributes:
         mean: ... x q.
-        sd: ... x q, positive.
+        std: ... x q, positive.
         correlation: Gives the correlation matrices, ... x q x q, when joint draws are needed (computing them costs more
             than the marginals, so it is put off); ``None`` means independent points.
-        noise_sd: Standard deviation of the noise of a measurement of this value, a number or ... x q: a latent distribution knows
+        noise_std: Standard deviation of the noise of a measurement of this value, a number or ... x q: a latent distribution knows
             how it is measured, so that a distribution of measurements can be denoised. 0 for the distribution of a measurement itself.
     """
 
     mean: Array = field()  # pyright: ignore[reportIncompatibleVariableOverride]
-    sd: Array = field()
+    std: Array = field()  # pyright: ignore[reportIncompatibleVariableOverride]
     correlation: Callable[[], Array] | None = None
-    noise_sd: Array | float = 0.0
+    noise_std: Array | float = 0.0
 
     def cdf(self, y: Array | float) -> Array:
-        return ndtr((y - self.mean) / self.sd)
+        return ndtr((y - self.mean) / self.std)
 
     def icdf(self, u: Array | float) -> Array:
-        return self.mean + self.sd * ndtri(u)
-
-    @property
-    def std(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.sd
+        return self.mean + self.std * ndtri(u)
 
     def logpdf(self, y: Array | float) -> Array:
         """Log density at ``y``, ... x q."""
-        return log_density((y - self.mean) / self.sd) - np.log(self.sd)
+        return log_density((y - self.mean) / self.std) - np.log(self.std)
 
     def pdf(self, y: Array | float) -> Array:
         """Density at ``y``, ... x q."""
         return np.exp(self.logpdf(y))
 
     def log_expected_improvement(self, c: Array | float) -> Array:
-        """log E (Y - c)_+ = log sd + log g((mean - c) / sd), stable however far c lies above the mean."""
-        return np.log(self.sd) + log_first_integral((self.mean - c) / self.sd)
+        """log E (Y - c)_+ = log std + log g((mean - c) / std), stable however far c lies above the mean."""
+        return np.log(self.std) + log_first_integral((self.mean - c) / self.std)
 
     def probability_of_improvement(self, c: Array | float) -> Array:
-        return ndtr((self.mean - c) / self.sd)
+        return ndtr((self.mean - c) / self.std)
 
     def log_probability_of_improvement(self, c: Array | float) -> Array:
-        return log_ndtr((self.mean - c) / self.sd)
+        return log_ndtr((self.mean - c) / self.std)
 
     @cached_property
     def _cholesky(self) -> Array | None:
@@ -70,21 +66,21 @@ class Gaussian(Distribution):
         return base @ np.swapaxes(self._cholesky, -1, -2)
 
     def draws(self, base: Array) -> Array:
-        return self.mean[..., None, :] + self.sd[..., None, :] * self.scores(base)
+        return self.mean[..., None, :] + self.std[..., None, :] * self.scores(base)
 
     def over_samples(self) -> Gaussian:
-        noise = self.noise_sd if np.ndim(self.noise_sd) == 0 else np.asarray(self.noise_sd)[..., None, :]
-        return Gaussian(self.mean[..., None, :], self.sd[..., None, :], noise_sd=noise)
+        noise = self.noise_std if np.ndim(self.noise_std) == 0 else np.asarray(self.noise_std)[..., None, :]
+        return Gaussian(self.mean[..., None, :], self.std[..., None, :], noise_std=noise)
 
     def negated(self) -> Gaussian:
-        return Gaussian(-self.mean, self.sd, self.correlation, self.noise_sd)
+        return Gaussian(-self.mean, self.std, self.correlation, self.noise_std)
 
     def scaled(self, factor: float) -> Gaussian:
         """The same distribution with its standard deviation, and that of the noise, multiplied by ``factor``."""
-        return Gaussian(self.mean, factor * self.sd, self.correlation, factor * self.noise_sd)
+        return Gaussian(self.mean, factor * self.std, self.correlation, factor * self.noise_std)
 
     def marginals(self) -> tuple[Marginal, ...]:
-        return tuple(Marginal(float(m), float(s)) for m, s in zip(self.mean, self.sd, strict=True))
+        return tuple(Marginal(float(m), float(s)) for m, s in zip(self.mean, self.std, strict=True))
 
 
 def stable_cholesky(matrix: Array) -> Array:

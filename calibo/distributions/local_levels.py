@@ -117,9 +117,9 @@ class LocalLevels:
 
 @dataclass(frozen=True)
 class LocallyRelevelled(Distribution):
-    """Y = mean + sd Phi^-1(R_x(U)), U uniform, with a level map of its own at each point; all in closed form.
+    """Y = mean + std Phi^-1(R_x(U)), U uniform, with a level map of its own at each point; all in closed form.
 
-    With h = (c - mean) / sd and j the segment of R_x that holds Phi(h), improvement is the sum over the segments above
+    With h = (c - mean) / std and j the segment of R_x that holds Phi(h), improvement is the sum over the segments above
     j plus the part of segment j above h, as for ``Relevelled``.
 
     Attributes:
@@ -138,12 +138,12 @@ class LocallyRelevelled(Distribution):
 
     @property
     def mean(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base.mean + self.base.sd * self.levels.first_moment_above[..., 0]
+        return self.base.mean + self.base.std * self.levels.first_moment_above[..., 0]
 
     @property
     def std(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
         variance = self.levels.second_moment - np.square(self.levels.first_moment_above[..., 0])
-        return self.base.sd * np.sqrt(np.maximum(variance, 0.0))
+        return self.base.std * np.sqrt(np.maximum(variance, 0.0))
 
     def pdf(self, y: Array | float) -> Array:
         """Density at ``y``, ... x q, of the part that has one (atoms, where R is flat, are left out)."""
@@ -152,7 +152,7 @@ class LocallyRelevelled(Distribution):
     def expected_improvement(self, c: Array | float) -> Array:
         h, slope, top, above = self._parts(c)
         beyond = density(top) - h * ndtr(-top)
-        return self.base.sd * (above + slope * np.maximum(first_integral(-h) - beyond, 0.0))
+        return self.base.std * (above + slope * np.maximum(first_integral(-h) - beyond, 0.0))
 
     def log_expected_improvement(self, c: Array | float) -> Array:
         """log E (Y - c)_+: in the last segment exactly the Gaussian's plus log slope, hence stable in the far tail."""
@@ -160,11 +160,11 @@ class LocallyRelevelled(Distribution):
         log_g = log_first_integral(-h)
         inner = slope * np.maximum(np.exp(log_g) - density(top) + h * ndtr(-top), 0.0)
         body = np.log(np.maximum(above + inner, np.finfo(np.float64).tiny))
-        return np.log(self.base.sd) + np.where(np.isinf(top), np.log(slope) + log_g, body)
+        return np.log(self.base.std) + np.where(np.isinf(top), np.log(slope) + log_g, body)
 
     def _parts(self, c: Array | float) -> tuple[Array, Array, Array, Array]:
         """h; the slope and upper end, in scores, of the segment that holds it; improvement by segments above, ... x q."""
-        h = (c - self.base.mean) / self.base.sd
+        h = (c - self.base.mean) / self.base.std
         j = self.levels.segment(ndtr(h))
         above = pick(self.levels.first_moment_above, j + 1) - h * (1.0 - self.levels.p[j + 1])
         return h, pick(self.levels.slope, j), pick(self.levels.z, j + 1), above

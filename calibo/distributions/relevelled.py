@@ -18,9 +18,9 @@ from calibo.distributions.quantile_table import QuantileTable
 
 @dataclass(frozen=True)
 class Relevelled(Distribution):
-    """Y = mean + sd Phi^-1(R(U)), U uniform: a mixture of truncated Gaussians, all in closed form.
+    """Y = mean + std Phi^-1(R(U)), U uniform: a mixture of truncated Gaussians, all in closed form.
 
-    With h = (c - mean) / sd and j the segment of R that holds Phi(h), the expected improvement is a suffix sum over the
+    With h = (c - mean) / std and j the segment of R that holds Phi(h), the expected improvement is a suffix sum over the
     segments above j, which does not depend on x, plus the part of segment j above h: O(log K) per candidate.
 
     Attributes:
@@ -46,28 +46,28 @@ class Relevelled(Distribution):
 
     @property
     def mean(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base.mean + self.base.sd * self.levels.first_moment_above[0]
+        return self.base.mean + self.base.std * self.levels.first_moment_above[0]
 
     @property
     def std(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
         variance = self.levels.second_moment - self.levels.first_moment_above[0] ** 2
-        return self.base.sd * np.sqrt(max(variance, 0.0))
+        return self.base.std * np.sqrt(max(variance, 0.0))
 
     def pdf(self, y: Array | float) -> Array:
         """Density at ``y``, ... x q, of the part that has one (atoms, where R is flat, are left out)."""
         return self.levels.slope[self.levels.segment(self.base.cdf(y))] * self.base.pdf(y)
 
     def expected_improvement(self, c: Array | float) -> Array:
-        h = (c - self.base.mean) / self.base.sd
+        h = (c - self.base.mean) / self.base.std
         j = self.levels.segment(ndtr(h))
         whole = self.levels.first_moment_above[j + 1] - h * self.levels.mass_above[j + 1]
         top = self.levels.z[j + 1]
         beyond = density(top) - h * ndtr(-top)
-        return self.base.sd * (whole + self.levels.slope[j] * np.maximum(first_integral(-h) - beyond, 0.0))
+        return self.base.std * (whole + self.levels.slope[j] * np.maximum(first_integral(-h) - beyond, 0.0))
 
     def log_expected_improvement(self, c: Array | float) -> Array:
         """log E (Y - c)_+: in the last segment exactly the Gaussian's plus log slope, hence stable in the far tail."""
-        h = (c - self.base.mean) / self.base.sd
+        h = (c - self.base.mean) / self.base.std
         levels = self.levels
         j = levels.segment(ndtr(h))
         log_g = log_first_integral(-h)
@@ -77,7 +77,7 @@ class Relevelled(Distribution):
         with np.errstate(divide="ignore"):
             tail = np.log(levels.slope[j]) + log_g
             body = np.log(np.maximum(whole + inner, np.finfo(np.float64).tiny))
-        return np.log(self.base.sd) + np.where(np.isinf(top), tail, body)
+        return np.log(self.base.std) + np.where(np.isinf(top), tail, body)
 
     def probability_of_improvement(self, c: Array | float) -> Array:
         return np.exp(self.log_probability_of_improvement(c))

@@ -201,9 +201,9 @@ class Posterior:
             scale = self.theta.outputscale
             return _correlation(self.kernel, scale, seen.scaled[index], seen.projected[index], total[index])
 
-        sd = self.units.backward_sd(np.sqrt(total))
-        noise_sd = float(self.units.backward_sd(np.sqrt(self.theta.noise))) if latent else 0.0
-        return Gaussian(self.units.backward(seen.mean)[index], sd[index], correlation, noise_sd)
+        std = self.units.backward_std(np.sqrt(total))
+        noise_std = float(self.units.backward_std(np.sqrt(self.theta.noise))) if latent else 0.0
+        return Gaussian(self.units.backward(seen.mean)[index], std[index], correlation, noise_std)
 
     def leave_one_out(self) -> Gaussian:
         """Distributions of each measurement given all the others, n: mean y_i - a_i / d_i, variance 1 / d_i."""
@@ -211,12 +211,12 @@ class Posterior:
         return self._in_units(y - self.dual / d, np.sqrt(1.0 / d))
 
     def one_step_ahead(self) -> Gaussian:
-        """Distributions of each measurement given those before it, n: sd L_tt, standardised residual e_t."""
-        sd = np.diagonal(self.cholesky)
-        return self._in_units(self.units.forward(self.y) - sd * self.residuals, sd)
+        """Distributions of each measurement given those before it, n: std L_tt, standardised residual e_t."""
+        std = np.diagonal(self.cholesky)
+        return self._in_units(self.units.forward(self.y) - std * self.residuals, std)
 
-    def _in_units(self, mean: Array, sd: Array) -> Gaussian:
-        return Gaussian(self.units.backward(mean), self.units.backward_sd(sd))
+    def _in_units(self, mean: Array, std: Array) -> Gaussian:
+        return Gaussian(self.units.backward(mean), self.units.backward_std(std))
 
 
 def _correlation(kernel: Kernel, scale: float, scaled: Array, projected: Array, total: Array) -> Array:
@@ -227,8 +227,8 @@ def _correlation(kernel: Kernel, scale: float, scaled: Array, projected: Array, 
         distances = np.square(scaled[..., :, None, :] - scaled[..., None, :, :]).sum(axis=-1)
     prior = scale * kernel.correlation(distances)
     covariance = prior - projected @ np.swapaxes(projected, -1, -2)
-    sd = np.sqrt(total)
-    correlation = covariance / (sd[..., :, None] * sd[..., None, :])
+    std = np.sqrt(total)
+    correlation = covariance / (std[..., :, None] * std[..., None, :])
     index = np.arange(total.shape[-1])
     correlation[..., index, index] = 1.0
     return correlation

@@ -86,7 +86,7 @@ class HeteroscedasticGP:
                     stacklevel=2,
                 )
             means = self.means.fit(groups.dataset(groups.mean, None, data, own), rng=rng)
-            variance = float(np.square(means.units.backward_sd(np.sqrt(means.theta.noise))))
+            variance = float(np.square(means.units.backward_std(np.sqrt(means.theta.noise))))
             return HeteroscedasticModel(means, ConstantLogNoise(np.log(variance)), units)
         noise = LogNoise.of(groups, self.log_noise, data, noise_own, rng)
         variances = np.exp(noise.at(groups.X)[0]) / groups.count
@@ -187,7 +187,7 @@ class LogNoise:
     def at(self, X: Array) -> tuple[Array, Array]:
         """Expected value and standard deviation of log r at points, each ... x q; never below the floor."""
         distribution = self.posterior.predict(X, latent=True)
-        return np.maximum(self.level + distribution.mean, np.log(NOISE_FLOOR)), distribution.sd
+        return np.maximum(self.level + distribution.mean, np.log(NOISE_FLOOR)), distribution.std
 
     @property
     def stored(self) -> tuple[float, ...]:
@@ -228,40 +228,40 @@ class HeteroscedasticModel:
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         """The distribution at ``X``, ... x q x d, of f or of a measurement with the noise at each point."""
         distribution = self.means.predict(X, latent=True)
-        noise_sd = self._noise_sd(X)
+        noise_std = self._noise_std(X)
         mean = self.units.backward(distribution.mean)
         if latent:
             return Gaussian(
                 mean,
-                self.units.backward_sd(distribution.sd),
+                self.units.backward_std(distribution.std),
                 distribution.correlation,
-                self.units.backward_sd(noise_sd),
+                self.units.backward_std(noise_std),
             )
-        total = np.hypot(distribution.sd, noise_sd)
+        total = np.hypot(distribution.std, noise_std)
 
         def correlation() -> Array:
-            share = distribution.sd / total
+            share = distribution.std / total
             joint = np.asarray(distribution.correlation() if distribution.correlation else np.eye(total.shape[-1]))
             joint = joint * (share[..., :, None] * share[..., None, :])
             index = np.arange(total.shape[-1])
             joint[..., index, index] = 1.0
             return joint
 
-        return Gaussian(mean, self.units.backward_sd(total), correlation)
+        return Gaussian(mean, self.units.backward_std(total), correlation)
 
     def noise_variance(self, X: Array) -> Array:
         """Noise variance of a measurement, ... x q; infinite where outcomes are too large for squares."""
         with np.errstate(over="ignore"):
-            return np.square(self.units.backward_sd(self._noise_sd(X)))
+            return np.square(self.units.backward_std(self._noise_std(X)))
 
     def noise_variance_quantile(self, X: Array, level: float) -> Array:
         """What the noise variance is below with probability ``level``, ... x q."""
-        log_variance, sd = self.noise.at(X)
-        quantile = np.maximum(log_variance + ndtri(level) * sd, np.log(NOISE_FLOOR))
+        log_variance, std = self.noise.at(X)
+        quantile = np.maximum(log_variance + ndtri(level) * std, np.log(NOISE_FLOOR))
         with np.errstate(over="ignore"):
-            return np.square(self.units.backward_sd(np.exp(0.5 * quantile)))
+            return np.square(self.units.backward_std(np.exp(0.5 * quantile)))
 
-    def _noise_sd(self, X: Array) -> Array:
+    def _noise_std(self, X: Array) -> Array:
         return np.exp(0.5 * self.noise.at(X)[0])
 
     @property

@@ -18,7 +18,7 @@ from calibo.models.network_fit import Fitted, Perceptron, Subsets, fit_networks
 from calibo.networks import AbsoluteError, SquaredError
 
 #: Members that agree better than that, in standard deviations of the outcomes, do so by chance.
-_SMALLEST_SD = 1e-3
+_SMALLEST_STD = 1e-3
 #: With fewer held-out residuals nothing is known of the noise, and the outcomes' own variance stands in.
 _FEWEST_RESIDUALS = 3
 #: The noise is such that so many held-out outcomes lie within their central interval of that probability. A mean of
@@ -105,27 +105,27 @@ class EnsembleModel:
         """The distribution at ``X``, ... x q x d."""
         units, shape = self.fitted.units, X.shape[:-1]
         values = self.fitted.outputs(X)
-        noise_sd = float(units.backward_sd(np.sqrt(self.noise))) if latent and self.noise else 0.0
+        noise_std = float(units.backward_std(np.sqrt(self.noise))) if latent and self.noise else 0.0
         if values is None:
-            sd = np.full(shape, np.sqrt(1.0 + (0.0 if latent else self.noise)))
-            return Gaussian(units.backward(np.zeros(shape)), units.backward_sd(sd), noise_sd=noise_sd)
-        floor = _SMALLEST_SD * _spread_of(self.fitted.z)
+            std = np.full(shape, np.sqrt(1.0 + (0.0 if latent else self.noise)))
+            return Gaussian(units.backward(np.zeros(shape)), units.backward_std(std), noise_std=noise_std)
+        floor = _SMALLEST_STD * _spread_of(self.fitted.z)
         variance = np.maximum(_variance(values), floor**2)
-        sd = np.sqrt(variance + (0.0 if latent else self.noise))
+        std = np.sqrt(variance + (0.0 if latent else self.noise))
 
         def correlation() -> Array:
             deviations = values - values.mean(axis=0)
             covariance = np.einsum("m...i,m...j->...ij", deviations, deviations) / max(len(values) - 1, 1)
             own = np.broadcast_to(np.eye(shape[-1]), covariance.shape)
-            return np.where(own > 0.0, 1.0, covariance / (sd[..., :, None] * sd[..., None, :]))
+            return np.where(own > 0.0, 1.0, covariance / (std[..., :, None] * std[..., None, :]))
 
-        return Gaussian(units.backward(values.mean(axis=0)), units.backward_sd(sd), correlation, noise_sd)
+        return Gaussian(units.backward(values.mean(axis=0)), units.backward_std(std), correlation, noise_std)
 
 
 def _noise(part: Fitted) -> float:
     """The noise by members at the points they left out; the outcomes' variance if these are too few."""
     if part.networks is None:
-        return _SMALLEST_SD**2
+        return _SMALLEST_STD**2
     if len(part.z) < _FEWEST_RESIDUALS:
         return _spread_of(part.z) ** 2
     values = part.networks(part.features)[..., 0]
@@ -133,7 +133,7 @@ def _noise(part: Fitted) -> float:
     members, points = np.nonzero(~part.seen)
     errors = np.square(values[members, points] - part.z[points])
     needed = errors / ndtri(0.5 + 0.5 * _COVERAGE) ** 2 - _variance(values)[points]
-    return max(float(np.quantile(needed, _COVERAGE)), (_SMALLEST_SD * _spread_of(part.z)) ** 2)
+    return max(float(np.quantile(needed, _COVERAGE)), (_SMALLEST_STD * _spread_of(part.z)) ** 2)
 
 
 def _variance(values: Array) -> Array:

@@ -117,17 +117,17 @@ class ScikitModel:
         beliefs = self.beliefs if len(points) else Constant(self.beliefs.noise)
         mean, variance = beliefs.moments(features)
         total = np.maximum(variance, _SMALLEST_VARIANCE) + (0.0 if latent else beliefs.noise)
-        sd = np.sqrt(total)[index]
+        std = np.sqrt(total)[index]
 
         def correlation() -> Array:
             covariance = beliefs.covariance(features[index])
             unit = np.broadcast_to(np.eye(shape[-1]), (*shape, shape[-1]))
             if covariance is None:
                 return unit
-            return np.where(unit > 0.0, 1.0, covariance / (sd[..., :, None] * sd[..., None, :]))
+            return np.where(unit > 0.0, 1.0, covariance / (std[..., :, None] * std[..., None, :]))
 
-        noise_sd = float(self.units.backward_sd(np.sqrt(beliefs.noise))) if latent else 0.0
-        return Gaussian(self.units.backward(mean)[index], self.units.backward_sd(sd), correlation, noise_sd)
+        noise_std = float(self.units.backward_std(np.sqrt(beliefs.noise))) if latent else 0.0
+        return Gaussian(self.units.backward(mean)[index], self.units.backward_std(std), correlation, noise_std)
 
 
 @dataclass(frozen=True)
@@ -193,8 +193,8 @@ class StatedDeviation:
     noise: float
 
     def moments(self, features: Array) -> tuple[Array, Array]:
-        mean, sd = self.regressor.predict(features, return_std=True)
-        return np.asarray(mean, dtype=np.float64), np.square(np.asarray(sd, dtype=np.float64)) - self.held
+        mean, std = self.regressor.predict(features, return_std=True)
+        return np.asarray(mean, dtype=np.float64), np.square(np.asarray(std, dtype=np.float64)) - self.held
 
     def covariance(self, features: Array) -> Array | None:
         if not self.joint:

@@ -39,9 +39,9 @@ class Standardization:
         """Standardised noise variances."""
         return np.square(np.sqrt(variance) / self.unit / self.scale)
 
-    def backward_sd(self, sd: Array) -> Array:
+    def backward_std(self, std: Array) -> Array:
         """Standard deviations in the outcomes' units, never quite zero."""
-        return np.maximum(self.unit * self.scale * sd, np.finfo(np.float64).tiny)
+        return np.maximum(self.unit * self.scale * std, np.finfo(np.float64).tiny)
 
 
 def single_outcome(Y: Array) -> Array:

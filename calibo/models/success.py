@@ -13,7 +13,7 @@ from calibo.models.gp_posterior import Posterior
 
 #: Uncertainty of a label that no amount of data takes away: the probability stays between 0.006 and 0.994 at the labels,
 #: so that a few failures never close a region for good.
-_LABEL_SD = 0.2
+_LABEL_STD = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,4 +40,4 @@ class SuccessModel:
     def __call__(self, X: Array) -> Array:
         """P(success) at points, m x d -> m."""
         distribution = self.posterior.predict(X, latent=True)
-        return ndtr((distribution.mean - 0.5) / np.hypot(distribution.sd, _LABEL_SD))
+        return ndtr((distribution.mean - 0.5) / np.hypot(distribution.std, _LABEL_STD))

@@ -62,7 +62,7 @@ def sinc(noise: Literal["paper", "repository"] = "paper") -> NoisyProblem:
             ((-10.0, 10.0),),
             11.612369556700278,
             direction="maximize",
-            noise_sd=SigmoidNoise(rates[noise]),
+            noise_std=SigmoidNoise(rates[noise]),
             optimizers=(argmax,),
         )
     )
@@ -86,7 +86,7 @@ def double_knot(noise_slope: float = 0.1) -> NoisyProblem:
             ((-2.0, 6.0), (-2.0, 6.0)),
             float(np.exp(-0.5) / np.sqrt(2.0)),
             direction="maximize",
-            noise_sd=NormNoise(noise_slope),
+            noise_std=NormNoise(noise_slope),
             optimizers=((-float(np.sqrt(0.5)), 0.0),),
         )
     )
@@ -108,7 +108,7 @@ def locbo_1d() -> NoisyProblem:
             ((-5.0, 5.0),),
             4.958013609943399,
             direction="maximize",
-            noise_sd=NormNoise(0.1, 0.1),
+            noise_std=NormNoise(0.1, 0.1),
             optimizers=((-argmax,), (argmax,)),
         )
     )
@@ -123,7 +123,7 @@ def ackley2_heteroscedastic() -> NoisyProblem:
             ackley(2, bound=10.0).box,
             0.0,
             direction="maximize",
-            noise_sd=NormNoise(0.05, 0.5),
+            noise_std=NormNoise(0.05, 0.5),
             optimizers=((0.0, 0.0),),
         )
     )

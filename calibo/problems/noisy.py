@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calibo.data import Array
 from calibo.errors import DataError, RecipeError
-from calibo.problems.synthetic import NoiseSd, Problem
+from calibo.problems.synthetic import NoiseStd, Problem
 
 
 @dataclass(frozen=True)
@@ -19,21 +19,21 @@ class NoisyProblem:
 
     Attributes:
         problem: The problem without noise: regret is counted on it.
-        sd: Standard deviation of the noise, one number or a function of the points.
+        std: Standard deviation of the noise, one number or a function of the points.
     """
 
     problem: Problem
-    sd: NoiseSd
+    std: NoiseStd
 
     def __call__(self, X: npt.ArrayLike, rng: np.random.Generator) -> Array:
         """Measurements, n, at points in original units, n x d; the noise is drawn from ``rng``."""
         values = self.problem(X)
-        return values + self.noise_sd(X) * rng.standard_normal(values.shape)
+        return values + self.noise_std(X) * rng.standard_normal(values.shape)
 
-    def noise_sd(self, X: npt.ArrayLike) -> Array:
+    def noise_std(self, X: npt.ArrayLike) -> Array:
         """Standard deviation of the noise, n, at points in original units, n x d."""
         points = np.asarray(X, dtype=np.float64)
-        given = np.asarray(self.sd(points) if callable(self.sd) else self.sd, dtype=np.float64)
+        given = np.asarray(self.std(points) if callable(self.std) else self.std, dtype=np.float64)
         if given.shape not in ((), (len(points),)) or not np.all(np.isfinite(given) & (given >= 0)):
             raise DataError(
                 f"the noise function of {self.problem.name} must give {len(points)} standard deviations, finite and not "
@@ -46,14 +46,14 @@ class NoisyProblem:
         return float(self(self.problem.point(params), rng)[0])
 
 
-def with_noise(problem: Problem, sd: NoiseSd | None = None) -> NoisyProblem:
+def with_noise(problem: Problem, std: NoiseStd | None = None) -> NoisyProblem:
     """The problem as it is measured: ``with_noise(ackley(2, bound=10), 0.5)(X, rng)``.
 
     Args:
         problem: The problem without noise.
-        sd: Standard deviation of the noise, or a function n x d -> n that gives it; the problem's own by default.
+        std: Standard deviation of the noise, or a function n x d -> n that gives it; the problem's own by default.
     """
-    level = problem.noise_sd if sd is None else sd
+    level = problem.noise_std if std is None else std
     if not callable(level) and not (np.isfinite(level) and level >= 0):
         raise RecipeError(f"a standard deviation must be finite and not negative, got {level}: 0 means no noise")
-    return NoisyProblem(problem=problem, sd=level)
+    return NoisyProblem(problem=problem, std=level)

@@ -211,7 +211,7 @@ class RadioProblem:
         """Measurements, m, at points m x 18; the channels are drawn from ``rng``, afresh for each point."""
         return self.network.measure(X, rng, self.n_channels)
 
-    def noise_sd(self, X: npt.ArrayLike) -> Array:
+    def noise_std(self, X: npt.ArrayLike) -> Array:
         """Standard deviation of a measurement, m, at points m x 18, estimated from the 100 draws of the truth."""
         return FadingNoise(self.network, self.n_channels)(X)
 
@@ -245,7 +245,7 @@ def radio(n_channels: int = 1, weighting: Weighting = "mean") -> RadioProblem:
         ((0.0, 1.0),) * len(_BEST_POINT),
         _BEST[weighting],
         direction="maximize",
-        noise_sd=FadingNoise(network, n_channels),
+        noise_std=FadingNoise(network, n_channels),
         optimizers=(_BEST_POINT,),
     )
     return RadioProblem(truth, network, n_channels)

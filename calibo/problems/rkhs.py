@@ -153,7 +153,7 @@ def rkhs_problem(
         ((0.0, 1.0),) * dimension,
         optimum,
         direction="maximize",
-        noise_sd=float(np.sqrt(noise)),
+        noise_std=float(np.sqrt(noise)),
         optimizers=(tuple(argmax.tolist()),),
         norm=f.norm,
     )

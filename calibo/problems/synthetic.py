@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Point = tuple[float, ...]
 #: Standard deviation of the noise: one number, or a function of points in original units, n x d -> n.
-NoiseSd = float | Callable[[Array], Array]
+NoiseStd = float | Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Problem:
         box: Lower and upper bound of each of the d variables.
         optimum: Best value on the box.
         direction: Which way is better.
-        noise_sd: Standard deviation of the noise ``with_noise`` adds unless told otherwise, a number or a function.
+        noise_std: Standard deviation of the noise ``with_noise`` adds unless told otherwise, a number or a function.
         optimizers: Points, d each, at which the optimum is attained.
         norm: Norm of the function in the space of the kernel it was made with, where it was (``rkhs_problem``).
     """
@@ -52,7 +52,7 @@ class Problem:
     box: tuple[tuple[float, float], ...]
     optimum: float
     direction: Literal["minimize", "maximize"] = "minimize"
-    noise_sd: NoiseSd = 0.0
+    noise_std: NoiseStd = 0.0
     optimizers: tuple[Point, ...] = ()
     norm: float | None = None
 

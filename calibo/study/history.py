@@ -34,7 +34,7 @@ def history_table(entries: Sequence[Entry], objectives: int) -> pd.DataFrame:
         f"{stage}_{outcome}{what}"
         for outcome in believed
         for stage in ("forecast", "raw")
-        for what in ("mean", "sd", *map(_level, LEVELS))
+        for what in ("mean", "std", *map(_level, LEVELS))
     ]
     columns = [
         *("number", "state"),
@@ -87,4 +87,4 @@ def _forecast_of_constraint(entry: Entry, name: str, objectives: int) -> Forecas
 def _law(distribution: Marginal | None) -> list[float]:
     if distribution is None:
         return [float("nan")] * (2 + len(LEVELS))
-    return [distribution.mean, distribution.sd, *(distribution.icdf(level) for level in LEVELS)]
+    return [distribution.mean, distribution.std, *(distribution.icdf(level) for level in LEVELS)]

@@ -166,7 +166,7 @@ class Result:
         """One row per trial, by number.
 
         Columns: ``number``, ``state``, ``value``, ``params_<name>`` for each parameter, then of the forecast made
-        before the measurement ``forecast_mean``, ``forecast_sd`` and ``forecast_q2.5`` to ``forecast_q97.5``, the same
+        before the measurement ``forecast_mean``, ``forecast_std`` and ``forecast_q2.5`` to ``forecast_q97.5``, the same
         as ``raw_...`` before calibration, and ``started``, ``finished``, ``error``. Missing where there is none.
 
         Of several objectives the columns are ``value_0``, ``forecast_0_mean`` and so on; a constraint has

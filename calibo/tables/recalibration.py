@@ -76,7 +76,7 @@ def tempered(distribution: Marginal, factor: float) -> Marginal:
     if factor == 1.0:
         return distribution
     if distribution.quantiles is None:
-        return Marginal(distribution.mean, distribution.sd * factor)
+        return Marginal(distribution.mean, distribution.std * factor)
     scores, values = ndtri(np.asarray(STORED_LEVELS)), np.asarray(distribution.quantiles)
 
     def at(z: Array) -> Array:
@@ -88,5 +88,5 @@ def tempered(distribution: Marginal, factor: float) -> Marginal:
     nodes, weights = np.polynomial.hermite_e.hermegauss(64)
     drawn, shares = at(factor * nodes), weights / weights.sum()
     mean = float(shares @ drawn)
-    sd = float(np.sqrt(shares @ np.square(drawn - mean)))
-    return Marginal(mean, sd, tuple(at(factor * scores).tolist()), distribution.backed)
+    std = float(np.sqrt(shares @ np.square(drawn - mean)))
+    return Marginal(mean, std, tuple(at(factor * scores).tolist()), distribution.backed)

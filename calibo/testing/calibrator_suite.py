@@ -45,9 +45,9 @@ class CalibratorSuite:
         """Gaussian forecasts whose outcomes spread ``factor`` times as far as forecast: 1 is right, 3 overconfident."""
         rng = np.random.default_rng(seed)
         n = self.forecasts if n is None else n
-        mean, sd = rng.normal(size=n), rng.uniform(0.5, 2.0, size=n)
-        distributions = tuple(Marginal(float(m), float(s)) for m, s in zip(mean, sd, strict=True))
-        return Evidence(rng.random((n, 2)), mean + factor * sd * rng.standard_normal(n), distributions)
+        mean, std = rng.normal(size=n), rng.uniform(0.5, 2.0, size=n)
+        distributions = tuple(Marginal(float(m), float(s)) for m, s in zip(mean, std, strict=True))
+        return Evidence(rng.random((n, 2)), mean + factor * std * rng.standard_normal(n), distributions)
 
     def test_no_evidence_gives_the_identity(self) -> None:
         rng = np.random.default_rng(0)
@@ -80,7 +80,7 @@ class CalibratorSuite:
         raw = np.mean((shifted.pit >= 0.1) & (shifted.pit <= 0.9))
         low, high = self._law(shifted).interval(0.8)
         z = (shifted.y - np.array([m.mean for m in shifted.distributions])) / np.array(
-            [m.sd for m in shifted.distributions]
+            [m.std for m in shifted.distributions]
         )
         after = np.mean((z >= low[0]) & (z <= high[0]))
         assert abs(after - 0.8) <= abs(raw - 0.8) + 0.02, f"coverage went from {raw:.2f} to {after:.2f}, wanted 0.80"
@@ -107,10 +107,10 @@ class CalibratorSuite:
             return
         level_map = self.recalibrator().fit(self.evidence(2.0))
         X = np.full((2, 2), 0.5)
-        for sd in (0.1, 5.0):
-            distribution = level_map(Gaussian(np.zeros(2), np.full(2, sd)), X)
+        for std in (0.1, 5.0):
+            distribution = level_map(Gaussian(np.zeros(2), np.full(2, std)), X)
             reference = level_map(Gaussian(np.zeros(2), np.ones(2)), X)
-            np.testing.assert_allclose(distribution.icdf(0.8), sd * reference.icdf(0.8), rtol=1e-9)
+            np.testing.assert_allclose(distribution.icdf(0.8), std * reference.icdf(0.8), rtol=1e-9)
 
     def test_it_is_deterministic(self) -> None:
         before = global_state()
@@ -154,7 +154,7 @@ class CalibratorSuite:
         values = np.concatenate(
             [distribution.mean, distribution.std, *ends, distribution.log_expected_improvement(1.0)]
         )
-        assert np.isfinite(values).all(), f"mean, sd, interval and log EI must be finite, got {values}"
+        assert np.isfinite(values).all(), f"mean, std, interval and log EI must be finite, got {values}"
 
     def _law(self, evidence: Evidence) -> Distribution:
         """The standard normal distribution after calibration, at one point."""

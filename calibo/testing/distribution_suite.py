@@ -194,7 +194,7 @@ class DistributionSuite:
             values = np.array([marginal.icdf(u) for marginal in stored])
             self._close(values, distribution.icdf(u), distribution.std, f"stored quantile at {u}")
         assert np.allclose([m.mean for m in stored], distribution.mean) and np.allclose(
-            [m.sd for m in stored], distribution.std
+            [m.std for m in stored], distribution.std
         )
 
     def _expectations(self, distribution: Distribution) -> Callable[[Callable[[Array], Array]], Array]:

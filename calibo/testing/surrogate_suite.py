@@ -77,7 +77,7 @@ class SurrogateSuite:
         model = self.surrogate().fit(self.data(), rng=np.random.default_rng(1))
         latent, measured = (model.predict(self._targets(3), latent=flag) for flag in (True, False))
         np.testing.assert_allclose(latent.mean, measured.mean, atol=0.5 * float(np.max(measured.std)))
-        assert (latent.std <= measured.std * (1.0 + 1e-12)).all(), "the sd of f must not exceed that of f + noise"
+        assert (latent.std <= measured.std * (1.0 + 1e-12)).all(), "the std of f must not exceed that of f + noise"
 
     def test_the_same_seed_gives_the_same_predictions(self) -> None:
         first, second = (_arrays(self._law(self.data(), self._targets(3))) for _ in range(2))
@@ -104,7 +104,7 @@ class SurrogateSuite:
             for name, array in _arrays(distribution).items():
                 expected = factor * plain[name] + (0.0 if name == "std" else shift)
                 error = float(np.max(np.abs(array - expected))) / (factor * spread)
-                assert error <= self.tolerance, f"{name} of {factor} y + {shift} is off by {error:.2g} sd"
+                assert error <= self.tolerance, f"{name} of {factor} y + {shift} is off by {error:.2g} std"
 
     def test_the_order_of_the_points_does_not_matter(self) -> None:
         if self.order_matters:
@@ -114,7 +114,7 @@ class SurrogateSuite:
         plain, spread = _arrays(self._law(data, X)), float(data.Y.std())
         for name, array in _arrays(self._law(shuffled, X)).items():
             error = float(np.max(np.abs(array - plain[name]))) / spread
-            assert error <= self.tolerance, f"shuffling the data moves {name} by {error:.2g} sd"
+            assert error <= self.tolerance, f"shuffling the data moves {name} by {error:.2g} std"
 
     def test_choices_are_told_apart_and_not_measured(self) -> None:
         rng = np.random.default_rng(2)

@@ -88,7 +88,7 @@ def _heteroscedastic(records: Records) -> Any:
     task, x = sinc(), np.linspace(-10.0, 10.0, 600)[:, None]
     axes[0].plot(x[:, 0], task.problem(x), color="#004488")
     noise = axes[0].twinx()
-    noise.plot(x[:, 0], np.square(task.noise_sd(x)), color="#bb5566", ls="--")
+    noise.plot(x[:, 0], np.square(task.noise_std(x)), color="#bb5566", ls="--")
     noise.set_ylabel("noise variance")
     axes[0].set(title="(a) sinc", xlabel="x", ylabel="f(x)")
     for axis, problem in zip(axes[1:], problems, strict=True):

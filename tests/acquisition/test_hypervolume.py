@@ -36,7 +36,7 @@ def fitted(data: Dataset, surrogate: object | None = None) -> tuple[Model, ...]:
 def stamped(data: Dataset) -> Dataset:
     """The data with forecasts by the raw process, for calibrators to learn from."""
     forecasts = ModelForecaster(fitted(data.rows(slice(0, 6))), ("GaussianProcess",))(data.X)
-    wide = [tuple(Forecast((replace(f.raw, sd=0.3 * f.raw.sd),), f.makers) for f in pair) for pair in forecasts]
+    wide = [tuple(Forecast((replace(f.raw, std=0.3 * f.raw.std),), f.makers) for f in pair) for pair in forecasts]
     return replace(data, forecasts=tuple(wide))
 
 
@@ -56,9 +56,9 @@ def test_the_expected_gain_equals_simulation(seed: int, points: int) -> None:
     """By 20,000 weighted draws: at most 5 standard errors and 1e-4 apart (false alarm about 6e-7 each)."""
     rng = RNG(seed)
     front = pareto_front(rng.normal(size=(points, 2))) if points else np.empty((0, 2))
-    mean, sd = rng.normal(size=(2, 1)), rng.uniform(0.1, 1.0, size=(2, 1))
-    flat = FlatSet.central(Gaussian(mean[1], sd[1], noise_sd=0.3), np.array([0.4]), 0.2)
-    distributions: list[Distribution] = [Gaussian(mean[0], sd[0]), flat]
+    mean, std = rng.normal(size=(2, 1)), rng.uniform(0.1, 1.0, size=(2, 1))
+    flat = FlatSet.central(Gaussian(mean[1], std[1], noise_std=0.3), np.array([0.4]), 0.2)
+    distributions: list[Distribution] = [Gaussian(mean[0], std[0]), flat]
     lower, upper = nondominated_boxes(front, REFERENCE)
     exact = float(np.exp(log_expected_gain(distributions, lower, upper))[0])
     pairs = [distribution.samples(rng.standard_normal((20_000, 1))) for distribution in distributions]
@@ -242,7 +242,7 @@ def test_strong_weights_of_all_objectives_count() -> None:
 
         def predict(self, X: Array, *, latent: bool) -> Distribution:
             distribution = self.base.predict(X, latent=latent)
-            wide = replace(distribution, sd=distribution.sd + 0.5, noise_sd=0.05) if latent else distribution
+            wide = replace(distribution, std=distribution.std + 0.5, noise_std=0.05) if latent else distribution
             return FlatSet.central(wide, np.full(wide.mean.shape, 0.9), 0.2)
 
     models = tuple(Flattened(model) for model in fitted(data))
@@ -261,4 +261,4 @@ class Widened:
 
     def predict(self, X: Array, *, latent: bool) -> Distribution:
         distribution = self.base.predict(X, latent=latent)
-        return replace(distribution, sd=distribution.sd + 0.5)  # type: ignore[type-var]
+        return replace(distribution, std=distribution.std + 0.5)  # type: ignore[type-var]

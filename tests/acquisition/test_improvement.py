@@ -46,7 +46,7 @@ def test_sets_of_one_agree_with_the_closed_form(surrogate: Surrogate) -> None:
     draws = 20_000
     ei = ExpectedImprovement(draws=draws).build(model, told, rng=RNG(0))
     closed, sampled, spread = np.exp(ei(X)), np.exp(ei(X[:, None, :])), told.Y.std()
-    # Five standard errors of 20 000 draws (a draw's improvement varies by about its sd), and the smoothing, which adds
+    # Five standard errors of 20 000 draws (a draw's improvement varies by about its std), and the smoothing, which adds
     # at most log(2) / 100 of the spread.
     error = 5 * model.predict(X, latent=True).std / np.sqrt(draws)
     assert np.all(np.abs(sampled - closed) < error + 0.007 * spread)

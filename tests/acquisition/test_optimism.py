@@ -59,10 +59,10 @@ def test_verified_values_of_the_published_form() -> None:
 def test_without_set_and_noise_it_is_the_ordinary_bound(beta: float) -> None:
     distribution = Gaussian(np.array([0.3, -2.0]), np.array([0.7, 0.01]))
     acquisition = ConformalUCB(beta).build(Fixed(distribution), data(), rng=RNG(0))  # type: ignore[arg-type]
-    np.testing.assert_allclose(acquisition(X[:2]), distribution.mean + np.sqrt(beta) * distribution.sd, rtol=1e-9)
-    nearly = replace(distribution, noise_sd=1e-7)
+    np.testing.assert_allclose(acquisition(X[:2]), distribution.mean + np.sqrt(beta) * distribution.std, rtol=1e-9)
+    nearly = replace(distribution, noise_std=1e-7)
     acquisition = ConformalUCB(beta).build(Fixed(nearly), data(), rng=RNG(0))  # type: ignore[arg-type]
-    np.testing.assert_allclose(acquisition(X[:2]), distribution.mean + np.sqrt(beta) * distribution.sd, rtol=1e-4)
+    np.testing.assert_allclose(acquisition(X[:2]), distribution.mean + np.sqrt(beta) * distribution.std, rtol=1e-4)
 
 
 @pytest.mark.parametrize("score", [in_sample_score, leave_one_out_score])
@@ -73,7 +73,7 @@ def test_the_formula_written_out(score: Any, beta: float | None) -> None:
     values = ConformalUCB(beta).build(model, told, rng=RNG(0))(X)
     sets, plain = model.conformal_sets(X), model.base.predict(X, latent=True)
     for i in range(3):
-        m, tau, sigma = plain.mean[i], plain.sd[i], float(plain.noise_sd)
+        m, tau, sigma = plain.mean[i], plain.std[i], float(plain.noise_std)
         v = tau**2 + sigma**2
         a, s = tau**2 / v, tau * sigma / np.sqrt(v)
         ends = [(max(lo, m), hi) for lo, hi in zip(sets.low[i], sets.high[i], strict=True) if hi > max(lo, m)]
@@ -134,13 +134,13 @@ class TestSets:
 
     def test_independent_points_by_brute_force(self) -> None:
         """E max_j of mean_j + sqrt(pi / 2) w_j |f_j - mean_j|, f_j the model's, w_j ratios of densities; 5 st. errors."""
-        mean, sd, noise = np.array([0.0, 0.3]), np.array([1.0, 0.8]), 0.5
+        mean, std, noise = np.array([0.0, 0.3]), np.array([1.0, 0.8]), 0.5
         low, high = np.array([[-1.0], [-0.2]]), np.array([[1.5], [1.0]])
-        distribution = FlatSet(Gaussian(mean[None], sd[None], noise_sd=noise), low[None], high[None], 0.7)
+        distribution = FlatSet(Gaussian(mean[None], std[None], noise_std=noise), low[None], high[None], 0.7)
         draws, count = 16_384, 200_000
         told = Dataset(X=np.zeros((1, 1)), Y=np.zeros((1, 1)))
         got = ConformalUCB(draws=draws).build(Fixed(distribution), told, rng=RNG(0))(np.zeros((1, 2, 1)))  # type: ignore[arg-type]
-        f = mean + sd * RNG(5).standard_normal((count, 2))
+        f = mean + std * RNG(5).standard_normal((count, 2))
         above = distribution.optimistic()
         weights = above.pdf(f) / above.base.pdf(f)
         assert weights.mean(axis=0) == pytest.approx(1.0, abs=0.02)

@@ -35,8 +35,8 @@ def data(times: int = 4) -> Dataset:
     rng = RNG(0)
     points = np.repeat(rng.random((15, 2)), times, axis=0)
     f = np.exp(-20 * np.square(points[:, 0] - 0.25)) + np.exp(-20 * np.square(points[:, 0] - 0.75))
-    sd = np.where(points[:, 0] > 0.5, 0.5, 0.02)
-    return Dataset(X=points, Y=(f + sd * rng.standard_normal(len(f)))[:, None])
+    std = np.where(points[:, 0] > 0.5, 0.5, 0.02)
+    return Dataset(X=points, Y=(f + std * rng.standard_normal(len(f)))[:, None])
 
 
 TOLD = data()
@@ -49,7 +49,9 @@ def test_risk_averse_ucb_in_closed_form(aversion: float, noise_level: float) -> 
     beta = 1.3
     rule = RiskAverseUCB(float(ndtr(beta)), aversion, noise_level)
     distribution = MODEL.predict(X, latent=True)
-    expected = distribution.mean + beta * distribution.sd - aversion * MODEL.noise_variance_quantile(X, 1 - noise_level)
+    expected = (
+        distribution.mean + beta * distribution.std - aversion * MODEL.noise_variance_quantile(X, 1 - noise_level)
+    )
     acquisition = rule.build(MODEL, TOLD, rng=RNG(0))
     np.testing.assert_allclose(acquisition(X), expected)
     np.testing.assert_allclose(acquisition(X[:, None, :]), expected)
@@ -58,10 +60,10 @@ def test_risk_averse_ucb_in_closed_form(aversion: float, noise_level: float) -> 
 def test_penalized_ei_against_draws() -> None:
     distribution, best = MODEL.predict(X, latent=True), incumbent(MODEL, TOLD)
     z = RNG(0).standard_normal((200_000, 1))
-    gain = np.maximum(distribution.mean + distribution.sd * z - best, 0.0).mean(axis=0)
+    gain = np.maximum(distribution.mean + distribution.std * z - best, 0.0).mean(axis=0)
     expected = best + gain - 0.7 * np.sqrt(MODEL.noise_variance(X))
     acquisition = PenalizedEI(0.7).build(MODEL, TOLD, rng=RNG(0))
-    np.testing.assert_allclose(acquisition(X), expected, atol=5e-3 * float(distribution.sd.max()))
+    np.testing.assert_allclose(acquisition(X), expected, atol=5e-3 * float(distribution.std.max()))
 
 
 def test_no_aversion_is_the_plain_rule() -> None:
@@ -85,7 +87,7 @@ def test_sets_are_penalised_inside_the_maximum() -> None:
     joint = distribution.correlation
     assert joint is not None
     z = RNG(0).standard_normal((400_000, 2)) @ np.linalg.cholesky(joint()[0] + 1e-12 * np.eye(2)).T
-    u = distribution.mean + beta * np.sqrt(np.pi / 2) * distribution.sd * np.abs(z)
+    u = distribution.mean + beta * np.sqrt(np.pi / 2) * distribution.std * np.abs(z)
     expected = (u - 0.8 * MODEL.noise_variance_quantile(pair, 0.1)).max(axis=1).mean()
     rule = RiskAverseUCB(float(ndtr(beta)), 0.8, draws=4096)
     assert float(rule.build(MODEL, TOLD, rng=RNG(0))(pair)[0]) == pytest.approx(expected, abs=0.02)
@@ -141,9 +143,9 @@ class TestShifted(DistributionSuite):
         rng = RNG(0)
         root = rng.standard_normal((4, 4))
         covariance = root @ root.T
-        sd = np.sqrt(np.diagonal(covariance))
-        correlation = np.broadcast_to(covariance / np.outer(sd, sd), (*batch, 4, 4))
+        std = np.sqrt(np.diagonal(covariance))
+        correlation = np.broadcast_to(covariance / np.outer(std, std), (*batch, 4, 4))
         mean, spread, by = (
-            np.broadcast_to(a, (*batch, 4)) for a in (rng.standard_normal(4), sd, np.array([0.0, 3.0, -2.0, 50.0]))
+            np.broadcast_to(a, (*batch, 4)) for a in (rng.standard_normal(4), std, np.array([0.0, 3.0, -2.0, 50.0]))
         )
         return Shifted(Gaussian(mean, spread, lambda: correlation), by)

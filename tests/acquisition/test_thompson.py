@@ -22,8 +22,8 @@ def test_draws_have_the_models_law(joint: bool) -> None:
     draws = np.stack([acquisition(points) for _ in range(3000)])
     distribution = MODEL.predict(points, latent=True)
     # Five standard errors of 3000 draws.
-    assert np.all(np.abs(draws.mean(axis=0) - distribution.mean) < 5 * distribution.sd / np.sqrt(3000))
-    np.testing.assert_allclose(draws.std(axis=0), distribution.sd, rtol=5 / np.sqrt(6000))
+    assert np.all(np.abs(draws.mean(axis=0) - distribution.mean) < 5 * distribution.std / np.sqrt(3000))
+    np.testing.assert_allclose(draws.std(axis=0), distribution.std, rtol=5 / np.sqrt(6000))
     correlation = distribution.correlation() if distribution.correlation and joint else np.eye(6)
     np.testing.assert_allclose(np.corrcoef(draws.T), correlation, atol=5 / np.sqrt(3000))
 

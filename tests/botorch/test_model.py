@@ -57,7 +57,7 @@ def test_expected_improvement_by_samples_is_the_closed_form(model: Any, gp: Any,
     near = exact > 1e-3
     assert near.sum() >= 2
     np.testing.assert_allclose(value.exp().detach().numpy()[near], exact[near], rtol=0.05)
-    gaussian = Gaussian(distribution.base.mean, distribution.base.sd).expected_improvement(best)
+    gaussian = Gaussian(distribution.base.mean, distribution.base.std).expected_improvement(best)
     assert (np.abs(gaussian - exact)[near] > 0.1 * exact[near]).all(), "the level map must matter here"
 
 

@@ -35,8 +35,8 @@ def law_of(posterior: CalibratedPosterior, levels: Levels) -> Distribution:
     """The same distribution in NumPy."""
     base = posterior.base.distribution
     mean, covariance = base.mean.detach().numpy(), base.covariance_matrix.detach().numpy()
-    sd = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
-    return relevel(Gaussian(mean, sd, lambda: covariance / (sd[..., :, None] * sd[..., None, :])), levels)
+    std = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+    return relevel(Gaussian(mean, std, lambda: covariance / (std[..., :, None] * std[..., None, :])), levels)
 
 
 def test_shapes(posterior: CalibratedPosterior) -> None:

@@ -50,9 +50,9 @@ def test_predictions_are_the_posterior_in_the_outcomes_units(model: Any) -> None
             posterior = model.model.posterior(torch.from_numpy(X), observation_noise=not latent)
         scale = model.units.unit * model.units.scale
         np.testing.assert_allclose(distribution.mean, model.units.backward(posterior.mean[..., 0].numpy()), rtol=1e-9)
-        np.testing.assert_allclose(distribution.sd, scale * posterior.variance[..., 0].sqrt().numpy(), rtol=1e-5)
+        np.testing.assert_allclose(distribution.std, scale * posterior.variance[..., 0].sqrt().numpy(), rtol=1e-5)
         covariance = scale**2 * posterior.distribution.covariance_matrix.numpy()
-        matrix = distribution.correlation() * distribution.sd[..., :, None] * distribution.sd[..., None, :]
+        matrix = distribution.correlation() * distribution.std[..., :, None] * distribution.std[..., None, :]
         np.testing.assert_allclose(matrix, covariance, rtol=1e-3, atol=1e-5)
 
 
@@ -62,7 +62,7 @@ def test_many_points_are_predicted_in_blocks(model: Any, monkeypatch: pytest.Mon
     monkeypatch.setattr(room, "_BLOCK", 7)
     parts = model.predict(X, latent=True)
     np.testing.assert_allclose(parts.mean, whole.mean, rtol=1e-9)
-    np.testing.assert_allclose(parts.sd, whole.sd, rtol=1e-4)
+    np.testing.assert_allclose(parts.std, whole.std, rtol=1e-4)
 
 
 def test_leave_one_out_is_botorch_s(model: Any) -> None:
@@ -74,7 +74,7 @@ def test_leave_one_out_is_botorch_s(model: Any) -> None:
         distribution.mean, model.units.backward(reference.posterior.mean.detach().numpy().ravel())
     )
     np.testing.assert_allclose(
-        distribution.sd, scale * reference.posterior.variance.detach().sqrt().numpy().ravel(), rtol=1e-6
+        distribution.std, scale * reference.posterior.variance.detach().sqrt().numpy().ravel(), rtol=1e-6
     )
 
 
@@ -93,7 +93,7 @@ def test_known_noise_is_used() -> None:
     rows = data()
     known = Dataset(X=rows.X, Y=rows.Y, Y_var=np.full_like(rows.Y, 9.0))
     model = BoTorchSurrogate().fit(known, rng=np.random.default_rng(0))
-    latent, measured = (model.predict(rows.X[:3], latent=flag).sd for flag in (True, False))
+    latent, measured = (model.predict(rows.X[:3], latent=flag).std for flag in (True, False))
     np.testing.assert_allclose(np.square(measured) - np.square(latent), 9.0, rtol=1e-6)
 
 

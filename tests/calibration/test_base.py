@@ -49,7 +49,7 @@ def test_no_evidence_no_change(by: Recalibrator) -> None:
     distribution = model.predict(X, latent=False)
     assert model.level_map is identity and isinstance(distribution, Gaussian)
     np.testing.assert_array_equal(distribution.mean, raw.mean)
-    np.testing.assert_array_equal(distribution.sd, raw.sd)
+    np.testing.assert_array_equal(distribution.std, raw.std)
 
 
 @pytest.mark.parametrize("by", RECALIBRATORS, ids=IDS)

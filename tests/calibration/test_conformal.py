@@ -105,9 +105,9 @@ def test_the_rank_is_the_smallest_that_covers(scores: list[float], coverage: flo
 def test_intervals_hold_their_share_of_the_evidence(t: int, seed: int, score: Residual) -> None:
     """An interval that is finite holds at least coverage (t + 1) / t of the held-out outcomes themselves."""
     rng = np.random.default_rng(seed)
-    mean, sd, y = rng.normal(size=t), rng.uniform(0.5, 2, t), rng.normal(size=t) * 3
-    evidence = evidence_of(y.tolist(), [Marginal(float(m), float(s)) for m, s in zip(mean, sd, strict=True)])
-    distribution = Conformal(score).fit(evidence)(Gaussian(mean, sd), np.zeros((t, 1)))
+    mean, std, y = rng.normal(size=t), rng.uniform(0.5, 2, t), rng.normal(size=t) * 3
+    evidence = evidence_of(y.tolist(), [Marginal(float(m), float(s)) for m, s in zip(mean, std, strict=True)])
+    distribution = Conformal(score).fit(evidence)(Gaussian(mean, std), np.zeros((t, 1)))
     for coverage in (0.5, 0.8, 0.9, 0.98):
         low, high = distribution.interval(coverage)
         finite = np.ceil(coverage * (t + 1) - 1e-9) <= t
@@ -145,7 +145,7 @@ def test_the_dependence_between_points_is_kept() -> None:
 def test_batches_of_laws_are_moved_alike() -> None:
     evidence = evidence_of(list(np.linspace(-2, 2, 30)), [Marginal(0.0, 1.0)] * 30)
     single = Gaussian(np.array([1.0, 2.0]), np.array([0.5, 3.0]))
-    batch = Gaussian(np.tile(single.mean, (4, 1)), np.tile(single.sd, (4, 1)))
+    batch = Gaussian(np.tile(single.mean, (4, 1)), np.tile(single.std, (4, 1)))
     for score in (Residual(), Residual(scaled=False), QuantileShift(), QuantileShift(symmetric=False)):
         mapped = Conformal(score).fit(evidence)
         one, many = mapped(single, np.zeros((2, 1))), mapped(batch, np.zeros((4, 2, 1)))
@@ -169,13 +169,13 @@ def test_what_cannot_be_is_refused() -> None:
 def test_intervals_are_those_of_crepes(scaled: bool, t: int) -> None:
     crepes = pytest.importorskip("crepes")
     rng = np.random.default_rng(t)
-    mean, sd, y = rng.normal(size=t), rng.uniform(0.5, 2, t), rng.normal(size=t) * 3
-    theirs = crepes.ConformalRegressor().fit(residuals=y - mean, sigmas=sd if scaled else None)
-    evidence = evidence_of(y.tolist(), [Marginal(float(m), float(s)) for m, s in zip(mean, sd, strict=True)])
+    mean, std, y = rng.normal(size=t), rng.uniform(0.5, 2, t), rng.normal(size=t) * 3
+    theirs = crepes.ConformalRegressor().fit(residuals=y - mean, sigmas=std if scaled else None)
+    evidence = evidence_of(y.tolist(), [Marginal(float(m), float(s)) for m, s in zip(mean, std, strict=True)])
     distribution = Gaussian(np.array([1.0, -2.0]), np.array([0.7, 1.9]))
     ours = Conformal(Residual(scaled)).fit(evidence)(distribution, np.zeros((2, 1)))
     for coverage in (0.5, 0.8, 0.9, 0.95, 0.99):
         expected = theirs.predict_int(
-            distribution.mean, sigmas=distribution.sd if scaled else None, confidence=coverage
+            distribution.mean, sigmas=distribution.std if scaled else None, confidence=coverage
         )
         np.testing.assert_allclose(np.column_stack(ours.interval(coverage)), expected, rtol=1e-9)

@@ -94,19 +94,19 @@ def test_improvement_equals_a_simulation_of_the_definition(score: Any, noise: fl
     model = ConformalModel(base, alpha, score)
     distribution, gaussian = model.predict(x, latent=True), base.predict(x, latent=True)
     sets = model.conformal_sets(x)
-    m, sd, sigma = gaussian.mean[0], gaussian.sd[0], float(gaussian.noise_sd)
+    m, std, sigma = gaussian.mean[0], gaussian.std[0], float(gaussian.noise_std)
     rng = RNG(0)
     widths = sets.high[0] - sets.low[0]
     which = rng.choice(len(widths), draws, p=widths / widths.sum())
     y = sets.low[0][which] + widths[which] * rng.random(draws)
-    own = m + np.hypot(sd, sigma) * rng.standard_normal(20 * draws)
+    own = m + np.hypot(std, sigma) * rng.standard_normal(20 * draws)
     inside = ((sets.low[0] <= own[:, None]) & (own[:, None] <= sets.high[0])).any(axis=1)
     outside = own[~inside]
     count = min(int(rng.binomial(draws, alpha)), len(outside))
     y[:count] = outside[:count]
     assert count > 0.3 * draws
-    gain = sd**2 / (sd**2 + sigma**2)
-    f = m + gain * (y - m) + sd * sigma / np.hypot(sd, sigma) * rng.standard_normal(draws)
+    gain = std**2 / (std**2 + sigma**2)
+    f = m + gain * (y - m) + std * sigma / np.hypot(std, sigma) * rng.standard_normal(draws)
     for c in (m - 0.2, m + 0.1, m + 0.5):
         improvement = np.maximum(f - c, 0.0)
         error = 5.0 * improvement.std() / np.sqrt(draws)
@@ -128,7 +128,7 @@ def same_as(distribution: Any, gaussian: Any) -> None:
     for u in (0.01, 0.5, 0.9):
         np.testing.assert_allclose(distribution.icdf(u), gaussian.icdf(u), rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(distribution.mean, gaussian.mean)
-    np.testing.assert_allclose(distribution.std, gaussian.sd)
+    np.testing.assert_allclose(distribution.std, gaussian.std)
 
 
 X5 = np.array([[-0.2], [0.1], [0.43], [0.6], [1.4]])
@@ -177,7 +177,7 @@ class TestWithoutASet:
         model = ConformalModel(toy(), 0.2, in_sample_score)
         with pytest.warns(FallbackWarning, match=r"they have no end: they are cut 8 standard deviations out"):
             distribution = model.predict(np.array([[-0.1]]), latent=False)
-        assert (distribution.high.max() - distribution.base.mean[0]) / distribution.base.sd[0] == pytest.approx(REACH)
+        assert (distribution.high.max() - distribution.base.mean[0]) / distribution.base.std[0] == pytest.approx(REACH)
         assert np.isfinite(distribution.log_expected_improvement(1.0)).all()
         ConformalModel(toy(), 0.2, leave_one_out_score).predict(np.array([[-0.1]]), latent=False)
 

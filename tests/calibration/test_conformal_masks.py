@@ -85,8 +85,8 @@ def test_hard_masks_are_membership_in_the_exact_set(alpha: float) -> None:
     augmentation = uneven().augmented(RNG(1).random((6, 2)), latent=False)[1]
     weights = RNG(3).dirichlet(np.full(10, 3.0))
     sets = conformal_sets(augmentation, in_sample_score, weights[:-1], np.full(6, weights[-1]), alpha)
-    sd = np.sqrt(augmentation.total)[:, None]
-    outcomes = augmentation.mean[:, None] + sd * np.linspace(-6.0, 6.0, 501)
+    std = np.sqrt(augmentation.total)[:, None]
+    outcomes = augmentation.mean[:, None] + std * np.linspace(-6.0, 6.0, 501)
     masks = relaxed_masks(conformity_scores(augmentation, outcomes), weights, alpha, 0.0)
     y = outcomes[:, :, None]
     inside = ((sets.low[:, None] <= y) & (y <= sets.high[:, None])).any(axis=-1)

@@ -138,13 +138,13 @@ def compare(
             continue
         found = intervals(sets, i)
         assert sets.empty[i] == (not found and not sets.unbounded[i]) or sets.unbounded[i]
-        mean, sd = augmentation.mean[i], np.sqrt(augmentation.total[i])
+        mean, std = augmentation.mean[i], np.sqrt(augmentation.total[i])
         width = REACH if sets.unbounded[i] else 40.0
-        near = [end + side * 1e-4 * sd for ends in found for end in ends for side in (-1.0, 1.0)]
+        near = [end + side * 1e-4 * std for ends in found for end in ends for side in (-1.0, 1.0)]
         outcomes = np.concatenate(
-            [mean + sd * np.linspace(-width, width, 81) * 0.999, mean + sd * np.linspace(-3, 3, 61), near]
+            [mean + std * np.linspace(-width, width, 81) * 0.999, mean + std * np.linspace(-3, 3, 61), near]
         )
-        outcomes = outcomes[np.abs(outcomes - mean) < width * sd]
+        outcomes = outcomes[np.abs(outcomes - mean) < width * std]
         s = refitted_scores(model, x, outcomes, score)
         value = (s[:, :-1] <= s[:, -1:]) @ weights[i] + own[i]
         expected = value > alpha + smoothing * own[i] + 1e-9
@@ -154,7 +154,7 @@ def compare(
         # Scores that are equal but for rounding, and outcomes at an end, may fall on either side.
         clear = np.abs(s[:, :-1] - s[:, -1:]).min(axis=1) > 1e-7
         for ends in found:
-            clear &= np.abs(outcomes[:, None] - np.array(ends)).min(axis=1) > 1e-7 * sd
+            clear &= np.abs(outcomes[:, None] - np.array(ends)).min(axis=1) > 1e-7 * std
         np.testing.assert_array_equal(got[clear], expected[clear])
         assert clear.sum() > 0.8 * len(outcomes)
     return sets
@@ -214,11 +214,11 @@ def test_in_sample_sets_need_not_have_ends() -> None:
         model, points, weights, own = random_case(seed, 6, 1, 0.05, False, False)
         augmentation = model.augmented(points, latent=False)[1]
         sets = conformal_sets(augmentation, in_sample_score, weights, own, 0.2)
-        sd = np.sqrt(augmentation.total)
+        std = np.sqrt(augmentation.total)
         for i in np.flatnonzero(sets.unbounded):
             count += 1
             ends = np.array(intervals(sets, int(i)))
-            away = (ends - augmentation.mean[i]) / sd[i]
+            away = (ends - augmentation.mean[i]) / std[i]
             assert np.abs(away).max() == pytest.approx(REACH)
     assert count > 0
 

@@ -39,12 +39,12 @@ def test_the_map_goes_through_the_recalibration_set() -> None:
     np.testing.assert_allclose(levels.forward(np.arange(1, 31) / 31), np.sort(ndtr(scores)), atol=1e-9)
 
 
-@pytest.mark.parametrize("sd", [0.5, 1.0, 2.0])
-def test_it_undoes_a_wrong_scale(sd: float) -> None:
-    scores = sd * ndtri((np.arange(300) + 0.5) / 300)
+@pytest.mark.parametrize("std", [0.5, 1.0, 2.0])
+def test_it_undoes_a_wrong_scale(std: float) -> None:
+    scores = std * ndtri((np.arange(300) + 0.5) / 300)
     levels = levels_of(Isotonic(), scores)
     p = np.linspace(0.05, 0.95, 19)
-    np.testing.assert_allclose(levels.forward(p), ndtr(sd * ndtri(p)), atol=0.02)
+    np.testing.assert_allclose(levels.forward(p), ndtr(std * ndtri(p)), atol=0.02)
 
 
 @given(st.lists(st.floats(-60, 60), min_size=1, max_size=25).map(np.array))

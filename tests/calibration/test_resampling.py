@@ -28,10 +28,10 @@ class Average:
 @dataclass(frozen=True)
 class AverageModel:
     mean: float
-    sd: float
+    std: float
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
-        return Gaussian(np.full(X.shape[:-1], self.mean), np.full(X.shape[:-1], self.sd))
+        return Gaussian(np.full(X.shape[:-1], self.mean), np.full(X.shape[:-1], self.std))
 
 
 MAKERS = ("GaussianProcess", "Temperature", "OnlineQuantile")
@@ -52,10 +52,10 @@ def frozen(posterior: Posterior, rows: np.ndarray) -> Posterior:
 
 def test_prequential_reads_what_was_stored() -> None:
     told = data()
-    for depth, sd in ((1, 1.0), (2, 2.0)):
+    for depth, std in ((1, 1.0), (2, 2.0)):
         model, evidence = Prequential().fit(GaussianProcess(), told, makers=MAKERS[:depth], rng=RNG(0))
         kept = [i for i in range(8) if i % 3]
-        assert evidence.distributions == tuple(Marginal(float(i), sd) for i in kept)
+        assert evidence.distributions == tuple(Marginal(float(i), std) for i in kept)
         np.testing.assert_array_equal(evidence.y, told.Y[kept, 0])
         np.testing.assert_array_equal(evidence.X, told.X[kept])
         assert isinstance(model, Posterior) and len(model.y) == 8
@@ -78,7 +78,7 @@ def test_leave_one_out_by_closed_form() -> None:
     for i, distribution in enumerate(evidence.distributions):
         rest = frozen(model, np.delete(np.arange(8), i)).predict(told.X[[i]], latent=False)
         assert distribution.mean == pytest.approx(float(rest.mean[0]), rel=1e-8)
-        assert distribution.sd == pytest.approx(float(rest.sd[0]), rel=1e-8)
+        assert distribution.std == pytest.approx(float(rest.std[0]), rel=1e-8)
 
 
 def test_leave_one_out_by_refits() -> None:
@@ -86,7 +86,7 @@ def test_leave_one_out_by_refits() -> None:
     _, evidence = LeaveOneOut().fit(Average(), told, makers=MAKERS[:1], rng=RNG(0))
     for i, distribution in enumerate(evidence.distributions):
         rest = np.delete(told.Y[:, 0], i)
-        assert (distribution.mean, distribution.sd) == pytest.approx((rest.mean(), rest.std() + 0.1 + 7))
+        assert (distribution.mean, distribution.std) == pytest.approx((rest.mean(), rest.std() + 0.1 + 7))
 
 
 def test_time_series_by_closed_form() -> None:
@@ -96,7 +96,7 @@ def test_time_series_by_closed_form() -> None:
     for i, distribution in enumerate(evidence.distributions, start=2):
         before = frozen(model, np.arange(i)).predict(told.X[[i]], latent=False)
         assert distribution.mean == pytest.approx(float(before.mean[0]), rel=1e-8)
-        assert distribution.sd == pytest.approx(float(before.sd[0]), rel=1e-8)
+        assert distribution.std == pytest.approx(float(before.std[0]), rel=1e-8)
     np.testing.assert_array_equal(evidence.y, told.Y[2:, 0])
 
 
@@ -116,7 +116,7 @@ def test_folds_leave_their_own_points_out() -> None:
     _, evidence = KFold(3).fit(Average(), told, makers=MAKERS[:1], rng=RNG(0))
     assert len(evidence) == 10
     np.testing.assert_array_equal(evidence.y, told.Y[:, 0])
-    sizes = sorted(round(distribution.sd - 0.1) for distribution in evidence.distributions)
+    sizes = sorted(round(distribution.std - 0.1) for distribution in evidence.distributions)
     groups: dict[float, list[int]] = {}
     for i, distribution in enumerate(evidence.distributions):
         groups.setdefault(distribution.mean, []).append(i)

@@ -321,7 +321,7 @@ def test_any_recalibrator_around_a_conformal_one(by: Any) -> None:
     ):
         assert np.isfinite(found).all()
     stored = distribution.marginals()[0]
-    assert stored.interval(0.99) == (-np.inf, np.inf) and np.isfinite([stored.mean, stored.sd]).all()
+    assert stored.interval(0.99) == (-np.inf, np.inf) and np.isfinite([stored.mean, stored.std]).all()
     assert stored.quantiles is not None and np.isfinite(stored.quantiles).all()
 
 

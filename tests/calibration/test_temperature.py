@@ -67,6 +67,6 @@ def test_fit_widens_a_law() -> None:
     level_map = Temperature().fit(evidence)
     assert isinstance(level_map, Relevel) and isinstance(level_map.levels, Tempered)
     distribution = level_map(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
-    assert isinstance(distribution, Gaussian) and float(distribution.sd[0]) == pytest.approx(
+    assert isinstance(distribution, Gaussian) and float(distribution.std[0]) == pytest.approx(
         Temperature().factor(np.full(8, 2.0))
     )

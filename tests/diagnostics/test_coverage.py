@@ -24,15 +24,15 @@ from calibo.errors import DataError, RecipeError
 probabilities = st.floats(0.01, 0.99)
 
 
-def stored(mean: float = 0.0, sd: float = 1.0) -> Marginal:
+def stored(mean: float = 0.0, std: float = 1.0) -> Marginal:
     """A Gaussian distribution kept as a table of quantiles."""
-    return Marginal(mean, sd, tuple(mean + sd * float(z) for z in ndtri(np.asarray(STORED_LEVELS))))
+    return Marginal(mean, std, tuple(mean + std * float(z) for z in ndtri(np.asarray(STORED_LEVELS))))
 
 
 def test_pit_of_gaussian_and_stored_laws_agree() -> None:
     y = [-1.0, 0.3, 5.0]
     distributions = [Marginal(0.0, 1.0), Marginal(0.5, 2.0), Marginal(1.0, 3.0)]
-    tables = [stored(distribution.mean, distribution.sd) for distribution in distributions]
+    tables = [stored(distribution.mean, distribution.std) for distribution in distributions]
     np.testing.assert_allclose(
         pit(distributions, y),
         [distribution.cdf(v) for distribution, v in zip(distributions, y, strict=True)],
@@ -61,8 +61,8 @@ def test_coverage_is_the_fraction_inside() -> None:
 
 
 @given(st.floats(-50, 50), st.floats(0.01, 50), st.floats(-200, 200), probabilities)
-def test_an_outcome_is_covered_where_its_pit_is_central(mean: float, sd: float, y: float, level: float) -> None:
-    distribution = Marginal(mean, sd)
+def test_an_outcome_is_covered_where_its_pit_is_central(mean: float, std: float, y: float, level: float) -> None:
+    distribution = Marginal(mean, std)
     distance = abs(2 * float(pit([distribution], [y])[0]) - 1)
     if abs(distance - level) > 1e-9:
         assert bool(covered([distribution], [y], level)[0]) == (distance < level)

@@ -29,8 +29,8 @@ tables = st.builds(
 )
 
 
-def gaussian_table(mean: float, sd: float) -> Marginal:
-    return Marginal(mean, sd, tuple((mean + sd * SCORES).tolist()))
+def gaussian_table(mean: float, std: float) -> Marginal:
+    return Marginal(mean, std, tuple((mean + std * SCORES).tolist()))
 
 
 def crps_by_pinball(distribution: Marginal, y: float) -> float:
@@ -56,7 +56,7 @@ def crps_by_pinball(distribution: Marginal, y: float) -> float:
 @given(gaussians, outcomes)
 @settings(max_examples=25)
 def test_gaussian_crps_is_the_integral_of_the_squared_error(distribution: Marginal, y: float) -> None:
-    span = 12 * distribution.sd
+    span = 12 * distribution.std
     left = quad(
         lambda t: distribution.cdf(t) ** 2, min(y, distribution.mean - span), y, points=[distribution.mean], limit=200
     )[0]
@@ -77,8 +77,8 @@ def test_stored_crps_is_the_integral_of_the_pinball_loss(distribution: Marginal,
 
 
 @given(st.floats(-10, 10), st.floats(0.05, 10), st.floats(-200, 200))
-def test_a_stored_gaussian_scores_as_the_gaussian(mean: float, sd: float, y: float) -> None:
-    exact, table = Marginal(mean, sd), gaussian_table(mean, sd)
+def test_a_stored_gaussian_scores_as_the_gaussian(mean: float, std: float, y: float) -> None:
+    exact, table = Marginal(mean, std), gaussian_table(mean, std)
     assert crps([table], [y])[0] == pytest.approx(crps([exact], [y])[0], rel=1e-9, abs=1e-12)
     assert log_score([table], [y])[0] == pytest.approx(log_score([exact], [y])[0], rel=1e-6)
 
@@ -126,7 +126,7 @@ def test_pinball_loss_by_hand() -> None:
 @given(gaussians, outcomes)
 def test_log_score_is_minus_the_log_density(distribution: Marginal, y: float) -> None:
     assert log_score([distribution], [y])[0] == pytest.approx(
-        -norm.logpdf(y, distribution.mean, distribution.sd), rel=1e-9, abs=1e-9
+        -norm.logpdf(y, distribution.mean, distribution.std), rel=1e-9, abs=1e-9
     )
 
 

@@ -36,9 +36,9 @@ def test_disagreement_counts_as_in_a_mixture() -> None:
     distribution = averaged(GAUSSIANS, (0.25, 0.75), between=True)
     rng = RNG(0)
     which = rng.random(400_000) < 0.25
-    drawn = np.where(which, *(g.mean[0] + g.sd[0] * rng.standard_normal(400_000) for g in GAUSSIANS))
+    drawn = np.where(which, *(g.mean[0] + g.std[0] * rng.standard_normal(400_000) for g in GAUSSIANS))
     np.testing.assert_allclose([distribution.mean[0], distribution.std[0]], [drawn.mean(), drawn.std()], rtol=0.01)
-    assert isinstance(distribution, Gaussian) and distribution.noise_sd == pytest.approx(0.25)
+    assert isinstance(distribution, Gaussian) and distribution.noise_std == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("between", [True, False])
@@ -46,10 +46,12 @@ def test_dependence_is_pooled(between: bool) -> None:
     distribution = averaged(GAUSSIANS, (0.5, 0.5), between=between)
     assert isinstance(distribution, Gaussian) and distribution.correlation is not None
     away = np.array([g.mean - distribution.mean for g in GAUSSIANS]) * between
-    own = [np.diag(g.sd) @ c @ np.diag(g.sd) for g, c in zip(GAUSSIANS, ([[1, 0.5], [0.5, 1]], np.eye(2)), strict=True)]
+    own = [
+        np.diag(g.std) @ c @ np.diag(g.std) for g, c in zip(GAUSSIANS, ([[1, 0.5], [0.5, 1]], np.eye(2)), strict=True)
+    ]
     covariance = np.mean(own, axis=0) + away.T @ away / 2
-    sd = np.sqrt(np.diag(covariance))
-    np.testing.assert_allclose(distribution.correlation(), covariance / np.outer(sd, sd), rtol=1e-12)
+    std = np.sqrt(np.diag(covariance))
+    np.testing.assert_allclose(distribution.correlation(), covariance / np.outer(std, std), rtol=1e-12)
 
 
 @pytest.mark.parametrize("distributions", [GAUSSIANS, TABLES], ids=["gaussian", "table"])

@@ -38,7 +38,7 @@ BARE = Bare(GAUSSIAN)
 
 def test_moments() -> None:
     np.testing.assert_allclose(BARE.mean, GAUSSIAN.mean, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(BARE.std, GAUSSIAN.sd, rtol=1e-9)
+    np.testing.assert_allclose(BARE.std, GAUSSIAN.std, rtol=1e-9)
     np.testing.assert_allclose(BARE.median, GAUSSIAN.mean)
 
 
@@ -50,7 +50,7 @@ def test_interval() -> None:
 
 @given(st.floats(-4, 4))
 def test_improvement(h: float) -> None:
-    c = GAUSSIAN.mean + h * GAUSSIAN.sd
+    c = GAUSSIAN.mean + h * GAUSSIAN.std
     np.testing.assert_allclose(BARE.expected_improvement(c), GAUSSIAN.expected_improvement(c), rtol=2e-3)
     np.testing.assert_allclose(
         BARE.probability_of_improvement(c), GAUSSIAN.probability_of_improvement(c), rtol=1e-9, atol=1e-14
@@ -79,7 +79,7 @@ def test_batch_dimensions() -> None:
 def test_samples_without_dependence_are_the_base_samples() -> None:
     base = np.random.default_rng(0).standard_normal((50, 4))
     draws, log_weights = BARE.samples(base)
-    np.testing.assert_allclose(draws, GAUSSIAN.mean + GAUSSIAN.sd * base, rtol=1e-9)
+    np.testing.assert_allclose(draws, GAUSSIAN.mean + GAUSSIAN.std * base, rtol=1e-9)
     np.testing.assert_array_equal(log_weights, 0.0)
 
 
@@ -90,5 +90,5 @@ def test_samples_of_extreme_scores_are_finite() -> None:
 def test_marginals_are_stored_as_quantiles() -> None:
     marginal = BARE.marginals()[1]
     assert marginal.quantiles is not None and len(marginal.quantiles) == len(STORED_LEVELS)
-    assert marginal.mean == pytest.approx(3.0) and marginal.sd == pytest.approx(0.2)
+    assert marginal.mean == pytest.approx(3.0) and marginal.std == pytest.approx(0.2)
     assert marginal.cdf(3.3) == pytest.approx(float(GAUSSIAN.cdf(3.3)[1]), abs=1e-9)

@@ -85,7 +85,7 @@ def test_the_parts_equal_quadrature(seed: int, J: int, spread: float, rho2: floa
 def test_the_law_is_the_mixture_of_its_parts(seed: int, J: int, spread: float, inside: float, h: float) -> None:
     low, high = case(seed, J, spread)
     rho, r = np.sqrt(0.7), np.sqrt(0.3)
-    distribution = FlatSet(Gaussian(np.zeros(1), np.array([rho]), noise_sd=r), low[None], high[None], inside)
+    distribution = FlatSet(Gaussian(np.zeros(1), np.array([rho]), noise_std=r), low[None], high[None], inside)
     t = np.array([h * rho])
     outside = np.log1p(-inside) - np.log(distribution.tail.mass)
     for value, flat, tail in (

@@ -13,8 +13,8 @@ from calibo.distributions import FlatSet, Gaussian
 def distribution(seed: int, J: int, spread: float, noise: float, inside: float) -> FlatSet:
     rng = np.random.default_rng(seed)
     ends = np.sort(rng.standard_normal() + spread * rng.standard_normal((3, 2 * J)), axis=1)
-    sd = rng.uniform(0.2, 2.0, 3)
-    return FlatSet(Gaussian(rng.standard_normal(3), sd, noise_sd=noise), ends[:, ::2], ends[:, 1::2], inside)
+    std = rng.uniform(0.2, 2.0, 3)
+    return FlatSet(Gaussian(rng.standard_normal(3), std, noise_std=noise), ends[:, ::2], ends[:, 1::2], inside)
 
 
 @settings(max_examples=60)

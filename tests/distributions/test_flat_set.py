@@ -17,7 +17,7 @@ from calibo.distributions import Distribution, FlatSet, Gaussian
 from calibo.distributions.normal import first_integral
 from calibo.testing import DistributionSuite
 
-MEAN, SD = np.array([0.0, 2.0, -1.0]), np.array([1.0, 0.3, 2.0])
+MEAN, STD = np.array([0.0, 2.0, -1.0]), np.array([1.0, 0.3, 2.0])
 #: Two intervals at the first point, one at the second (and an empty one), one that misses the mean at the third.
 LOW = np.array([[-1.2, 0.4], [1.5, 2.7], [0.5, 1.0]])
 HIGH = np.array([[-0.1, 1.5], [2.7, 2.7], [1.0, 3.0]])
@@ -28,7 +28,7 @@ def distributions(noise: float, *batch: int) -> FlatSet:
     def stacked(a: Array) -> Array:
         return np.broadcast_to(a, (*batch, *a.shape))
 
-    gaussian = Gaussian(stacked(MEAN), stacked(SD), lambda: stacked(CORRELATION), noise)
+    gaussian = Gaussian(stacked(MEAN), stacked(STD), lambda: stacked(CORRELATION), noise)
     return FlatSet(gaussian, stacked(LOW), stacked(HIGH), 0.7)
 
 
@@ -53,19 +53,21 @@ class TestCentral(DistributionSuite):
     panels = 300
 
     def distribution(self, *batch: int) -> Distribution:
-        base = Gaussian(np.broadcast_to(MEAN, (*batch, 3)), np.broadcast_to(SD, (*batch, 3)), noise_sd=np.full(3, 0.2))
+        base = Gaussian(
+            np.broadcast_to(MEAN, (*batch, 3)), np.broadcast_to(STD, (*batch, 3)), noise_std=np.full(3, 0.2)
+        )
         return FlatSet.central(base, np.array([0.05, 0.2, 0.9]), 0.2)
 
 
 def one(mean: float, variance: float, noise: float, low: Array, high: Array, alpha: float) -> FlatSet:
-    base = Gaussian(np.array([mean]), np.array([np.sqrt(variance)]), noise_sd=float(np.sqrt(noise)))
+    base = Gaussian(np.array([mean]), np.array([np.sqrt(variance)]), noise_std=float(np.sqrt(noise)))
     return FlatSet(base, np.asarray(low)[None, :], np.asarray(high)[None, :], 1.0 - alpha)
 
 
 def test_locbo_density_golden(golden) -> None:
     for case in golden("locbo_density")["cases"]:
         v = case["var_f"] + case["noise"]
-        base = Gaussian(np.array([case["mu"]]), np.array([np.sqrt(case["var_f"])]), noise_sd=np.sqrt(case["noise"]))
+        base = Gaussian(np.array([case["mu"]]), np.array([np.sqrt(case["var_f"])]), noise_std=np.sqrt(case["noise"]))
         distribution, c = FlatSet.central(base, np.array([case["lam"]]), case["alpha"]), case["c"]
         assert distribution.low[0, 0] == pytest.approx(case["L"], rel=1e-12)
         assert distribution.high[0, 0] == pytest.approx(case["U"], rel=1e-12)
@@ -105,24 +107,24 @@ def test_cbo_expectations_golden(golden) -> None:
 
 def outcome_density(distribution: FlatSet, i: int, y: float) -> float:
     """Density of the measurement, from the definition."""
-    v = distribution.base.sd[i] ** 2 + np.broadcast_to(distribution.base.noise_sd, (3,))[i] ** 2
+    v = distribution.base.std[i] ** 2 + np.broadcast_to(distribution.base.noise_std, (3,))[i] ** 2
     inside = any(a <= y <= b for a, b in zip(distribution.low[i], distribution.high[i], strict=True))
     if inside:
         return float(distribution.inside) / (distribution.high[i] - distribution.low[i]).sum()
-    sd = np.sqrt(v)
+    std = np.sqrt(v)
     missed = sum(
-        ndtr((b - distribution.base.mean[i]) / sd) - ndtr((a - distribution.base.mean[i]) / sd)
+        ndtr((b - distribution.base.mean[i]) / std) - ndtr((a - distribution.base.mean[i]) / std)
         for a, b in zip(distribution.low[i], distribution.high[i], strict=True)
     )
-    return (1.0 - float(distribution.inside)) * norm.pdf(y, distribution.base.mean[i], sd) / (1.0 - missed)
+    return (1.0 - float(distribution.inside)) * norm.pdf(y, distribution.base.mean[i], std) / (1.0 - missed)
 
 
-def brute(distribution: FlatSet, i: int, of_mean_and_sd, above: bool = False) -> float:
-    """E over measurements of a function of f's conditional mean and sd, by adaptive quadrature over the definition."""
+def brute(distribution: FlatSet, i: int, of_mean_and_std, above: bool = False) -> float:
+    """E over measurements of a function of f's conditional mean and std, by adaptive quadrature over the definition."""
     m, tau, sigma = (
         distribution.base.mean[i],
-        distribution.base.sd[i],
-        float(np.broadcast_to(distribution.base.noise_sd, (3,))[i]),
+        distribution.base.std[i],
+        float(np.broadcast_to(distribution.base.noise_std, (3,))[i]),
     )
     v = tau**2 + sigma**2
     s = tau * sigma / np.sqrt(v)
@@ -137,7 +139,7 @@ def brute(distribution: FlatSet, i: int, of_mean_and_sd, above: bool = False) ->
                 p <= lift <= q and p < q for p, q in zip(distribution.low[i], distribution.high[i], strict=True)
             )
             weight = outcome_density(distribution, i, lift) if inside else outcome_density(distribution, i, y)
-            return weight * of_mean_and_sd(m + tau**2 / v * (y - m), s)
+            return weight * of_mean_and_std(m + tau**2 / v * (y - m), s)
 
         total += quad(integrand, a, b, epsabs=0, epsrel=1e-11, limit=200)[0]
     return total
@@ -148,21 +150,23 @@ def brute(distribution: FlatSet, i: int, of_mean_and_sd, above: bool = False) ->
 @pytest.mark.parametrize("z", [-3.0, 0.0, 1.0, 3.0, 6.0])
 def test_improvement_and_chance_equal_brute_force(noise: float, i: int, z: float) -> None:
     distribution = distributions(noise)
-    c = distribution.base.mean[i] + z * distribution.base.sd[i]
+    c = distribution.base.mean[i] + z * distribution.base.std[i]
 
-    def gain(mean: float, sd: float) -> float:
-        return sd * float(first_integral(np.array((mean - c) / sd)))
+    def gain(mean: float, std: float) -> float:
+        return std * float(first_integral(np.array((mean - c) / std)))
 
     value, chance = distribution.log_expected_improvement(c)[i], distribution.log_probability_of_improvement(c)[i]
     assert np.exp(value) == pytest.approx(brute(distribution, i, gain), rel=1e-8)
-    assert np.exp(chance) == pytest.approx(brute(distribution, i, lambda mean, sd: norm.sf((c - mean) / sd)), rel=1e-7)
+    assert np.exp(chance) == pytest.approx(
+        brute(distribution, i, lambda mean, std: norm.sf((c - mean) / std)), rel=1e-7
+    )
 
 
 def test_far_improvement_is_the_integral_of_the_chance() -> None:
     distribution = distributions(0.5)
     for z in (5.0, 8.0, 12.0):
         for i in range(3):
-            c, scale = distribution.base.mean[i] + z * distribution.base.sd[i], distribution.base.sd[i]
+            c, scale = distribution.base.mean[i] + z * distribution.base.std[i], distribution.base.std[i]
             top = distribution.log_probability_of_improvement(c)[i]
             integral, _ = quad(
                 lambda x, i=i, top=top: np.exp(distribution.log_probability_of_improvement(x)[i] - top),
@@ -177,9 +181,9 @@ def test_far_improvement_is_the_integral_of_the_chance() -> None:
 def test_closed_form_and_quadrature_meet() -> None:
     distribution = distributions(0.5)
     for i in range(3):
-        edge = distribution.base.mean[i] + 4.0 * distribution.base.sd[i]
+        edge = distribution.base.mean[i] + 4.0 * distribution.base.std[i]
         for function in (distribution.log_expected_improvement, distribution.log_probability_of_improvement):
-            below, above = (function(edge + d * distribution.base.sd[i])[i] for d in (-1e-9, 1e-9))
+            below, above = (function(edge + d * distribution.base.std[i])[i] for d in (-1e-9, 1e-9))
             assert above == pytest.approx(below, abs=1e-7)
 
 
@@ -225,13 +229,13 @@ class TestLimits:
     def test_latent_variance_that_vanishes(self) -> None:
         for variance in (1e-4, 1e-8, 1e-16, 1e-30):
             distribution = one(0.0, variance, 1.0, [-0.5], [1.0], 0.2)
-            sd = np.sqrt(variance)
-            values = [distribution.log_expected_improvement(k * sd)[0] - np.log(sd) for k in (-1.0, 0.0, 2.0, 10.0)]
+            std = np.sqrt(variance)
+            values = [distribution.log_expected_improvement(k * std)[0] - np.log(std) for k in (-1.0, 0.0, 2.0, 10.0)]
             assert np.isfinite(values).all() and (np.diff(values) < 0.0).all()
-            assert distribution.std[0] == pytest.approx(sd, rel=0.2)
+            assert distribution.std[0] == pytest.approx(std, rel=0.2)
 
     def test_threshold_one_is_the_mixture_of_two_gaussians(self) -> None:
-        base = Gaussian(np.array([0.3]), np.array([np.sqrt(0.8)]), noise_sd=np.sqrt(0.2))
+        base = Gaussian(np.array([0.3]), np.array([np.sqrt(0.8)]), noise_std=np.sqrt(0.2))
         distribution = FlatSet.central(base, np.ones(1), 0.2)
         inner, outer = Gaussian(np.array([0.3]), np.array([0.4])), Gaussian(np.array([0.3]), np.array([np.sqrt(0.8)]))
         for c in (-1.0, 0.3, 1.4, 3.0):
@@ -249,9 +253,9 @@ class TestLimits:
     def test_threshold_one_whatever_the_noise(self, mean: float, noise: float) -> None:
         """Both ends may have the same z: the flat part's mass must not be lost, in closed form or in draws."""
         distribution = FlatSet.central(
-            Gaussian(np.array([mean]), np.ones(1), noise_sd=np.array([noise])), np.ones(1), 0.2
+            Gaussian(np.array([mean]), np.ones(1), noise_std=np.array([noise])), np.ones(1), 0.2
         )
-        inner, outer = (Gaussian(np.array([mean]), np.array([sd])) for sd in (noise / np.hypot(1.0, noise), 1.0))
+        inner, outer = (Gaussian(np.array([mean]), np.array([std])) for std in (noise / np.hypot(1.0, noise), 1.0))
         for c in mean + np.array([-4.0, -0.3, 0.0, 0.7, 2.5]):
             expected = 0.8 * inner.expected_improvement(c) + 0.2 * outer.expected_improvement(c)
             np.testing.assert_allclose(distribution.expected_improvement(c), expected, rtol=1e-9)
@@ -261,7 +265,7 @@ class TestLimits:
         np.testing.assert_allclose(np.exp(log_weights), density / np.exp(outer.logpdf(f)), rtol=1e-8)
 
     def test_an_empty_set_leaves_the_model(self) -> None:
-        base = Gaussian(np.array([0.3]), np.array([0.9]), noise_sd=0.4)
+        base = Gaussian(np.array([0.3]), np.array([0.9]), noise_std=0.4)
         distribution = FlatSet(base, np.zeros((1, 1)), np.zeros((1, 1)), 0.8)
         for c in (-1.0, 0.3, 2.0, 30.0):
             np.testing.assert_allclose(
@@ -269,7 +273,7 @@ class TestLimits:
             )
             np.testing.assert_allclose(distribution.cdf(c), base.cdf(c), rtol=1e-10)
         np.testing.assert_allclose(distribution.mean, base.mean)
-        np.testing.assert_allclose(distribution.std, base.sd)
+        np.testing.assert_allclose(distribution.std, base.std)
 
     def test_no_mass_is_lost_where_nothing_is_outside(self) -> None:
         distribution = one(0.0, 0.5, 0.5, [-9.0], [9.0], 0.2)
@@ -282,11 +286,11 @@ class TestLimits:
         distribution = distributions(0.5)
         for z in (1e2, 1e4, 1e6):
             assert np.isfinite(
-                distribution.log_expected_improvement(distribution.base.mean + z * distribution.base.sd)
+                distribution.log_expected_improvement(distribution.base.mean + z * distribution.base.std)
             ).all()
-            below = distribution.expected_improvement(distribution.base.mean - z * distribution.base.sd)
+            below = distribution.expected_improvement(distribution.base.mean - z * distribution.base.std)
             np.testing.assert_allclose(
-                below, z * distribution.base.sd + distribution.mean - distribution.base.mean, rtol=1e-9
+                below, z * distribution.base.std + distribution.mean - distribution.base.mean, rtol=1e-9
             )
 
 
@@ -297,17 +301,17 @@ class TestOptimistic:
     def test_mean_equals_brute_force(self, i: int) -> None:
         distribution = distributions(0.5)
         m = distribution.base.mean[i]
-        v = distribution.base.sd[i] ** 2 + 0.25
+        v = distribution.base.std[i] ** 2 + 0.25
         pieces = [
             (max(a, m), b) for a, b in zip(distribution.low[i], distribution.high[i], strict=True) if b > m and b > a
         ]
         length = sum(b - a for a, b in pieces)
         flat = sum((b - a) * 0.5 * (a + b) for a, b in pieces) / length
-        sd = np.sqrt(v)
-        grid = norm(m, sd)
+        std = np.sqrt(v)
+        grid = norm(m, std)
         outside = grid.sf(m) - sum(grid.cdf(b) - grid.cdf(a) for a, b in pieces)
         moment = grid.expect(lambda y: y, lb=m) - sum(grid.expect(lambda y: y, lb=a, ub=b) for a, b in pieces)
-        expected = m + distribution.base.sd[i] ** 2 / v * (0.7 * flat + 0.3 * moment / outside - m)
+        expected = m + distribution.base.std[i] ** 2 / v * (0.7 * flat + 0.3 * moment / outside - m)
         assert distribution.optimistic().mean[i] == pytest.approx(expected, rel=1e-9)
 
     def test_it_is_a_law_and_lies_higher(self) -> None:

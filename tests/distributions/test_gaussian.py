@@ -23,16 +23,16 @@ def test_cdf_inverts_icdf(u: float) -> None:
 
 def test_against_scipy() -> None:
     y = np.array([0.3, 2.2, -9.0])
-    np.testing.assert_allclose(LAW.cdf(y), norm.cdf(y, LAW.mean, LAW.sd))
-    np.testing.assert_allclose(LAW.pdf(y), norm.pdf(y, LAW.mean, LAW.sd))
-    np.testing.assert_allclose(LAW.logpdf(1e3), norm.logpdf(1e3, LAW.mean, LAW.sd))
-    np.testing.assert_array_equal(LAW.std, LAW.sd)
+    np.testing.assert_allclose(LAW.cdf(y), norm.cdf(y, LAW.mean, LAW.std))
+    np.testing.assert_allclose(LAW.pdf(y), norm.pdf(y, LAW.mean, LAW.std))
+    np.testing.assert_allclose(LAW.logpdf(1e3), norm.logpdf(1e3, LAW.mean, LAW.std))
+    np.testing.assert_array_equal(LAW.std, LAW.std)
 
 
 @pytest.mark.parametrize("c", [-6.0, -0.5, 0.0, 1.9, 4.0])
 def test_improvement_against_quadrature(c: float) -> None:
     for i in range(3):
-        m, s = LAW.mean[i], LAW.sd[i]
+        m, s = LAW.mean[i], LAW.std[i]
         expected = quad(lambda y: (y - c) * norm.pdf(y, m, s), c, max(c, m) + 14 * s, epsabs=0, epsrel=1e-11, limit=200)  # noqa: B023
         assert float(LAW.expected_improvement(c)[i]) == pytest.approx(expected[0], rel=1e-6, abs=1e-200)
         assert float(LAW.probability_of_improvement(c)[i]) == pytest.approx(norm.sf(c, m, s), rel=1e-12)
@@ -47,12 +47,12 @@ def test_log_improvement_far_out() -> None:
     np.testing.assert_allclose(values, -(c**2) / 2 - 2 * np.log(c) - 0.5 * np.log(2 * np.pi), rtol=1e-5)
 
 
-@given(mean=finite, sd=st.floats(1e-6, 1e6), a=st.floats(1e-3, 1e3), b=finite, h=st.floats(-5, 5))
-def test_improvement_is_affine(mean: float, sd: float, a: float, b: float, h: float) -> None:
-    distribution, c = Gaussian(np.array([mean]), np.array([sd])), mean + h * sd
-    changed = Gaussian(np.array([a * mean + b]), np.array([a * sd]))
-    # c rounds to about 1e-16 of the largest number around, which counts in units of sd.
-    slack = 1e-9 + 1e-13 * (abs(a * mean) + abs(b) + abs(mean) * a) / (a * sd)
+@given(mean=finite, std=st.floats(1e-6, 1e6), a=st.floats(1e-3, 1e3), b=finite, h=st.floats(-5, 5))
+def test_improvement_is_affine(mean: float, std: float, a: float, b: float, h: float) -> None:
+    distribution, c = Gaussian(np.array([mean]), np.array([std])), mean + h * std
+    changed = Gaussian(np.array([a * mean + b]), np.array([a * std]))
+    # c rounds to about 1e-16 of the largest number around, which counts in units of std.
+    slack = 1e-9 + 1e-13 * (abs(a * mean) + abs(b) + abs(mean) * a) / (a * std)
     np.testing.assert_allclose(
         changed.log_expected_improvement(a * c + b),
         distribution.log_expected_improvement(c) + np.log(a),
@@ -66,19 +66,19 @@ def test_negated_and_scaled() -> None:
     np.testing.assert_allclose(turned.cdf(-1.0), 1 - LAW.cdf(1.0), atol=1e-15)
     np.testing.assert_array_equal(turned.negated().mean, LAW.mean)
     wide = LAW.scaled(2.0)
-    np.testing.assert_array_equal(wide.sd, 2 * LAW.sd)
+    np.testing.assert_array_equal(wide.std, 2 * LAW.std)
     np.testing.assert_array_equal(wide.mean, LAW.mean)
 
 
 def test_joint_draws_have_the_given_correlation() -> None:
     correlation = np.array([[1.0, 0.8, -0.3], [0.8, 1.0, 0.1], [-0.3, 0.1, 1.0]])
-    distribution = Gaussian(LAW.mean, LAW.sd, lambda: correlation)
+    distribution = Gaussian(LAW.mean, LAW.std, lambda: correlation)
     base = np.random.default_rng(1).standard_normal((40_000, 3))
     draws, log_weights = distribution.samples(base)
     # 40 000 draws: standard errors of a correlation are at most .005, so six of them.
     np.testing.assert_allclose(np.corrcoef(draws.T), correlation, atol=0.03)
     np.testing.assert_allclose(draws.mean(axis=0), LAW.mean, atol=0.1)
-    np.testing.assert_allclose(draws.std(axis=0), LAW.sd, rtol=0.03)
+    np.testing.assert_allclose(draws.std(axis=0), LAW.std, rtol=0.03)
     assert log_weights.shape == draws.shape
     turned = np.corrcoef(distribution.negated().samples(base)[0].T)
     np.testing.assert_allclose(turned, correlation, atol=0.03)
@@ -109,7 +109,7 @@ def test_the_correlation_is_put_off_until_draws_are_asked_for() -> None:
 
 
 def test_marginals_of_a_gaussian_need_no_quantiles() -> None:
-    assert [(m.mean, m.sd, m.quantiles) for m in LAW.marginals()][1] == (2.0, 0.1, None)
+    assert [(m.mean, m.std, m.quantiles) for m in LAW.marginals()][1] == (2.0, 0.1, None)
 
 
 def test_cholesky_of_singular_and_batched_matrices() -> None:

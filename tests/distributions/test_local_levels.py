@@ -35,7 +35,7 @@ BASE = Gaussian(np.array([0.0, -1.0, 4.0]), np.array([1.0, 0.3, 2.5]))
 
 
 def stretched(distribution: Gaussian, *batch: int) -> Gaussian:
-    return Gaussian(np.broadcast_to(distribution.mean, (*batch, 3)), np.broadcast_to(distribution.sd, (*batch, 3)))
+    return Gaussian(np.broadcast_to(distribution.mean, (*batch, 3)), np.broadcast_to(distribution.std, (*batch, 3)))
 
 
 def locally(rows: list[np.ndarray], *batch: int) -> LocallyRelevelled:
@@ -82,9 +82,9 @@ def knots(draw: st.DrawFn) -> np.ndarray:
 @given(r=knots(), h=st.floats(-6, 6), u=st.floats(1e-6, 1 - 1e-6))
 def test_each_point_is_relevelled_as_if_alone(r: np.ndarray, h: float, u: float) -> None:
     local = LocallyRelevelled(BASE, LocalLevels(P, r))
-    c = BASE.mean + h * BASE.sd
+    c = BASE.mean + h * BASE.std
     for i in range(3):
-        alone = Relevelled(Gaussian(BASE.mean[[i]], BASE.sd[[i]]), Levels(P, r[i]))
+        alone = Relevelled(Gaussian(BASE.mean[[i]], BASE.std[[i]]), Levels(P, r[i]))
         close = lambda a, b: np.testing.assert_allclose(a, b[0], rtol=1e-7, atol=1e-10)
         close(local.mean[i], alone.mean)
         close(local.std[i], alone.std)
@@ -101,14 +101,14 @@ def test_each_point_is_relevelled_as_if_alone(r: np.ndarray, h: float, u: float)
 def test_far_out_log_improvement_is_the_gaussians_plus_a_slope() -> None:
     distribution = locally([WIDE, NARROW, P])
     for k in (6.0, 40.0, 1e3):
-        c = BASE.mean + k * BASE.sd
+        c = BASE.mean + k * BASE.std
         gap = distribution.log_expected_improvement(c) - BASE.log_expected_improvement(c)
         np.testing.assert_allclose(gap, np.log([0.1 / 0.03, 0.1 / 0.2, 1.0]), atol=1e-9)
 
 
 def test_joint_draws_keep_the_copula() -> None:
     correlation = np.array([[1.0, 0.7, 0.0], [0.7, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    base = Gaussian(BASE.mean, BASE.sd, lambda: correlation)
+    base = Gaussian(BASE.mean, BASE.std, lambda: correlation)
     distribution = LocallyRelevelled(base, LocalLevels(P, np.stack([WIDE, NARROW, P])))
     draws, _ = distribution.samples(np.random.default_rng(0).standard_normal((40_000, 3)))
     scores = ndtri(distribution.over_samples().cdf(draws))

@@ -170,7 +170,7 @@ def test_dependence_is_that_of_the_copula() -> None:
 def test_the_gaussian_alternative_has_the_same_moments() -> None:
     distribution = QuantileTable(LEVELS, VALUES[None])
     np.testing.assert_allclose(
-        [distribution.gaussian().mean, distribution.gaussian().sd], [distribution.mean, distribution.std]
+        [distribution.gaussian().mean, distribution.gaussian().std], [distribution.mean, distribution.std]
     )
 
 

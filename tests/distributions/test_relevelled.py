@@ -20,13 +20,13 @@ WIDE_R = [0, 0.02, 0.15, 0.55, 0.9, 0.97, 1]
 #: Two cases of the reference file, the second with an atom, so that something is checked without it.
 EMBEDDED: list[dict[str, Any]] = [
     {
-        "p": WIDE_P, "r": WIDE_R, "mean": 0.0, "sd": 1.0, "c": 0.5,
+        "p": WIDE_P, "r": WIDE_R, "mean": 0.0, "std": 1.0, "c": 0.5,
         "EI_max": 0.3837117668764404, "EI_min": 0.8261865407771007,
         "PI_max": 0.3989553848042764, "PI_min": 0.6010446151957236, "mean_recal": 0.05752522609933969,
         "Q": {"0.05": -2.3263478740408408, "0.95": 2.17009037758456},
     },
     {
-        "p": [0, 0.25, 0.5, 0.75, 1], "r": [0, 0.3, 0.3, 0.8, 1], "mean": 1.2, "sd": 0.4, "c": 1.0,
+        "p": [0, 0.25, 0.5, 0.75, 1], "r": [0, 0.3, 0.3, 0.8, 1], "mean": 1.2, "std": 0.4, "c": 1.0,
         "EI_max": 0.2535478876026037, "EI_min": 0.0683583779777418,
         "PI_max": 0.4957312306370065, "PI_min": 0.5042687693629935, "mean_recal": 1.185189509624862,
         "Q": {"0.3": 0.9902397949167836, "0.8": 1.5977831532839013},
@@ -34,12 +34,12 @@ EMBEDDED: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def distribution(p: list[float], r: list[float], mean: float = 0.0, sd: float = 1.0) -> Relevelled:
-    return Relevelled(Gaussian(np.array([mean]), np.array([sd])), Levels(np.array(p, float), np.array(r, float)))
+def distribution(p: list[float], r: list[float], mean: float = 0.0, std: float = 1.0) -> Relevelled:
+    return Relevelled(Gaussian(np.array([mean]), np.array([std])), Levels(np.array(p, float), np.array(r, float)))
 
 
 def check(case: dict[str, Any]) -> None:
-    believed, c = distribution(case["p"], case["r"], case["mean"], case["sd"]), case["c"]
+    believed, c = distribution(case["p"], case["r"], case["mean"], case["std"]), case["c"]
     turned = believed.negated()
     close = lambda value, expected: np.testing.assert_allclose(value, expected, rtol=1e-8, atol=1e-12)
     close(believed.expected_improvement(c), case["EI_max"])
@@ -95,17 +95,17 @@ def brute_force(levels: Levels, f: Callable[[float], float], kinks: list[float])
 @settings(max_examples=60)
 @given(levels=maps(), h=st.floats(-3, 3))
 def test_closed_forms_equal_quadrature(levels: Levels, h: float) -> None:
-    mean, sd = 0.7, 2.5
-    believed = Relevelled(Gaussian(np.array([mean]), np.array([sd])), levels)
-    c = mean + sd * h
+    mean, std = 0.7, 2.5
+    believed = Relevelled(Gaussian(np.array([mean]), np.array([std])), levels)
+    c = mean + std * h
     kinks = [float(levels.inverse(ndtr(h)))]
-    improvement = brute_force(levels, lambda z: sd * max(z - h, 0.0), kinks)
+    improvement = brute_force(levels, lambda z: std * max(z - h, 0.0), kinks)
     first = brute_force(levels, lambda z: z, [])
     second = brute_force(levels, lambda z: (z - first) ** 2, [])
     assert float(believed.expected_improvement(c)[0]) == pytest.approx(improvement, abs=2e-8)
     assert float(np.exp(believed.log_expected_improvement(c)[0])) == pytest.approx(improvement, abs=2e-8)
-    assert float(believed.mean[0]) == pytest.approx(mean + sd * first, abs=2e-8)
-    assert float(believed.std[0]) == pytest.approx(sd * np.sqrt(second), abs=1e-6)
+    assert float(believed.mean[0]) == pytest.approx(mean + std * first, abs=2e-8)
+    assert float(believed.std[0]) == pytest.approx(std * np.sqrt(second), abs=1e-6)
 
 
 @given(levels=maps(), u=st.floats(1e-4, 1 - 1e-4))
@@ -198,7 +198,7 @@ def test_relevel_takes_the_form_with_the_best_closed_forms() -> None:
     gaussian, levels = Gaussian(np.zeros(1), np.ones(1)), Levels(np.array(WIDE_P, float), np.array(WIDE_R, float))
     assert isinstance(relevel(gaussian, levels), Relevelled)
     wide = relevel(gaussian, Tempered(2.0))
-    assert isinstance(wide, Gaussian) and wide.sd == 2.0
+    assert isinstance(wide, Gaussian) and wide.std == 2.0
     assert isinstance(relevel(relevel(gaussian, levels), levels), Relevelled)
     assert isinstance(relevel(relevel(gaussian, levels), Tempered(2.0)), Composed)
 

@@ -65,13 +65,13 @@ def test_the_law_is_the_one_of_predict(latent: bool, shape: tuple[int, ...]) -> 
     distribution, augmentation = model.augmented(X, latent=latent)
     expected = model.predict(X, latent=latent)
     np.testing.assert_allclose(distribution.mean, expected.mean)
-    np.testing.assert_allclose(distribution.sd, expected.sd)
+    np.testing.assert_allclose(distribution.std, expected.std)
     base = RNG(1).standard_normal((4, shape[-1]))
     np.testing.assert_allclose(distribution.draws(base), expected.draws(base))
     # Whatever the distribution is of, the augmentation is by a measurement.
     np.testing.assert_allclose(model.units.backward(augmentation.mean)[augmentation.index], distribution.mean)
-    sd = model.units.backward_sd(np.sqrt(augmentation.variance if latent else augmentation.total))
-    np.testing.assert_allclose(sd[augmentation.index], distribution.sd)
+    std = model.units.backward_std(np.sqrt(augmentation.variance if latent else augmentation.total))
+    np.testing.assert_allclose(std[augmentation.index], distribution.std)
 
 
 def test_points_shared_by_sets_are_augmented_once() -> None:

@@ -130,7 +130,7 @@ def test_it_predicts() -> None:
     distribution = GaussianProcess().fit(train, rng=RNG(0)).predict(test.X, latent=False)
     error = test.Y[:, 0] - distribution.mean
     assert np.sqrt(np.mean(error**2)) < 0.1 * test.Y.std()
-    assert 0.8 < np.mean(np.abs(error) < 2 * distribution.sd) <= 1.0
+    assert 0.8 < np.mean(np.abs(error) < 2 * distribution.std) <= 1.0
 
 
 def test_latent_laws_are_narrower_by_the_noise() -> None:
@@ -138,8 +138,8 @@ def test_latent_laws_are_narrower_by_the_noise() -> None:
     X = RNG(1).random((6, 3))
     f, y = model.predict(X, latent=True), model.predict(X, latent=False)
     np.testing.assert_array_equal(f.mean, y.mean)
-    noise = float(model.units.backward_sd(np.sqrt(model.theta.noise)))
-    np.testing.assert_allclose(y.sd**2 - f.sd**2, noise**2, rtol=1e-9)
+    noise = float(model.units.backward_std(np.sqrt(model.theta.noise)))
+    np.testing.assert_allclose(y.std**2 - f.std**2, noise**2, rtol=1e-9)
     assert noise == pytest.approx(0.3, rel=0.5)
 
 
@@ -177,7 +177,7 @@ def test_the_order_of_the_data_does_not_matter() -> None:
     X = RNG(1).random((6, 3))
     one, other = (GaussianProcess().fit(d, rng=RNG(0)).predict(X, latent=False) for d in (data, shuffled))
     np.testing.assert_allclose(one.mean, other.mean, atol=1e-4)
-    np.testing.assert_allclose(one.sd, other.sd, rtol=1e-3)
+    np.testing.assert_allclose(one.std, other.std, rtol=1e-3)
 
 
 @pytest.mark.parametrize(("power", "shift"), [(0, 3.0), (10, 0.0), (-30, -2.0), (100, 1.0)])
@@ -187,7 +187,7 @@ def test_an_affine_change_of_outcomes_changes_predictions_alike(power: int, shif
     X = RNG(1).random((6, 3))
     one, other = (GaussianProcess().fit(d, rng=RNG(0)).predict(X, latent=False) for d in (data, changed))
     np.testing.assert_allclose(other.mean, 2.0**power * (one.mean + shift), atol=1e-6 * 2.0**power)
-    np.testing.assert_allclose(other.sd, 2.0**power * one.sd, rtol=1e-5)
+    np.testing.assert_allclose(other.std, 2.0**power * one.std, rtol=1e-5)
 
 
 def degenerate() -> dict[str, Callable[[], Dataset]]:
@@ -226,18 +226,18 @@ def test_degenerate_data(case: str, kernel: Kernel) -> None:
             distribution = model.predict(points, latent=latent)
             assert (
                 np.isfinite(distribution.mean).all()
-                and np.isfinite(distribution.sd).all()
-                and np.all(distribution.sd > 0)
+                and np.isfinite(distribution.std).all()
+                and np.all(distribution.std > 0)
             )
             assert np.isfinite(distribution.log_expected_improvement(float(data.Y.max()))).all()
     assert np.isfinite(model.predict(X, latent=True).samples(RNG(2).standard_normal((4, 20)))[0]).all()
     for distribution in (model.leave_one_out(), model.one_step_ahead()):
-        assert np.isfinite(distribution.mean).all() and np.all(distribution.sd > 0)
+        assert np.isfinite(distribution.mean).all() and np.all(distribution.std > 0)
 
 
 def test_repeats_lower_the_doubt() -> None:
     x = np.array([[0.3], [0.9]])
     once = Dataset(X=x, Y=np.array([[0.0], [1.0]]), Y_var=np.full((2, 1), 0.1))
     often = once.rows(np.repeat([0, 1], [8, 1]))
-    sd = [float(GaussianProcess().fit(d, rng=RNG(0)).predict(x[:1], latent=True).sd[0]) for d in (once, often)]
-    assert sd[1] < sd[0]
+    std = [float(GaussianProcess().fit(d, rng=RNG(0)).predict(x[:1], latent=True).std[0]) for d in (once, often)]
+    assert std[1] < std[0]

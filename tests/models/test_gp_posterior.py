@@ -27,7 +27,7 @@ def test_embedded_values() -> None:
     model = toy(TOY["X"], TOY["y"], 0.25, 1.3, 0.04)
     distribution = model.predict(np.array([[0.28], [1.0]]), latent=True)
     np.testing.assert_allclose(distribution.mean, [0.8224124602858393, 0.44961944933923764], rtol=1e-8)
-    np.testing.assert_allclose(distribution.sd**2, [0.04256673915042786, 0.2740778136410065], rtol=1e-8)
+    np.testing.assert_allclose(distribution.std**2, [0.04256673915042786, 0.2740778136410065], rtol=1e-8)
     assert model.log_marginal_likelihood() == pytest.approx(-6.731333758006724, rel=1e-8)
     np.testing.assert_allclose(model.residuals[:2], [-0.518321055348816, 0.9698822730510264], rtol=1e-8)
 
@@ -39,16 +39,16 @@ def test_reference_values(golden: Callable[[str], Any]) -> None:
     close = lambda value, name: np.testing.assert_allclose(value, reference[name], rtol=1e-8)
     x, y = np.array(reference["x"]), np.array(g["y"])
     close(model.predict(x, latent=True).mean, "mean_f")
-    close(model.predict(x, latent=True).sd ** 2, "var_f")
-    close(model.predict(x, latent=False).sd ** 2, "var_y")
+    close(model.predict(x, latent=True).std ** 2, "var_f")
+    close(model.predict(x, latent=False).std ** 2, "var_y")
     close(model.log_marginal_likelihood(), "log_marginal_likelihood")
     loo, ahead = model.leave_one_out(), model.one_step_ahead()
     close(loo.mean, "loo_mean")
-    close(loo.sd**2, "loo_var_y")
+    close(loo.std**2, "loo_var_y")
     close(loo.cdf(y), "loo_pit")
     close(model.residuals, "prequential_standardised_residuals")
-    close((y - ahead.mean) / ahead.sd, "prequential_standardised_residuals")
-    close(ahead.sd, "prequential_sd_y")
+    close((y - ahead.mean) / ahead.std, "prequential_standardised_residuals")
+    close(ahead.std, "prequential_sd_y")
     close(ndtr(model.residuals), "prequential_pit")
 
 
@@ -68,9 +68,9 @@ def test_leave_one_out_equals_refits(kernel: Kernel) -> None:
     loo = model.leave_one_out()
     for i in range(9):
         rest = random_posterior(kernel, np.delete(np.arange(9), i)).predict(model.X[[i]], latent=True)
-        noise = model.units.backward_sd(np.sqrt(model.noise[i]))
+        noise = model.units.backward_std(np.sqrt(model.noise[i]))
         assert float(loo.mean[i]) == pytest.approx(float(rest.mean[0]), rel=1e-9)
-        assert float(loo.sd[i]) == pytest.approx(float(np.hypot(rest.sd[0], noise)), rel=1e-9)
+        assert float(loo.std[i]) == pytest.approx(float(np.hypot(rest.std[0], noise)), rel=1e-9)
 
 
 @pytest.mark.parametrize("kernel", [Matern52(), RBF()], ids=["matern", "rbf"])
@@ -79,9 +79,9 @@ def test_one_step_ahead_equals_refits(kernel: Kernel) -> None:
     ahead = model.one_step_ahead()
     for i in range(1, 9):
         rest = random_posterior(kernel, slice(i)).predict(model.X[[i]], latent=True)
-        noise = model.units.backward_sd(np.sqrt(model.noise[i]))
+        noise = model.units.backward_std(np.sqrt(model.noise[i]))
         assert float(ahead.mean[i]) == pytest.approx(float(rest.mean[0]), rel=1e-9)
-        assert float(ahead.sd[i]) == pytest.approx(float(np.hypot(rest.sd[0], noise)), rel=1e-9)
+        assert float(ahead.std[i]) == pytest.approx(float(np.hypot(rest.std[0], noise)), rel=1e-9)
 
 
 def dense(model: Posterior, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -106,11 +106,11 @@ def test_joint_law_equals_the_dense_formula(latent: bool) -> None:
     mean, covariance = dense(model, X)
     covariance = covariance if latent else covariance + model.theta.noise * np.eye(5)
     distribution = model.predict(X, latent=latent)
-    sd = np.sqrt(np.diagonal(covariance))
+    std = np.sqrt(np.diagonal(covariance))
     np.testing.assert_allclose(distribution.mean, model.units.backward(mean), rtol=1e-9)
-    np.testing.assert_allclose(distribution.sd, model.units.backward_sd(sd), rtol=1e-9)
+    np.testing.assert_allclose(distribution.std, model.units.backward_std(std), rtol=1e-9)
     assert distribution.correlation is not None
-    np.testing.assert_allclose(distribution.correlation(), covariance / np.outer(sd, sd), atol=1e-9)
+    np.testing.assert_allclose(distribution.correlation(), covariance / np.outer(std, std), atol=1e-9)
 
 
 def test_batches_of_sets() -> None:
@@ -118,11 +118,11 @@ def test_batches_of_sets() -> None:
     rng = np.random.default_rng(5)
     X = np.concatenate([rng.random((4, 3, 2)), (rng.integers(3, size=(4, 3, 1)) + 0.5) / 3], axis=-1)
     distribution = model.predict(X, latent=True)
-    assert distribution.mean.shape == distribution.sd.shape == (4, 3) and distribution.correlation is not None
+    assert distribution.mean.shape == distribution.std.shape == (4, 3) and distribution.correlation is not None
     for i in range(4):
         one = model.predict(X[i], latent=True)
         np.testing.assert_allclose(distribution.mean[i], one.mean, rtol=1e-12)
-        np.testing.assert_allclose(distribution.sd[i], one.sd, rtol=1e-12)
+        np.testing.assert_allclose(distribution.std[i], one.std, rtol=1e-12)
         np.testing.assert_allclose(distribution.correlation()[i], one.correlation(), atol=1e-12)  # type: ignore[misc]
     draws, _ = distribution.samples(rng.standard_normal((8, 3)))
     assert draws.shape == (4, 8, 3) and np.isfinite(draws).all()
@@ -147,7 +147,7 @@ def test_sets_that_share_members() -> None:
 def test_odd_batches(shape: tuple[int, ...]) -> None:
     X = np.full(shape, 0.5)
     distribution = random_posterior(Matern52()).predict(X, latent=True)
-    assert distribution.mean.shape == distribution.sd.shape == shape[:-1]
+    assert distribution.mean.shape == distribution.std.shape == shape[:-1]
 
 
 def test_one_prediction_or_many_are_the_same() -> None:
@@ -156,7 +156,7 @@ def test_one_prediction_or_many_are_the_same() -> None:
     together = model.predict(X, latent=True)
     alone = [model.predict(x[None], latent=True) for x in X]
     np.testing.assert_allclose(together.mean, [float(distribution.mean[0]) for distribution in alone], rtol=1e-12)
-    np.testing.assert_allclose(together.sd, [float(distribution.sd[0]) for distribution in alone], rtol=1e-10)
+    np.testing.assert_allclose(together.std, [float(distribution.std[0]) for distribution in alone], rtol=1e-10)
 
 
 def test_categorical_choices_are_all_equally_far_apart() -> None:
@@ -173,7 +173,7 @@ def test_categorical_choices_are_all_equally_far_apart() -> None:
 def test_nothing_is_certain_at_a_point_without_noise() -> None:
     model = toy(TOY["X"], TOY["y"], 0.25, 1.3, 1e-12)
     distribution = model.predict(np.array(TOY["X"]), latent=True)
-    assert np.all(distribution.sd > 0) and np.isfinite(distribution.log_expected_improvement(1.1)).all()
+    assert np.all(distribution.std > 0) and np.isfinite(distribution.log_expected_improvement(1.1)).all()
     np.testing.assert_allclose(distribution.mean, TOY["y"], atol=1e-6)
 
 

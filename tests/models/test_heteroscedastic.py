@@ -36,7 +36,7 @@ class TestWithoutReplicates(SurrogateSuite):
         return HeteroscedasticGP()
 
 
-def noise_sd(X: Array) -> Array:
+def noise_std(X: Array) -> Array:
     return 0.02 + 0.6 * X[:, 0] ** 2
 
 
@@ -44,7 +44,7 @@ def noisy(points: int = 20, times: int = 6, seed: int = 0) -> Dataset:
     """f = sin 6x with noise that grows to the right; every point measured several times, in mixed order."""
     rng = RNG(seed)
     X = np.repeat(rng.random((points, 1)), times, axis=0)[rng.permutation(points * times)]
-    return Dataset(X=X, Y=(np.sin(6 * X[:, 0]) + noise_sd(X) * rng.standard_normal(len(X)))[:, None])
+    return Dataset(X=X, Y=(np.sin(6 * X[:, 0]) + noise_std(X) * rng.standard_normal(len(X)))[:, None])
 
 
 GRID = np.linspace(0.05, 0.95, 10)[:, None]
@@ -52,8 +52,8 @@ GRID = np.linspace(0.05, 0.95, 10)[:, None]
 
 def test_the_noise_is_found_where_it_is() -> None:
     model = HeteroscedasticGP().fit(noisy(30, 8), rng=RNG(0))
-    ratio = np.sqrt(model.noise_variance(GRID)) / noise_sd(GRID)
-    # The sd of half a log sample variance of 8 is 0.29; neighbours share what they know.
+    ratio = np.sqrt(model.noise_variance(GRID)) / noise_std(GRID)
+    # The std of half a log sample variance of 8 is 0.29; neighbours share what they know.
     assert np.all((ratio > 0.6) & (ratio < 1.7))
     plain = GaussianProcess().fit(noisy(30, 8), rng=RNG(0))
     left, right = np.array([[0.05]]), np.array([[0.95]])
@@ -64,17 +64,17 @@ def test_the_noise_is_found_where_it_is() -> None:
 def test_a_measurement_has_the_noise_at_its_point() -> None:
     model = HeteroscedasticGP().fit(noisy(), rng=RNG(0))
     latent, measured = (model.predict(GRID, latent=flag) for flag in (True, False))
-    np.testing.assert_allclose(measured.sd**2, latent.sd**2 + model.noise_variance(GRID))
+    np.testing.assert_allclose(measured.std**2, latent.std**2 + model.noise_variance(GRID))
     np.testing.assert_array_equal(measured.mean, latent.mean)
-    np.testing.assert_allclose(np.square(latent.noise_sd), model.noise_variance(GRID))
+    np.testing.assert_allclose(np.square(latent.noise_std), model.noise_variance(GRID))
 
 
 def test_joint_draws_of_measurements_have_independent_noise() -> None:
     model = HeteroscedasticGP().fit(noisy(8, 3), rng=RNG(0))
     latent, measured = (model.predict(GRID, latent=flag) for flag in (True, False))
     assert latent.correlation is not None and measured.correlation is not None
-    covariance = latent.correlation() * np.outer(latent.sd, latent.sd) + np.diag(model.noise_variance(GRID))
-    np.testing.assert_allclose(measured.correlation() * np.outer(measured.sd, measured.sd), covariance, atol=1e-12)
+    covariance = latent.correlation() * np.outer(latent.std, latent.std) + np.diag(model.noise_variance(GRID))
+    np.testing.assert_allclose(measured.correlation() * np.outer(measured.std, measured.std), covariance, atol=1e-12)
 
 
 def test_the_means_are_a_process_with_known_noise() -> None:
@@ -83,7 +83,7 @@ def test_the_means_are_a_process_with_known_noise() -> None:
     model = HeteroscedasticGP().fit(data, rng=RNG(0))
     units, means = model.units, model.means
     inner = means.units
-    scale = float(units.backward_sd(inner.backward_sd(np.array(1.0))))
+    scale = float(units.backward_std(inner.backward_std(np.array(1.0))))
     theta = means.theta
     X = data.X
     correlation = means.kernel.correlation(np.square((X - X.T) / theta.lengthscales[0]))
@@ -94,18 +94,18 @@ def test_the_means_are_a_process_with_known_noise() -> None:
     distribution = model.predict(GRID, latent=True)
     np.testing.assert_allclose(distribution.mean, expected, atol=1e-6)
     variance = scale**2 * theta.outputscale - np.einsum("ij,ji->i", cross, np.linalg.solve(A, cross.T))
-    np.testing.assert_allclose(distribution.sd**2, variance, rtol=1e-4)
+    np.testing.assert_allclose(distribution.std**2, variance, rtol=1e-4)
 
 
 @given(st.integers(2, 6), st.floats(0.01, 100.0))
-def test_the_sampling_law_of_a_log_sample_variance(k: int, sd: float) -> None:
+def test_the_sampling_law_of_a_log_sample_variance(k: int, std: float) -> None:
     """Bias and variance against 20000 simulated groups; five standard errors, false alarm below 1e-5 (fixed seed)."""
-    z = sd * RNG(k).standard_normal((20000, k))
+    z = std * RNG(k).standard_normal((20000, k))
     sample = np.log(z.var(axis=1, ddof=1))
     half = (k - 1) / 2
     corrected = sample - digamma(half) + np.log(half)
     error = np.sqrt(polygamma(1, half) / 20000)
-    assert abs(corrected.mean() - 2 * np.log(sd)) < 5 * error
+    assert abs(corrected.mean() - 2 * np.log(std)) < 5 * error
     assert abs(corrected.var() / polygamma(1, half) - 1) < 0.12
     groups = Groups.of(np.repeat(np.arange(3.0)[:, None], k, axis=0), z[:3].ravel(), np.full(3 * k, np.nan))
     np.testing.assert_allclose(
@@ -139,7 +139,7 @@ def test_no_replicates_is_said_and_one_is_enough() -> None:
     for latent in (True, False):
         expected = plain.predict(GRID, latent=latent)
         np.testing.assert_allclose(model.predict(GRID, latent=latent).mean, expected.mean, atol=1e-6)
-        np.testing.assert_allclose(model.predict(GRID, latent=latent).sd, expected.sd, rtol=1e-4)
+        np.testing.assert_allclose(model.predict(GRID, latent=latent).std, expected.std, rtol=1e-4)
     assert len(np.unique(model.noise_variance(GRID))) == 1
     np.testing.assert_array_equal(model.noise_variance_quantile(GRID, 0.1), model.noise_variance(GRID))
     once = replace(data, X=np.vstack([data.X, data.X[:1]]), Y=np.vstack([data.Y, data.Y[:1] + 0.1]), forecasts=())
@@ -148,8 +148,8 @@ def test_no_replicates_is_said_and_one_is_enough() -> None:
 
 def test_known_variances_say_where_the_noise_is_without_replicates() -> None:
     data = noisy(25, 1)
-    model = HeteroscedasticGP().fit(replace(data, Y_var=np.square(noise_sd(data.X))[:, None]), rng=RNG(0))
-    np.testing.assert_allclose(np.sqrt(model.noise_variance(GRID)), noise_sd(GRID), rtol=0.1)
+    model = HeteroscedasticGP().fit(replace(data, Y_var=np.square(noise_std(data.X))[:, None]), rng=RNG(0))
+    np.testing.assert_allclose(np.sqrt(model.noise_variance(GRID)), noise_std(GRID), rtol=0.1)
 
 
 def test_quantiles_of_the_noise() -> None:
@@ -168,7 +168,7 @@ def test_quantiles_hold_the_noise_as_often_as_they_say() -> None:
     for seed in range(40):
         model = HeteroscedasticGP().fit(noisy(15, 4, seed), rng=RNG(0))
         low, high = (model.noise_variance_quantile(GRID, level) for level in (0.1, 0.9))
-        inside.append(np.mean((low <= noise_sd(GRID) ** 2) & (noise_sd(GRID) ** 2 <= high)))
+        inside.append(np.mean((low <= noise_std(GRID) ** 2) & (noise_std(GRID) ** 2 <= high)))
     assert 0.65 < np.mean(inside) < 0.95
 
 

@@ -51,7 +51,7 @@ def test_it_learns_in_any_units(scale: float) -> None:
         for factor in (1.0, scale)
     )
     np.testing.assert_allclose(scaled.mean / scale, plain.mean, atol=1e-4)
-    np.testing.assert_allclose(scaled.sd / scale, plain.sd, atol=1e-4)
+    np.testing.assert_allclose(scaled.std / scale, plain.std, atol=1e-4)
 
 
 def test_it_is_surer_where_it_has_seen_more() -> None:
@@ -61,7 +61,7 @@ def test_it_is_surer_where_it_has_seen_more() -> None:
         rng = np.random.default_rng(seed)
         X = 0.4 * rng.random((80, 2))
         model = NeuralEnsemble().fit(Dataset(X=X, Y=np.sin(6.0 * X[:, :1]) + np.cos(5.0 * X[:, 1:])), rng=rng)
-        near, far = (model.predict(low + 0.4 * rng.random((50, 2)), latent=True).sd.mean() for low in (0.0, 0.6))
+        near, far = (model.predict(low + 0.4 * rng.random((50, 2)), latent=True).std.mean() for low in (0.0, 0.6))
         ratios.append(far / near)
     assert np.mean(ratios) > 2.0
 
@@ -73,7 +73,7 @@ def test_the_noise_is_found() -> None:
         .fit(smooth(150, noise=0.3), rng=np.random.default_rng(0))
         .predict(smooth(5, seed=1).X, latent=True)
     )
-    assert 0.2 < float(distribution.noise_sd) < 0.6
+    assert 0.2 < float(distribution.noise_std) < 0.6
 
 
 def test_measured_intervals_hold_about_what_they_say() -> None:
@@ -116,14 +116,14 @@ def test_one_point_is_believed_everywhere() -> None:
         NeuralEnsemble().fit(smooth(1), rng=np.random.default_rng(0)).predict(smooth(4, seed=1).X, latent=True)
     )
     np.testing.assert_allclose(distribution.mean, smooth(1).Y[0, 0])
-    np.testing.assert_allclose(distribution.sd, abs(smooth(1).Y[0, 0]))
+    np.testing.assert_allclose(distribution.std, abs(smooth(1).Y[0, 0]))
 
 
 def test_one_member_knows_of_no_noise() -> None:
     model = replace(QUICK, members=1).fit(smooth(30), rng=np.random.default_rng(0))
     latent, measured = (model.predict(smooth(4, seed=1).X, latent=flag) for flag in (True, False))
-    np.testing.assert_array_equal(latent.sd, measured.sd)
-    np.testing.assert_allclose(latent.sd, 1e-3 * smooth(30).Y.std(), rtol=1e-6)
+    np.testing.assert_array_equal(latent.std, measured.std)
+    np.testing.assert_allclose(latent.std, 1e-3 * smooth(30).Y.std(), rtol=1e-6)
 
 
 class TestManySubsets:
@@ -136,7 +136,7 @@ class TestManySubsets:
         one = QUICK.fit_many(data, [rows], rng=np.random.default_rng(0))[0].predict(X, latent=False)
         other = QUICK.fit(data.rows(rows), rng=np.random.default_rng(0)).predict(X, latent=False)
         np.testing.assert_allclose(one.mean, other.mean, rtol=1e-9)
-        np.testing.assert_allclose(one.sd, other.sd, rtol=1e-9)
+        np.testing.assert_allclose(one.std, other.std, rtol=1e-9)
 
     def test_a_subset_never_sees_the_others(self) -> None:
         """Outcomes outside a subset, however wild, change nothing of its model."""
@@ -149,7 +149,7 @@ class TestManySubsets:
             for d in (data, replace(data, Y=Y))
         ]
         np.testing.assert_allclose(distributions[0].mean, distributions[1].mean, rtol=1e-9)
-        np.testing.assert_allclose(distributions[0].sd, distributions[1].sd, rtol=1e-9)
+        np.testing.assert_allclose(distributions[0].std, distributions[1].std, rtol=1e-9)
 
     def test_repeated_rows_count_as_often(self) -> None:
         """Where one point has two outcomes, the one drawn three times wins the median."""
@@ -166,7 +166,7 @@ class TestManySubsets:
         subsets = [np.arange(30), np.array([4]), np.array([3, 3, 3]), np.arange(2), np.arange(11)]
         for model in QUICK.fit_many(data, subsets, rng=np.random.default_rng(0)):
             distribution = model.predict(X, latent=False)
-            assert np.isfinite(distribution.mean).all() and (distribution.sd > 0.0).all()
+            assert np.isfinite(distribution.mean).all() and (distribution.std > 0.0).all()
 
     def test_they_are_as_good_as_separate_fits(self) -> None:
         """Equal in distribution: the errors of 8 models trained together and one by one do not differ by more than chance."""
@@ -193,7 +193,7 @@ def test_presets_predict_accuracies(preset: type[NeuralEnsemble]) -> None:
     data = smooth(40)
     accuracies = replace(data, Y=60.0 + 10.0 * data.Y)
     distribution = quick.fit(accuracies, rng=np.random.default_rng(0)).predict(data.X, latent=False)
-    assert np.isfinite(distribution.mean).all() and (distribution.sd > 0.0).all()
+    assert np.isfinite(distribution.mean).all() and (distribution.std > 0.0).all()
 
 
 def test_known_noise_is_announced_as_unused() -> None:
@@ -221,8 +221,8 @@ def test_hardly_any_points(n: int) -> None:
     """Latent and measured distributions differ by the noise that the latent distribution tells of."""
     model = QUICK.fit(smooth(n), rng=np.random.default_rng(0))
     latent, measured = (model.predict(smooth(4, seed=1).X, latent=flag) for flag in (True, False))
-    np.testing.assert_allclose(np.square(latent.sd) + latent.noise_sd**2, np.square(measured.sd), rtol=1e-9)
-    assert np.isfinite(latent.mean).all() and (latent.sd > 0.0).all()
+    np.testing.assert_allclose(np.square(latent.std) + latent.noise_std**2, np.square(measured.std), rtol=1e-9)
+    assert np.isfinite(latent.mean).all() and (latent.std > 0.0).all()
 
 
 def test_only_a_latent_law_knows_of_noise() -> None:
@@ -230,8 +230,8 @@ def test_only_a_latent_law_knows_of_noise() -> None:
     X = rng.random((60, 1))
     model = NeuralEnsemble().fit(Dataset(X=X, Y=X + 0.3 * rng.standard_normal((60, 1))), rng=rng)
     latent, measured = (model.predict(X[:4], latent=flag) for flag in (True, False))
-    assert measured.noise_sd == 0.0 and float(np.max(latent.noise_sd)) > 0.1
-    np.testing.assert_allclose(np.square(measured.sd), np.square(latent.sd) + np.square(latent.noise_sd))
+    assert measured.noise_std == 0.0 and float(np.max(latent.noise_std)) > 0.1
+    np.testing.assert_allclose(np.square(measured.std), np.square(latent.std) + np.square(latent.noise_std))
 
 
 def test_the_noise_is_just_what_the_spread_leaves_over() -> None:
@@ -243,11 +243,11 @@ def test_the_noise_is_just_what_the_spread_leaves_over() -> None:
     members, points = np.nonzero(~fitted.seen)
     values = fitted.networks(fitted.features)[..., 0]
     away = np.abs(values[members, points] - fitted.z[points])
-    sd = np.sqrt(values.var(axis=0, ddof=1)[points] + model.noise)
+    std = np.sqrt(values.var(axis=0, ddof=1)[points] + model.noise)
     assert len(points) == len(data)
-    assert np.mean(away <= ndtri(0.9) * sd + 1e-12) == pytest.approx(0.8, abs=1.0 / len(points))
+    assert np.mean(away <= ndtri(0.9) * std + 1e-12) == pytest.approx(0.8, abs=1.0 / len(points))
     # Counted twice, the spread would hold too many.
-    assert np.mean(away <= ndtri(0.9) * np.sqrt(sd**2 + values.var(axis=0, ddof=1)[points])) > 0.85
+    assert np.mean(away <= ndtri(0.9) * np.sqrt(std**2 + values.var(axis=0, ddof=1)[points])) > 0.85
 
 
 @pytest.mark.parametrize(
@@ -285,4 +285,4 @@ def test_a_model_outlives_its_process(space: CellSpace | GraphCellSpace | None) 
     for latent in (True, False):
         before, after = (m.predict(data.X[:5], latent=latent) for m in (model, same))
         np.testing.assert_array_equal(after.mean, before.mean)
-        np.testing.assert_array_equal(after.sd, before.sd)
+        np.testing.assert_array_equal(after.std, before.std)

@@ -76,7 +76,7 @@ def test_regressors_that_serve(regressor: Any) -> None:
     low, high = measured.interval(0.8)
     coverage = np.mean((low <= y) & (y <= high))
     assert 0.6 <= coverage <= 1.0, f"80 % intervals hold {coverage:.0%} of new measurements"
-    assert (latent.sd > 0).all() and (latent.sd <= measured.sd).all()
+    assert (latent.std > 0).all() and (latent.std <= measured.std).all()
     np.testing.assert_array_equal(latent.mean, measured.mean)
 
 
@@ -129,7 +129,7 @@ def test_ensemble_moments_are_those_of_the_members() -> None:
     values = model.units.backward(model.beliefs.predictions(X))
     distribution = model.predict(X, latent=True)
     np.testing.assert_allclose(distribution.mean, values.mean(axis=0))
-    np.testing.assert_allclose(distribution.sd, values.std(axis=0, ddof=1), rtol=1e-6)
+    np.testing.assert_allclose(distribution.std, values.std(axis=0, ddof=1), rtol=1e-6)
     assert distribution.correlation is not None
     np.testing.assert_allclose(distribution.correlation(), np.corrcoef(values.T), atol=1e-6)
 
@@ -150,7 +150,7 @@ def test_noise_makes_measurements_as_uncertain_as_held_out_errors() -> None:
     X = np.random.default_rng(8).random((400, 2))
     distribution = model.predict(X, latent=False)
     errors = function(X) - distribution.mean
-    assert 0.7 < np.sqrt(np.mean(np.square(distribution.sd)) / (np.mean(np.square(errors)) + NOISE**2)) < 1.4
+    assert 0.7 < np.sqrt(np.mean(np.square(distribution.std)) / (np.mean(np.square(errors)) + NOISE**2)) < 1.4
 
 
 def test_out_of_bag_and_folds_agree_on_the_noise() -> None:
@@ -165,8 +165,8 @@ def test_noise_of_a_bayesian_ridge_is_left_out_of_latent_laws() -> None:
     assert isinstance(model.beliefs, StatedDeviation)
     X = np.random.default_rng(3).random((4, 2))
     _, stated = model.beliefs.regressor.predict(X, return_std=True)
-    np.testing.assert_allclose(model.predict(X, latent=False).sd, model.units.backward_sd(stated))
-    assert (model.predict(X, latent=True).sd < 0.6 * model.predict(X, latent=False).sd).all()
+    np.testing.assert_allclose(model.predict(X, latent=False).std, model.units.backward_std(stated))
+    assert (model.predict(X, latent=True).std < 0.6 * model.predict(X, latent=False).std).all()
 
 
 @pytest.mark.parametrize("normalize_y", [True, False])
@@ -178,7 +178,7 @@ def test_noise_of_a_gaussian_process(normalize_y: bool) -> None:
     for latent in (True, False):
         one, other = (fitted(r, rows).predict(X, latent=latent) for r in (white, alpha))
         np.testing.assert_allclose(one.mean, other.mean, rtol=1e-6)
-        np.testing.assert_allclose(one.sd, other.sd, rtol=1e-6)
+        np.testing.assert_allclose(one.std, other.std, rtol=1e-6)
         assert one.correlation is not None and other.correlation is not None
         np.testing.assert_allclose(one.correlation(), other.correlation(), rtol=1e-6)
 
@@ -198,7 +198,7 @@ def test_a_single_point_is_believed_everywhere() -> None:
     distribution = model.predict(np.random.default_rng(0).random((3, 2)), latent=True)
     assert isinstance(model.beliefs, Constant)
     np.testing.assert_allclose(distribution.mean, data(1).Y[0, 0])
-    np.testing.assert_allclose(distribution.sd, abs(data(1).Y[0, 0]))
+    np.testing.assert_allclose(distribution.std, abs(data(1).Y[0, 0]))
 
 
 def test_it_can_be_calibrated() -> None:
@@ -228,7 +228,7 @@ def test_a_model_outlives_its_process(regressor: Any) -> None:
     model, X = fitted(regressor), data(5).X
     before, after = (m.predict(X, latent=False) for m in (model, pickle.loads(pickle.dumps(model))))
     np.testing.assert_array_equal(after.mean, before.mean)
-    np.testing.assert_array_equal(after.sd, before.sd)
+    np.testing.assert_array_equal(after.std, before.std)
 
 
 @pytest.mark.parametrize("make", [lambda: "forest", lambda: RandomForestRegressor])

@@ -31,7 +31,7 @@ def test_equal_outcomes_get_a_usable_scale(y: list[float]) -> None:
     units = Standardization.of(np.array(y))
     np.testing.assert_allclose(units.forward(np.array(y)), 0.0, atol=1e-12)
     assert units.scale > 0 and units.unit > 0
-    assert float(units.backward_sd(np.array(1e-9))) > 0
+    assert float(units.backward_std(np.array(1e-9))) > 0
 
 
 def test_nothing_to_standardise() -> None:
@@ -49,8 +49,8 @@ def test_variances_scale_with_the_square(scale: float) -> None:
 
 def test_standard_deviations_never_vanish() -> None:
     units = Standardization.of(np.array([0.0, 1.0]))
-    assert float(units.backward_sd(np.array(0.0))) > 0
-    assert float(units.backward_sd(np.array(2.0))) == pytest.approx(1.0)
+    assert float(units.backward_std(np.array(0.0))) > 0
+    assert float(units.backward_std(np.array(2.0))) == pytest.approx(1.0)
 
 
 @given(st.integers(-20, 20), st.floats(-8, 8))

@@ -120,7 +120,7 @@ class WeighedModel:
     def predict(self, X: np.ndarray, *, latent: bool) -> Gaussian:
         distribution = self.base.predict(X, latent=latent)
         return replace(
-            distribution, sd=distribution.sd * np.sqrt(len(self.X) / effective_sample_size(self.ratio(self.X)))
+            distribution, std=distribution.std * np.sqrt(len(self.X) / effective_sample_size(self.ratio(self.X)))
         )
 
     def learned(self, proposals: np.ndarray, *, rng: np.random.Generator) -> WeighedModel:
@@ -213,8 +213,8 @@ def test_a_plan_after_an_exploration() -> None:
     X = RNG(2).random((3, 2))
     before, now = (forecaster(X) for forecaster in (plan.forecaster, after.forecaster))
     distribution = learned.models[0].predict(X, latent=False)
-    assert [f[0].calibrated.sd for f in now] == pytest.approx(list(distribution.std))
-    assert all(b[0].calibrated.sd < n[0].calibrated.sd for b, n in zip(before, now, strict=True))
+    assert [f[0].calibrated.std for f in now] == pytest.approx(list(distribution.std))
+    assert all(b[0].calibrated.std < n[0].calibrated.std for b, n in zip(before, now, strict=True))
     assert [f[0].makers for f in now] == [f[0].makers for f in before]
 
 
@@ -229,9 +229,9 @@ def test_one_call_explores_learns_and_suggests(rule: object) -> None:
         found[type(search)] = one[0]
     raw = GaussianProcess().fit(told, rng=RNG(0))
     for kind, suggestion in found.items():
-        sd = suggestion.forecasts[0].calibrated.sd  # type: ignore[index]
+        std = suggestion.forecasts[0].calibrated.std  # type: ignore[index]
         plain = float(raw.predict(suggestion.x[None, :], latent=False).std[0])
-        assert sd > 1.01 * plain if kind is Langevin else sd == pytest.approx(plain)
+        assert std > 1.01 * plain if kind is Langevin else std == pytest.approx(plain)
 
 
 def test_a_pool_is_learned_from_too() -> None:

@@ -33,7 +33,7 @@ def test_noise_may_depend_on_the_point() -> None:
     errors = noisy(X, np.random.default_rng(1)) - noisy.problem(X)
     assert errors[:20_000].std() == pytest.approx(np.sqrt(0.1), rel=0.03)
     assert errors[20_000:].std() == pytest.approx(np.sqrt(1.1), rel=0.03)
-    np.testing.assert_allclose(noisy.noise_sd(X), growing(X))
+    np.testing.assert_allclose(noisy.noise_std(X), growing(X))
 
 
 def test_the_same_generator_gives_the_same_measurements_and_the_global_one_is_left_alone() -> None:
@@ -48,7 +48,7 @@ def test_the_same_generator_gives_the_same_measurements_and_the_global_one_is_le
 
 
 def test_the_problems_own_noise_is_the_default() -> None:
-    assert with_noise(replace(ackley(2), noise_sd=0.3)).sd == 0.3
+    assert with_noise(replace(ackley(2), noise_std=0.3)).std == 0.3
     X = np.ones((3, 2))
     np.testing.assert_array_equal(with_noise(ackley(2))(X, np.random.default_rng(0)), ackley(2)(X))
 
@@ -61,8 +61,8 @@ def test_objective_by_name() -> None:
 
 
 def test_mistakes_are_explained() -> None:
-    for sd in (-0.1, float("nan"), float("inf")):
+    for std in (-0.1, float("nan"), float("inf")):
         with pytest.raises(RecipeError, match="0 means no noise"):
-            with_noise(ackley(2), sd)
+            with_noise(ackley(2), std)
     with pytest.raises(DataError, match="3 standard deviations"):
         with_noise(ackley(2), lambda X: X)(np.ones((3, 2)), np.random.default_rng(0))

@@ -118,7 +118,7 @@ def test_the_truth_is_the_average_over_a_hundred_draws() -> None:
     p, X = radio(), points(3)
     each = [p.network.capacity(X, published_fading(range(i, i + 1)))[:, 0] for i in range(100)]
     np.testing.assert_allclose(p.problem(X), np.mean(each, axis=0), rtol=1e-12)
-    np.testing.assert_allclose(p.noise_sd(X), np.std(each, axis=0, ddof=1), rtol=1e-10)
+    np.testing.assert_allclose(p.noise_std(X), np.std(each, axis=0, ddof=1), rtol=1e-10)
     many = points(300)
     np.testing.assert_allclose(p.problem(many)[128:131], p.problem(many[128:131]), rtol=1e-12)
     assert p.problem(X[:0]).shape == (0,)
@@ -129,16 +129,16 @@ def test_measurements_scatter_around_the_truth_less_with_more_channels() -> None
     for n_channels in (1, 4):
         p = radio(n_channels)
         Y = p(X, np.random.default_rng(0)).reshape(2, 5000)
-        sd = p.noise_sd(X[::5000])
+        std = p.noise_std(X[::5000])
         # The truth is itself an average of 100 draws; five of its standard errors, a false alarm in a million.
         truth = p.problem(X[::5000])
-        assert np.all(np.abs(Y.mean(axis=1) - truth) < 5 * np.sqrt(n_channels) * sd / np.sqrt(100))
-        np.testing.assert_allclose(Y.std(axis=1), sd, rtol=0.35)
+        assert np.all(np.abs(Y.mean(axis=1) - truth) < 5 * np.sqrt(n_channels) * std / np.sqrt(100))
+        np.testing.assert_allclose(Y.std(axis=1), std, rtol=0.35)
 
 
 def test_noise_depends_on_the_point() -> None:
-    sd = radio().noise_sd(points(200))
-    assert sd.max() > 1.5 * sd.min() > 0
+    std = radio().noise_std(points(200))
+    assert std.max() > 1.5 * std.min() > 0
 
 
 def test_the_same_generator_gives_the_same_measurements_and_the_global_one_is_left_alone() -> None:
@@ -185,7 +185,7 @@ def test_objectives_by_name() -> None:
     assert p.problem.objective(params) == p.problem(X)[0]
     assert p.objective(params, np.random.default_rng(0)) == p(X, np.random.default_rng(0))[0]
     gaussian = with_noise(problem("radio"))
-    np.testing.assert_array_equal(gaussian.noise_sd(X), p.noise_sd(X))
+    np.testing.assert_array_equal(gaussian.noise_std(X), p.noise_std(X))
     with pytest.raises(SpaceError, match="radio takes the parameters"):
         p.objective({"x0": 0.5}, np.random.default_rng(0))
 

@@ -71,7 +71,7 @@ def test_a_drawn_problem(kernel: Kernel, dimension: int, basis: int) -> None:
     assert p.direction == "maximize"
     assert p.norm is not None
     assert p.norm > 0
-    assert p.noise_sd == pytest.approx(0.2)
+    assert p.noise_std == pytest.approx(0.2)
     np.testing.assert_allclose(p(p.optimizers), p.optimum, atol=1e-12)
     rng = np.random.default_rng(5)
     near = np.clip(np.array(p.optimizers) + 1e-3 * rng.normal(size=(2000, dimension)), 0, 1)

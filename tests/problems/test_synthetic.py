@@ -151,7 +151,7 @@ def test_a_problem_is_a_record_that_travels() -> None:
     assert pickle.loads(pickle.dumps(p)) == p
     assert hash(p) == hash(problem("levy4"))
     assert p.direction == "minimize"
-    assert p.noise_sd == 0.0
+    assert p.noise_std == 0.0
 
 
 def test_from_unit_maps_the_corners() -> None:

@@ -91,7 +91,7 @@ def told(
     n = len(values)
     believed: list[Marginal | None] = [Marginal(0.0, 1.0)] * n if distributions is None else distributions
     forecasts = tuple(
-        None if distribution is None else Forecast((Marginal(distribution.mean, distribution.sd / 2), distribution))
+        None if distribution is None else Forecast((Marginal(distribution.mean, distribution.std / 2), distribution))
         for distribution in believed
     )
     return Story(

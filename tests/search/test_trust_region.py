@@ -179,7 +179,7 @@ def test_many_columns_move_a_few_at_a_time() -> None:
     search(Box.around(centre, np.ones(d), 0.2, (0,) * d), space, watched, inner=RandomDraw(scored=2000, around=0))
     moved = (np.abs(seen[0] - centre) > 1e-12).sum(axis=1)
     assert moved.min() >= 1
-    # 1 - .8^100 is nearly 1: the mean is 20 + .8 from the column that always moves, with sd 4 / sqrt(2000) = 0.09.
+    # 1 - .8^100 is nearly 1: the mean is 20 + .8 from the column that always moves, with std 4 / sqrt(2000) = 0.09.
     assert abs(moved.mean() - 20.8) < 0.5
     few = ProductSpace({f"x{j}": Float(0, 1) for j in range(20)})
     seen.clear()

@@ -63,8 +63,8 @@ def test_edges_of_seven_nodes_are_as_frequent_as_among_plain_draws() -> None:
     plain = plain[space.valid(plain)] >= 0.5
     drawn = space.sample(len(plain), rng) >= 0.5
     assert 0.25 < len(plain) / 40_000 < 0.31
-    sd = np.sqrt(2.0 * 0.25 / len(plain))
-    assert (np.abs(plain[:, :21].mean(axis=0) - drawn[:, :21].mean(axis=0)) < 4.6 * sd).all()
+    std = np.sqrt(2.0 * 0.25 / len(plain))
+    assert (np.abs(plain[:, :21].mean(axis=0) - drawn[:, :21].mean(axis=0)) < 4.6 * std).all()
 
 
 @pytest.mark.parametrize("most", [1, 2, 36])

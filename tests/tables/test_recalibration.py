@@ -73,7 +73,7 @@ def test_a_tempered_law() -> None:
     stored = Marginal(1.0, 2.0, tuple(normal.icdf(u) for u in STORED_LEVELS))
     for factor in (0.3, 1.0, 1.7, 5.0):
         distribution = tempered(stored, factor)
-        assert distribution.mean == pytest.approx(1.0) and distribution.sd == pytest.approx(2.0 * factor)
+        assert distribution.mean == pytest.approx(1.0) and distribution.std == pytest.approx(2.0 * factor)
         assert distribution.interval(0.8) == pytest.approx(Marginal(1.0, 2.0 * factor).interval(0.8))
 
 

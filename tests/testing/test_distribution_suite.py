@@ -14,7 +14,7 @@ from calibo.distributions import Composed, Distribution, Gaussian, Levels, Relev
 from calibo.testing.distribution_suite import DistributionSuite
 
 MEAN = np.array([0.3, -2.0, 5.0])
-SD = np.array([1.0, 0.2, 3.0])
+STD = np.array([1.0, 0.2, 3.0])
 CORRELATION = np.array([[1.0, 0.7, -0.2], [0.7, 1.0, 0.1], [-0.2, 0.1, 1.0]])
 LEVELS = Levels(np.array([0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0]), np.array([0.0, 0.02, 0.25, 0.6, 0.75, 0.99, 1.0]))
 WITH_ATOM = Levels(np.array([0.0, 0.2, 0.42, 0.8, 1.0]), np.array([0.0, 0.3, 0.3, 0.9, 1.0]))
@@ -23,7 +23,7 @@ WITH_ATOM = Levels(np.array([0.0, 0.2, 0.42, 0.8, 1.0]), np.array([0.0, 0.3, 0.3
 def gaussian(*batch: int) -> Gaussian:
     return Gaussian(
         np.broadcast_to(MEAN, (*batch, 3)).copy(),
-        np.broadcast_to(SD, (*batch, 3)).copy(),
+        np.broadcast_to(STD, (*batch, 3)).copy(),
         lambda: np.broadcast_to(CORRELATION, (*batch, 3, 3)),
     )
 
@@ -35,7 +35,7 @@ class TestGaussian(DistributionSuite):
 
 class TestIndependentGaussian(DistributionSuite):
     def distribution(self, *batch: int) -> Distribution:
-        return Gaussian(gaussian(*batch).mean, gaussian(*batch).sd)
+        return Gaussian(gaussian(*batch).mean, gaussian(*batch).std)
 
 
 class TestTempered(DistributionSuite):
