@@ -1,4 +1,4 @@
-"""Ranking: a table of candidates -> the next rows to measure."""
+"""Rank the rows of a table of candidates, and replay methods on tables whose outcomes are all known."""
 
 from calibo.tables.rank import rank
 from calibo.tables.replay import LabelledPool, Replay, replay

@@ -1,4 +1,4 @@
-"""The answer: suggested rows with what is expected of them, the chance that they improve, and the reason in words."""
+"""The table that ``rank`` returns: suggested rows with forecasts, probability of improvement and a reason in words."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from calibo.models import Model
 from calibo.optimize.records import Direction, turned
 from calibo.tables.reading import Frame
 
-#: The interval that is shown.
+#: Coverage of the intervals shown.
 COVERAGE = 0.8
-#: A row is called good if so large a share of the candidates are not expected to beat it ...
+#: A row is "expected to be good" if this share of the candidates has no better predicted mean ...
 _GOOD = 0.8
-#: ... and uncertain if so large a share of them have a narrower interval.
+#: ... and "uncertain" if this share of them has a narrower interval.
 _UNCERTAIN = 0.5
 
 GOOD = "expected to be good"
@@ -24,12 +24,12 @@ BOTH = "both: expected to be good and uncertain"
 NOTHING_MEASURED = "nothing is measured yet: spread over the table"
 LITTLE_MEASURED = "too little is measured yet: spread over the table"
 
-#: Means and widths of intervals, each N x m, in the house's sign.
+#: Predicted means and interval widths, each `N x m`, in the internal sign (larger is better).
 Expectations = tuple[Array, Array]
 
 
 def expectations(models: Sequence[Model], X: Array) -> Expectations:
-    """Means and widths of the 80 % intervals of measurements at points, s x d: each s x m."""
+    """Predict means and widths of the 80 % intervals of measurements at `s x d` points: each `s x m`."""
     distributions = [model.predict(X, latent=False) for model in models]
     ends = [distribution.interval(COVERAGE) for distribution in distributions]
     return np.column_stack([distribution.mean for distribution in distributions]), np.column_stack(
@@ -38,15 +38,18 @@ def expectations(models: Sequence[Model], X: Array) -> Expectations:
 
 
 def reasons(suggested: Expectations, others: Expectations) -> list[str]:
-    """Why each row was suggested, in words, n.
+    """Explain in words why each row was suggested.
 
-    A row counts as good by the share of other candidates whose means do not beat its means (in every target), and as
-    uncertain by the share of them with a narrower 80 % interval (of the target where this share is largest). If the first
-    share is .8 or more and the second .5 or more, it is both; else the larger share is the reason.
+    The share of other candidates whose predicted means do not dominate the row's says how good it is expected to be; the
+    share of them with a narrower 80 % interval (in the target where it is largest) says how uncertain it is. If the first
+    is at least .8 and the second at least .5, the reason is both; otherwise the larger one.
 
     Args:
-        suggested: Of the n suggested rows.
-        others: Of a random sample of the candidates.
+        suggested: Predictions for the `n` suggested rows.
+        others: Predictions for a random sample of the candidates.
+
+    Returns:
+        `n` reasons.
     """
     means, widths = suggested[0][:, None, :], suggested[1][:, None, :]
     beaten = ((others[0] >= means).all(axis=-1) & (others[0] > means).any(axis=-1)).mean(axis=1)
@@ -56,10 +59,14 @@ def reasons(suggested: Expectations, others: Expectations) -> list[str]:
 
 
 def chance_beyond(cdfs: Sequence[Callable[[float], float]], front: Array) -> float:
-    """The probability that independent outcomes are not dominated by any point of a front, k x m; larger is better.
+    """Compute the probability that independent outcomes are not dominated by any point of a Pareto front.
 
-    Exact: cut along the last outcome at the points of the front; between two cuts only the points above count, and what
-    is left is the same question with one outcome fewer. For one outcome it is the chance to lie above the best.
+    Exact, by recursion over the outcomes: the last outcome is cut at the values of the front; within a slab only the front
+    points above it can dominate. With one outcome it is the probability to exceed the best value.
+
+    Args:
+        cdfs: Cumulative distribution function of each of `m` outcomes, in the internal sign.
+        front: `k x m` points; larger is better.
     """
     if not len(front):
         return 1.0
@@ -83,15 +90,15 @@ def answer(
     targets: Sequence[str],
     directions: Sequence[Direction],
 ) -> Frame:
-    """The suggested rows with all their columns, and those of the forecasts after them.
+    """Append the columns of the forecasts to the suggested rows.
 
     Args:
-        rows: The rows, n.
-        forecasts: In the house's sign, n; ``None`` if there is no model yet.
-        why: The reasons, n.
-        front: The best outcomes so far in the house's sign, k x m.
-        targets: The names of the outcomes, m; with one, its columns carry no name.
-        directions: Of the outcomes, m.
+        rows: `n` suggested rows.
+        forecasts: `n` forecasts in the internal sign; ``None`` if there is no model yet.
+        why: `n` reasons.
+        front: Pareto front of the outcomes so far, `k x m`, in the internal sign.
+        targets: Names of the `m` outcomes; with one outcome, columns have no prefix.
+        directions: Directions of the outcomes, `m`.
     """
     values: list[Sequence[float] | Sequence[str]] = []
     missing = [np.nan] * len(rows)
@@ -107,13 +114,13 @@ def answer(
 
 
 def own_columns(targets: Sequence[str]) -> list[str]:
-    """The names of the columns that an answer adds to its rows."""
+    """Return the names of the columns that a ranking adds to its rows."""
     prefixes = [""] if len(targets) == 1 else [f"{name}_" for name in targets]
     forecasts = [f"{prefix}{name}" for prefix in prefixes for name in ("mean", "low_80", "high_80")]
     return [*forecasts, "probability_of_improvement", "reason"]
 
 
 def free_names(names: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Names as they are, or with ``calibo_`` before them where a table has such a column: they are never replaced."""
+    """Prefix names with ``calibo_`` where the table already has such a column, so that no column is replaced."""
     taken = set(columns)
     return [free_names([f"calibo_{name}"], columns)[0] if name in taken else name for name in names]

@@ -1,4 +1,4 @@
-"""The columns of a batch of rows: what they hold, as numbers or as words, and a key for every row."""
+"""Column types, numeric values and hash keys of the rows of a table, computed batch by batch."""
 
 from __future__ import annotations
 
@@ -16,24 +16,30 @@ from calibo.tables.reading import Frame, Series
 Keys = npt.NDArray[np.uint64]
 Codes = npt.NDArray[np.intp]
 
-#: A column of words with more different ones than this is no category: every choice is a column for the model.
+#: A text column with more distinct values than this is not used as a categorical feature.
 MOST_CHOICES = 500
-#: Numbers beyond this are taken for infinite: their differences and squares would be.
+#: Numbers beyond this count as infinite, because their squares overflow.
 _HUGE = 1e150
-#: The key of a missing value, whatever else its column holds.
+#: Hash key of a missing value, in every column.
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Kind(enum.Enum):
-    """What the values of a column are."""
+    """Type of the values of a column."""
 
     NUMBER = "numbers"
-    CHOICE = "words"
-    OTHER = "neither numbers nor words"
+    CHOICE = "text"
+    OTHER = "neither numbers nor text"
 
 
 def kind_of(series: Series) -> Kind | None:
-    """What a column holds; ``None`` if all of it is missing. Dates are numbers, bools and categories are words."""
+    """Infer the type of a column.
+
+    Dates count as numbers; bools and pandas categories count as text.
+
+    Returns:
+        The type, or ``None`` if every value is missing.
+    """
     import pandas as pd
 
     types, dtype = pd.api.types, series.dtype
@@ -55,7 +61,11 @@ def kind_of(series: Series) -> Kind | None:
 
 
 def numbers(series: Series) -> Array:
-    """The values of a column of numbers, N: NaN where missing, infinite where no model could take the number."""
+    """Convert a numeric column to floats.
+
+    Returns:
+        `N` values: NaN where missing, infinite where the magnitude exceeds 1e150.
+    """
     import pandas as pd
 
     if pd.api.types.is_datetime64_any_dtype(series.dtype) or pd.api.types.is_timedelta64_dtype(series.dtype):
@@ -71,13 +81,17 @@ def numbers(series: Series) -> Array:
 
 
 def finite(series: Series) -> Array:
-    """The values of a column of numbers, N, NaN where they are missing or infinite."""
+    """Convert a numeric column to `N` floats, NaN where a value is missing or infinite."""
     values = numbers(series)
     return np.where(np.isfinite(values), values, np.nan)
 
 
 def coded(series: Series) -> tuple[Codes, list[str]]:
-    """A column of words as the numbers of its words, N, -1 where missing, and the different words."""
+    """Factorize a text column.
+
+    Returns:
+        `N` integer codes, -1 where missing, and the distinct values.
+    """
     import pandas as pd
 
     if series.dtype == object and not all(isinstance(value, str) for value in series.dropna()):
@@ -87,14 +101,17 @@ def coded(series: Series) -> tuple[Codes, list[str]]:
 
 
 def column_keys(frame: Frame, columns: Sequence[str], text: frozenset[str] = frozenset()) -> Keys:
-    """A number of 64 bits for every value of some columns, N x c: equal for equal values of the same column only.
+    """Hash every value of some columns to 64 bits.
 
-    It depends on the name of the column and the value alone, not on how the table was stored or on the run.
+    A key depends only on the column's name and the value, not on the file format or the process.
 
     Args:
-        frame: The rows.
-        columns: Which columns, c.
-        text: Columns of words, although some of their values look like numbers.
+        frame: `N` rows.
+        columns: Names of `c` columns.
+        text: Columns to treat as text although some values look like numbers.
+
+    Returns:
+        `N x c` keys, equal only for equal values of the same column.
     """
     keys = np.empty((len(frame), len(columns)), dtype=np.uint64)
     for j, name in enumerate(columns):
@@ -112,30 +129,36 @@ def column_keys(frame: Frame, columns: Sequence[str], text: frozenset[str] = fro
 
 
 def row_keys(keys: Keys) -> Keys:
-    """The keys of rows, N, from those of their values, N x c, in any order of the columns.
+    """Combine the keys of a row's values into one key, independent of the order of the columns.
 
-    As good as random, so that the rows with the smallest keys are a random sample without repeats. Two of 10^7 different
-    rows share a key with probability 3 in a million.
+    Keys are uniformly distributed, so the rows with the smallest keys are a random sample without duplicates. The
+    probability that any two of 10^7 distinct rows share a key is 3e-6.
+
+    Args:
+        keys: `N x c` keys of values.
+
+    Returns:
+        `N` keys of rows.
     """
     return _mixed(keys.sum(axis=1, dtype=np.uint64))
 
 
 def value_keys(keys: Keys, values: Array) -> Keys:
-    """Keys of rows, N, together with numbers, N x m: other numbers give another key."""
+    """Combine `N` row keys with `N x m` numbers into `N` keys that change whenever a number changes."""
     for column in values.T:
         keys = _mixed(keys ^ _mixed(np.ascontiguousarray(column + 0.0).view(np.uint64)))
     return keys
 
 
 def _hashed(words: Sequence[str]) -> Keys:
-    """A number of 64 bits for each word, the same in every run."""
+    """Hash strings to 64 bits, identically in every process."""
     import pandas as pd
 
     return pd.util.hash_array(np.array(words, dtype=object), categorize=False)  # pyright: ignore
 
 
 def _mixed(x: Keys) -> Keys:
-    """The finaliser of splitmix64: a bijection of 64 bits under which close numbers become unrelated ones."""
+    """Apply the finalizer of splitmix64, a bijection of 64-bit integers that decorrelates nearby inputs."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -143,16 +166,16 @@ def _mixed(x: Keys) -> Keys:
 
 @dataclass(frozen=True)
 class Profile:
-    """What is known of a column of a table; profiles of parts of the table add up.
+    """Summary of a column; the summary of a table is the sum of the summaries of its batches.
 
     Attributes:
-        kinds: What its values are.
-        present: How many values there are.
-        missing: How many are missing.
-        infinite: How many numbers are infinite.
-        low: The smallest finite number.
-        high: The largest.
-        choices: The different words; ``None`` if there are more than ``MOST_CHOICES``.
+        kinds: Types of values found.
+        present: Number of values present.
+        missing: Number of missing values.
+        infinite: Number of infinite values.
+        low: Smallest finite number.
+        high: Largest finite number.
+        choices: Distinct text values; ``None`` if there are more than ``MOST_CHOICES``.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -165,7 +188,7 @@ class Profile:
 
     @classmethod
     def of(cls, series: Series, *, text: bool) -> Profile:
-        """The profile of one batch of a column, as words if ``text``."""
+        """Summarize one batch of a column, as text if ``text``."""
         kind = kind_of(series)
         absent = int(series.isna().sum())
         present = len(series) - absent
@@ -194,17 +217,17 @@ class Profile:
 
     @property
     def kind(self) -> Kind | None:
-        """What the column holds; ``None`` if nothing."""
+        """Type of the column; ``None`` if it has no values."""
         return next(iter(self.kinds)) if len(self.kinds) == 1 else (Kind.OTHER if self.kinds else None)
 
     @property
     def gaps(self) -> bool:
-        """Whether some values are missing, or infinite, which counts as missing."""
+        """Whether any value is missing or infinite (infinite values count as missing)."""
         return self.missing + self.infinite > 0
 
     @property
     def constant(self) -> bool:
-        """Whether the column is the same in every row."""
+        """Whether every row has the same value."""
         if self.kind is Kind.NUMBER:
             return (self.low == self.high and not self.gaps) or self.low > self.high
         if self.kind is Kind.CHOICE:

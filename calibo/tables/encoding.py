@@ -1,11 +1,11 @@
-"""Rows of a table as points on the unit cube."""
+"""Encode the rows of a table as points on the unit cube."""
 
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -16,34 +16,37 @@ from calibo.tables.columns import MOST_CHOICES, Kind, Profile, coded, finite
 from calibo.tables.reading import Frame
 
 
-class Coder(Protocol):
-    """How one column of a table is encoded.
-
-    Attributes:
-        categories: Number of choices of each encoded column, 0 for a number, k.
-    """
-
-    @property
-    def categories(self) -> tuple[int, ...]: ...
-
-    def places(self, frame: Frame) -> Array:
-        """The encoded columns of rows, N x k, in [0, 1]."""
-        ...
-
-
 @dataclass(frozen=True)
-class NumberCoder:
-    """A column of numbers, scaled to [0, 1] by its smallest and largest; beside it, if some are missing, one that says so.
+class ColumnEncoder(ABC):
+    """Encoder of one column of a table into `k` columns on [0, 1].
 
     Attributes:
-        name: Of the column.
-        low: The smallest number.
-        high: The largest.
-        median: What stands in for a missing one.
-        gaps: Whether some are missing.
+        name: Name of the column.
     """
 
     name: str
+
+    @property
+    @abstractmethod
+    def categories(self) -> tuple[int, ...]:
+        """Number of choices of each encoded column, 0 for a numeric one, `k`."""
+
+    @abstractmethod
+    def encode(self, frame: Frame) -> Array:
+        """Encode `N` rows as an `N x k` array in [0, 1]."""
+
+
+@dataclass(frozen=True)
+class NumberEncoder(ColumnEncoder):
+    """Min-max scaling of a numeric column, with an indicator column of missing values if there are any.
+
+    Attributes:
+        low: Smallest number.
+        high: Largest number.
+        median: Replacement for missing values.
+        gaps: Whether values are missing.
+    """
+
     low: float
     high: float
     median: float
@@ -53,7 +56,7 @@ class NumberCoder:
     def categories(self) -> tuple[int, ...]:
         return (0,) * ((self.high > self.low) + self.gaps)
 
-    def places(self, frame: Frame) -> Array:
+    def encode(self, frame: Frame) -> Array:
         values = finite(frame[self.name])
         missing = np.isnan(values)
         columns: list[Array] = []
@@ -65,16 +68,14 @@ class NumberCoder:
 
 
 @dataclass(frozen=True)
-class ChoiceCoder:
-    """A column of words as a categorical one; missing is a choice of its own.
+class CategoryEncoder(ColumnEncoder):
+    """A text column as one categorical column, in which "missing" is a choice of its own.
 
     Attributes:
-        name: Of the column.
-        choices: The different words, sorted.
-        gaps: Whether some are missing.
+        choices: Distinct values, sorted.
+        gaps: Whether values are missing.
     """
 
-    name: str
     choices: tuple[str, ...]
     gaps: bool
 
@@ -82,28 +83,26 @@ class ChoiceCoder:
     def categories(self) -> tuple[int, ...]:
         return (len(self.choices) + self.gaps,)
 
-    def places(self, frame: Frame) -> Array:
+    def encode(self, frame: Frame) -> Array:
         codes, words = coded(frame[self.name])
-        number = {word: i for i, word in enumerate(self.choices)}
-        # The place behind the last word is that of what is missing.
-        of_words = np.array([number[word] for word in words] + [len(self.choices)], dtype=np.float64)
-        return ((of_words[codes] + 0.5) / self.categories[0])[:, None]
+        index = {word: i for i, word in enumerate(self.choices)}
+        # Missing values have code -1, which selects the last entry: the choice after all words.
+        numbers = np.array([index[word] for word in words] + [len(self.choices)], dtype=np.float64)
+        return ((numbers[codes] + 0.5) / self.categories[0])[:, None]
 
 
 @dataclass(frozen=True, eq=False)
-class SmilesCoder:
-    """A column of molecules as their descriptors, each scaled to [0, 1]; what cannot be read is missing.
+class SmilesEncoder(ColumnEncoder):
+    """A column of molecules as scaled descriptors; SMILES that cannot be parsed count as missing.
 
     Attributes:
-        name: Of the column.
-        kept: Which descriptors differ between the molecules, k.
-        low: The smallest of each, k. Of a large table a sample is looked at, and what lies beyond counts as its ends.
-        high: The largest of each, k.
-        median: What stands in for missing ones, k.
-        gaps: Whether there is a column that says that the molecule is missing.
+        kept: Indices of the descriptors that differ between the molecules, `k`.
+        low: Smallest value of each, `k`, in a sample of the table; values beyond are clipped.
+        high: Largest value of each, `k`.
+        median: Replacement for missing values, `k`.
+        gaps: Whether there is an indicator column of missing molecules.
     """
 
-    name: str
     kept: np.ndarray
     low: Array
     high: Array
@@ -111,15 +110,15 @@ class SmilesCoder:
     gaps: bool
 
     @classmethod
-    def of(cls, name: str, sample: Frame, gaps: bool) -> SmilesCoder:
-        """The coder by the molecules of a sample of rows."""
+    def of(cls, name: str, sample: Frame, gaps: bool) -> SmilesEncoder:
+        """Build the encoder from the molecules of a sample of rows."""
         values = _molecules(sample, name)
         known = values[~np.isnan(values[:, 0])]
         gaps = gaps or len(known) < len(values)
         if not len(known):
             return cls(name, np.empty(0, dtype=np.intp), *np.empty((3, 0)), gaps=False)
         low, high = known.min(axis=0), known.max(axis=0)
-        # Two ways to write a molecule differ by rounding.
+        # The same molecule written in two ways has descriptors that differ by rounding.
         kept = np.flatnonzero(high - low > 1e-9 * np.maximum(1.0, np.abs(high)))
         return cls(name, kept, low[kept], high[kept], np.median(known, axis=0)[kept], gaps)
 
@@ -127,7 +126,7 @@ class SmilesCoder:
     def categories(self) -> tuple[int, ...]:
         return (0,) * (len(self.kept) + self.gaps)
 
-    def places(self, frame: Frame) -> Array:
+    def encode(self, frame: Frame) -> Array:
         values = _molecules(frame, self.name)
         missing = np.isnan(values[:, :1])
         values = np.where(missing, self.median, values[:, self.kept])
@@ -137,29 +136,31 @@ class SmilesCoder:
 
 @dataclass(frozen=True)
 class Encoding:
-    """How the rows of a table become points.
+    """Encoder of the rows of a table as points.
 
     Attributes:
-        coders: One for each column that is used.
-        notes: What a reader may want to know of the columns, in sentences.
+        encoders: One for each column that is used.
+        notes: Remarks about columns for the user, as sentences.
     """
 
-    coders: tuple[Coder, ...]
+    encoders: tuple[ColumnEncoder, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def categories(self) -> tuple[int, ...]:
-        """Number of choices of each encoded column, 0 for a numeric one, d."""
-        return tuple(count for coder in self.coders for count in coder.categories)
+        """Number of choices of each encoded column, 0 for a numeric one, `d`."""
+        return tuple(count for encoder in self.encoders for count in encoder.categories)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns of the table that are used."""
-        return tuple(coder.name for coder in self.coders)  # pyright: ignore[reportAttributeAccessIssue]
+        """Names of the columns of the table that are used."""
+        return tuple(encoder.name for encoder in self.encoders)
 
     def __call__(self, frame: Frame) -> Array:
-        """Rows as points, N x d."""
-        return np.hstack([coder.places(frame) for coder in self.coders])
+        """Encode `N` rows as `N x d` points."""
+        if not len(frame):
+            return np.empty((0, len(self.categories)))
+        return np.hstack([encoder.encode(frame) for encoder in self.encoders])
 
 
 def encoding(
@@ -169,16 +170,19 @@ def encoding(
     named: bool,
     smiles: Sequence[str] | None,
 ) -> Encoding:
-    """The encoding of columns by what they hold.
+    """Choose an encoder for each column by its type.
 
     Args:
-        profiles: Of the columns that may be used, in their order.
-        sample: Rows for what needs more than a range: medians, molecules.
-        named: Whether the columns were named by the user: then one that cannot be used is an error, else it is left out.
-        smiles: The columns of molecules; ``None`` finds them by their names.
+        profiles: Summaries of the columns that may be used, in order.
+        sample: Rows from which medians and descriptors are computed.
+        named: Whether the user named the columns: an unusable one is then an error, otherwise it is left out.
+        smiles: Columns of molecules; ``None`` finds them by their names.
+
+    Raises:
+        DataError: If a named column cannot be used, or no column is left.
     """
     molecules = _molecule_columns(profiles, smiles)
-    coders: list[Coder] = []
+    encoders: list[ColumnEncoder] = []
     constant: list[str] = []
     for name, profile in profiles.items():
         if profile.constant:
@@ -192,50 +196,50 @@ def encoding(
             hint = ". Name the features to use it, if it is a category" if profile.choices else ""
             warnings.warn(f"{message}: it is left out{hint}", FallbackWarning, stacklevel=4)
             continue
-        coder = _coder(name, profile, sample, molecules)
-        if coder.categories:
-            coders.append(coder)
+        encoder = _encoder(name, profile, sample, molecules)
+        if encoder.categories:
+            encoders.append(encoder)
         else:
             constant.append(name)
     _announce_infinite(profiles)
-    if not coders:
+    if not encoders:
         raise DataError(
-            f"no column describes the rows: of {', '.join(map(repr, profiles)) or 'none'}, {len(constant)} are the same in "
-            "every row and the others cannot be used; add a column that differs, or name the features"
+            f"no column can be a feature: of {', '.join(map(repr, profiles)) or 'none'}, {len(constant)} are the same "
+            "in every row and the others cannot be used; add a column that varies, or name the features"
         )
     columns = f"columns {', '.join(constant)} are" if len(constant) > 1 else f"column {', '.join(constant)} is"
-    return Encoding(tuple(coders), (f"{columns} the same in every row and left out",) if constant else ())
+    return Encoding(tuple(encoders), (f"{columns} the same in every row and left out",) if constant else ())
 
 
-def _coder(name: str, profile: Profile, sample: Frame, molecules: Sequence[str]) -> Coder:
+def _encoder(name: str, profile: Profile, sample: Frame, molecules: Sequence[str]) -> ColumnEncoder:
     if name in molecules:
-        coder = SmilesCoder.of(name, sample, profile.gaps)
+        encoder = SmilesEncoder.of(name, sample, profile.gaps)
         unread = int(np.isnan(_molecules(sample, name)[:, 0]).sum()) - int(sample[name].isna().sum())
         if unread:
             warnings.warn(
-                f"column {name!r}: {unread} of {len(sample)} SMILES looked at cannot be read; they count as missing",
+                f"column {name!r}: {unread} of {len(sample)} sampled SMILES cannot be parsed and count as missing",
                 FallbackWarning,
                 stacklevel=5,
             )
-        return coder
+        return encoder
     if profile.kind is Kind.NUMBER:
         known = finite(sample[name])
         known = known[~np.isnan(known)]
         median = float(np.median(known)) if len(known) else 0.5 * profile.low + 0.5 * profile.high
-        return NumberCoder(name, profile.low, profile.high, median, profile.gaps)
-    return ChoiceCoder(name, tuple(sorted(profile.choices or ())), profile.gaps)
+        return NumberEncoder(name, profile.low, profile.high, median, profile.gaps)
+    return CategoryEncoder(name, tuple(sorted(profile.choices or ())), profile.gaps)
 
 
 def _unfit(profile: Profile, named: bool) -> str | None:
-    """Why a column cannot describe a row; ``None`` if it can."""
+    """Return why a column cannot be a feature; ``None`` if it can."""
     if profile.kind is Kind.OTHER:
-        return "holds neither numbers nor words"
+        return "contains neither numbers nor text"
     if profile.kind is not Kind.CHOICE:
         return None
     if profile.choices is None:
-        return f"has more than {MOST_CHOICES} different words, like an identifier or a text"
+        return f"has more than {MOST_CHOICES} distinct values, like an identifier or free text"
     if len(profile.choices) == profile.present and not named:
-        return "has another word in every row, like an identifier"
+        return "has a different value in every row, like an identifier"
     return None
 
 
@@ -249,7 +253,7 @@ def _molecule_columns(profiles: Mapping[str, Profile], smiles: Sequence[str] | N
             raise DataError(f"smiles must be among the features ({', '.join(profiles)}), got {', '.join(unknown)}")
         odd = [name for name in found if profiles[name].kind not in (Kind.CHOICE, None)]
         if odd:
-            raise DataError(f"column {odd[0]!r} was to hold SMILES but holds numbers; leave it out of smiles")
+            raise DataError(f"column {odd[0]!r} was given as SMILES but contains numbers; leave it out of smiles")
     if found:
         check_installed(found)
     return found

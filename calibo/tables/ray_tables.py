@@ -1,4 +1,4 @@
-"""A Ray Dataset as a table (extra ``ray``): batches are looked at where they are, and only what was found is gathered."""
+"""Ray Datasets as tables (needs the extra ``ray``): batches are processed by the workers, only results are gathered."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True, eq=False)
 class RayTable:
-    """The rows of a Ray Dataset. They have no numbers, so that the index of an answer only counts within it.
+    """Rows of a Ray Dataset. Rows have no global number, so the index of a ranking only counts its own rows.
 
     Attributes:
         dataset: A ``ray.data.Dataset``.
-        columns: The names of the columns.
-        rows: Not asked for, as counting may mean reading everything.
-        batch: Rows of a batch.
+        columns: Names of the columns.
+        rows: Always ``None``, because counting may read all data.
+        batch: Rows per batch.
     """
 
     dataset: Any
@@ -34,7 +34,7 @@ class RayTable:
 
     @classmethod
     def open(cls, dataset: Any, batch: int = BATCH) -> RayTable:
-        """The table of a dataset, after a look at its schema."""
+        """Open a dataset and check its schema."""
         if not hasattr(dataset, "map_batches"):
             raise DataError(f"expected a ray.data.Dataset, got a {type(dataset).__name__} of ray")
         columns = dataset.columns()
@@ -54,7 +54,7 @@ class RayTable:
 
 
 def _pickled(function: Callable[[pd.DataFrame], Part]) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """The function with its result as one row of bytes; an error of ours is a result too, as Ray would bury it."""
+    """Wrap a function so that it returns one row of pickled bytes; calibo's errors are returned, not raised inside Ray."""
 
     def on_batch(frame: pd.DataFrame) -> pd.DataFrame:
         import pandas as pd

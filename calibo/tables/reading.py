@@ -10,15 +10,15 @@ from typing import Any, Protocol, TypeVar
 from calibo.errors import DataError, MissingExtra
 from calibo.spaces.pool import is_frame
 
-#: A pandas DataFrame and a column of one; pandas is loaded only when a table is at hand.
+#: A pandas DataFrame and one of its columns; pandas is imported only when a table is opened.
 Frame = Any
 Series = Any
 Part = TypeVar("Part")
 
-#: Rows read at once.
+#: Rows per batch.
 BATCH = 65_536
 
-#: How files of other kinds begin; a file that begins so is not text, whatever it is called.
+#: First bytes of file formats that are not text, whatever the file's name says.
 _MAGIC = {
     b"\x89PNG": "a PNG picture",
     b"\xff\xd8\xff": "a JPEG picture",
@@ -37,8 +37,8 @@ class Table(Protocol):
     """Rows with named columns, read batch by batch.
 
     Attributes:
-        columns: The names of the columns.
-        rows: How many rows there are, ``None`` if that is not known before they are read.
+        columns: Names of the columns.
+        rows: Number of rows, ``None`` if it is not known before reading.
     """
 
     @property
@@ -48,22 +48,25 @@ class Table(Protocol):
     def rows(self) -> int | None: ...
 
     def mapped(self, function: Callable[[Frame], Part], *, text: frozenset[str]) -> Iterator[Part]:
-        """What a function makes of each batch of rows, in any order.
+        """Apply a function to each batch of rows, in any order.
 
         Args:
-            function: Of a batch with all columns, whose index tells the rows apart for the user.
-            text: Columns that are to be read as text, although some of their values look like numbers.
+            function: Takes a DataFrame with all columns; its index identifies the rows to the user.
+            text: Columns to read as text although some values look like numbers.
+
+        Returns:
+            An iterator over the results.
         """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class FrameTable:
-    """A DataFrame that is in memory already.
+    """A DataFrame in memory.
 
     Attributes:
-        frame: The rows; never changed.
-        batch: Rows of a batch.
+        frame: The rows; never modified.
+        batch: Rows per batch.
     """
 
     frame: Frame
@@ -84,13 +87,13 @@ class FrameTable:
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A CSV file, or one separated by tabs; also compressed by gzip.
+    """A CSV or TSV file, optionally compressed by gzip.
 
     Attributes:
-        path: Where it is.
-        columns: The names of the columns.
-        separator: Between the cells.
-        batch: Rows of a batch.
+        path: Path of the file.
+        columns: Names of the columns.
+        separator: Field separator.
+        batch: Rows per batch.
     """
 
     path: Path
@@ -101,7 +104,7 @@ class CsvTable:
 
     @classmethod
     def open(cls, path: Path, separator: str, batch: int) -> CsvTable:
-        """The table in a file, after a look at its first line."""
+        """Open a file and check its header."""
         import pandas as pd
 
         _check_text(path)
@@ -124,7 +127,7 @@ class CsvTable:
                 chunksize=self.batch,
                 dtype=as_text,
                 index_col=False,
-                # Else the type of a column could change within a batch.
+                # Otherwise the type of a column could change within a batch.
                 low_memory=False,
             ) as batches:
                 for frame in batches:
@@ -135,14 +138,14 @@ class CsvTable:
 
 @dataclass(frozen=True)
 class ParquetTable:
-    """A Parquet file, of which one batch at a time is in memory.
+    """A Parquet file, read one batch at a time.
 
     Attributes:
-        path: Where it is.
-        columns: The names of the columns.
-        rows: How many rows it has.
-        indexed: Whether it was written by pandas with an index of its own, which is kept; else rows are numbered.
-        batch: Rows of a batch.
+        path: Path of the file.
+        columns: Names of the columns.
+        rows: Number of rows.
+        indexed: Whether pandas stored an index in the file, which is kept; otherwise rows are numbered.
+        batch: Rows per batch.
     """
 
     path: Path
@@ -153,7 +156,7 @@ class ParquetTable:
 
     @classmethod
     def open(cls, path: Path, batch: int) -> ParquetTable:
-        """The table in a file, after a look at its footer."""
+        """Open a file and check its schema."""
         import pandas as pd
 
         arrow = _pyarrow(path)
@@ -170,7 +173,7 @@ class ParquetTable:
         arrow = _pyarrow(self.path)
         start = 0
         try:
-            # Without the buffers below a row group is read as a whole, however large it is.
+            # Without these settings a row group is read as a whole, however large it is.
             with arrow.parquet.ParquetFile(self.path, buffer_size=1 << 20, pre_buffer=False) as file:
                 for batch in file.iter_batches(self.batch):
                     frame = batch.to_pandas()[list(self.columns)]
@@ -183,11 +186,15 @@ class ParquetTable:
 
 
 def open_table(table: Any, *, batch: int = BATCH) -> Table:
-    """The table that is meant: a DataFrame, the path of a file, or a Ray Dataset.
+    """Open a table.
 
     Args:
-        table: A pandas DataFrame; a .csv, .tsv (also .gz), .parquet or .xlsx file; a ``ray.data.Dataset``.
-        batch: Rows that are in memory at once.
+        table: A pandas DataFrame; the path of a .csv, .tsv (also .gz), .parquet or .xlsx file; a ``ray.data.Dataset``.
+        batch: Rows per batch.
+
+    Raises:
+        DataError: If it is not a table, or the file cannot be read.
+        MissingExtra: If reading the file needs a package that is not installed.
     """
     if is_frame(table):
         _checked_columns(table.columns)
@@ -253,7 +260,7 @@ def _row_numbers(start: int, count: int) -> Any:
 
 
 def _check_text(path: Path) -> None:
-    """Says what a file is if it plainly is no text; pandas reads some pictures as tables."""
+    """Raise ``DataError`` if a file is not text; pandas would read some pictures as tables."""
     with path.open("rb") as file:
         first = file.read(4096)
     compressed = path.suffix.lower() == ".gz"
@@ -262,7 +269,7 @@ def _check_text(path: Path) -> None:
             raise DataError(f"{path} is not the CSV table its name says but {what}; rename it, or give another file")
     if b"\0" in first and not compressed:
         raise DataError(
-            f"{path} is not the CSV table its name says: it holds bytes that are no text (UTF-8 is expected)"
+            f"{path} is not the CSV table its name says: it contains bytes that are not text (UTF-8 is expected)"
         )
 
 
@@ -272,7 +279,7 @@ def _unreadable(path: Path, what: str, error: Exception) -> DataError:
 
 
 def _checked_columns(columns: Any) -> tuple[str, ...]:
-    """The names of the columns, all different strings."""
+    """Return the names of the columns, checked to be distinct strings."""
     names = list(columns)
     odd = [name for name in names if not isinstance(name, str)]
     if odd:

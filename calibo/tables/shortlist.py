@@ -1,4 +1,4 @@
-"""The second pass over a table: candidates are scored batch by batch, and only the best are kept."""
+"""Second pass over a table: score the candidates batch by batch, keep the best, and choose a batch among them."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from calibo.tables.encoding import Encoding
 from calibo.tables.reading import Frame, Table
 from calibo.tables.survey import outcomes
 
-#: Rows scored in one call: so many that their arrays stay in the cache.
+#: Rows scored in one call, so that their arrays stay in the cache.
 CHUNK = 1024
-#: Rows among which the batch is chosen.
+#: Size of the shortlist among which the batch is chosen.
 SHORTLIST = 1000
-#: Members of the sets scored in one call, and their squares, whose covariances are held.
+#: Limit on the covariance entries held in memory when batches are scored.
 _SETS = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """How candidates are scored; called with a batch of rows, it gives the best of them.
+    """Scorer of candidates; calling it with a batch of rows returns the best of them.
 
     Attributes:
-        encoding: Rows -> points.
-        acquisition: Points -> values.
-        targets: The columns of outcomes; rows that have any are no candidates.
-        text: Columns of words, although some of their values look like numbers.
-        seen: The keys of measured points, sorted: they are not suggested again.
-        size: How many rows are kept.
+        encoding: Encoder of rows as points.
+        acquisition: Acquisition function.
+        targets: Columns of outcomes; rows with any outcome are not candidates.
+        text: Columns to treat as text although some values look like numbers.
+        seen: Sorted keys of measured points, which are not suggested again.
+        size: Number of rows to keep.
     """
 
     encoding: Encoding
@@ -44,29 +44,29 @@ class Scoring:
     size: int = SHORTLIST
 
     def __call__(self, frame: Frame) -> Shortlist:
-        """The best candidates of a batch."""
+        """Score a batch of rows and keep the best candidates."""
         rows = len(frame)
         frame = frame[np.isnan(outcomes(frame, self.targets)).all(axis=1)]
         keys = row_keys(column_keys(frame, self.encoding.names, self.text))
         new = ~is_among(keys, self.seen)
         frame, keys = frame[new], keys[new]
-        X = self.encoding(frame) if len(frame) else np.empty((0, len(self.encoding.categories)))
+        X = self.encoding(frame)
         whole = Shortlist(frame, X, in_chunks(self.acquisition, X, CHUNK), keys, rows, again=int((~new).sum()))
         return whole.best(self.size)
 
 
 @dataclass(frozen=True, eq=False)
 class Shortlist:
-    """The best candidates of a table, or of a part of it.
+    """Best candidates of a table, or of a part of it.
 
     Attributes:
-        frame: The rows, k, with all their columns.
-        X: The same encoded, k x d.
-        scores: The acquisition at each of them by itself, k.
-        keys: Of the points, k.
-        rows: How many rows were read.
-        again: How many candidates have the features of a measured row.
-        repeats: How many candidates have the features of another one, as far as both were looked at together.
+        frame: The `k` rows with all their columns.
+        X: Encoded rows, `k x d`.
+        scores: Acquisition value of each row alone, `k`.
+        keys: Keys of the points, `k`.
+        rows: Number of rows read.
+        again: Number of candidates with the features of a measured row.
+        repeats: Number of candidates with the features of another candidate, as far as both were compared.
     """
 
     frame: Frame
@@ -78,10 +78,10 @@ class Shortlist:
     repeats: int = 0
 
     def best(self, size: int) -> Shortlist:
-        """The ``size`` best, each point once.
+        """Keep the ``size`` best distinct points.
 
-        Scores are compared to seven digits, and ties broken by the keys, that is at random: so neither the order of the rows
-        nor the way they were cut into batches, which changes the last digits of a score, changes which are kept.
+        Scores are compared to seven digits and ties are broken by the keys, that is at random, so that neither the order of
+        the rows nor the batch size (which changes the last digits of a score) affects the result.
         """
         with np.errstate(over="ignore"):
             coarse = np.nan_to_num(self.scores.astype(np.float32), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
@@ -99,7 +99,7 @@ class Shortlist:
         )
 
     def plus(self, other: Shortlist, size: int) -> Shortlist:
-        """The best of both."""
+        """Combine two shortlists and keep the best of both."""
         import pandas as pd
 
         filled = [part for part in (self, other) if len(part.keys)] or [self]
@@ -114,19 +114,19 @@ class Shortlist:
         ).best(size)
 
     def by_key(self) -> Shortlist:
-        """The same rows in the order of their keys, which is no order at all."""
+        """Sort the rows by their keys, which is a random order."""
         order = np.argsort(self.keys)
         parts = (self.frame.iloc[order], self.X[order], self.scores[order], self.keys[order])
         return Shortlist(*parts, self.rows, self.again, self.repeats)
 
 
 def shortlisted(table: Table, scoring: Scoring, watched: Callable[[Any, str], Any]) -> Shortlist:
-    """The best candidates of a whole table.
+    """Find the best candidates of a whole table.
 
     Args:
-        table: The table, of at least one row.
-        scoring: How they are scored.
-        watched: Shows the progress of an iterator, with a description.
+        table: A table with at least one row.
+        scoring: The scorer.
+        watched: Wraps an iterator to show its progress under a description.
     """
     whole: Shortlist | None = None
     for part in watched(table.mapped(scoring, text=scoring.text), "scoring candidates"):
@@ -136,7 +136,7 @@ def shortlisted(table: Table, scoring: Scoring, watched: Callable[[Any, str], An
 
 
 def is_among(keys: Keys, seen: Keys) -> np.ndarray:
-    """Which keys, N, are among sorted ones, s."""
+    """Return which of `N` keys are among `s` sorted ones."""
     if not len(seen):
         return np.zeros(len(keys), dtype=bool)
     place = np.minimum(np.searchsorted(seen, keys), len(seen) - 1)
@@ -144,16 +144,24 @@ def is_among(keys: Keys, seen: Keys) -> np.ndarray:
 
 
 def in_chunks(acquisition: Acquisition, X: Array, chunk: int) -> Array:
-    """The values of points, N x d, some at a time, N; not a number counts as the worst."""
+    """Evaluate an acquisition function at `N x d` points in chunks; NaN becomes minus infinity."""
     parts = [acquisition(X[i : i + chunk]) for i in range(0, len(X), chunk)]
     return np.nan_to_num(np.concatenate([np.empty(0), *parts]), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 
 
 def chosen_batch(acquisition: Acquisition, X: Array, n: int) -> list[int]:
-    """Which of the points, k x d, make a good batch of n, in the order in which they are chosen.
+    """Choose a batch of `n` points greedily.
 
-    One after the other, each by the value of the set of it and those before, so that of several points that would tell
-    the same thing only one is chosen. The first is the best by itself.
+    Each point maximizes the joint value of it and those chosen before, so that of several points that would give the same
+    information only one is chosen.
+
+    Args:
+        acquisition: Acquisition function of points and of batches.
+        X: `k x d` candidates.
+        n: Size of the batch.
+
+    Returns:
+        Indices of the points in the order in which they are chosen.
     """
     chosen: list[int] = []
     free = np.ones(len(X), dtype=bool)
@@ -168,9 +176,15 @@ def chosen_batch(acquisition: Acquisition, X: Array, n: int) -> list[int]:
 
 
 def spread(points: Array, taken: Array, n: int) -> list[int]:
-    """Which of the points, k x d, lie far from each other and from those taken, t x d: n of them, the first in the middle.
+    """Choose points far from each other and from known ones by greedy maximin distance.
 
-    Greedy maximin: each is the one farthest from all before it.
+    Args:
+        points: `k x d` candidates.
+        taken: `t x d` known points; without any, the first choice is the candidate nearest to the mean.
+        n: Number of points.
+
+    Returns:
+        Indices of the points in the order in which they are chosen.
     """
     from scipy.spatial.distance import cdist
 

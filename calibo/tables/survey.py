@@ -1,4 +1,4 @@
-"""The first pass over a table: what was measured, what the columns hold, and a random sample of the candidates."""
+"""First pass over a table: collect measured rows, summarize columns, and draw a random sample of the candidates."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from calibo.errors import DataError, FallbackWarning, ValueRejected
 from calibo.tables.columns import Keys, Profile, column_keys, numbers, row_keys, value_keys
 from calibo.tables.reading import Frame, Series, Table
 
-#: Candidates in the random sample.
+#: Size of the random sample of candidates.
 SAMPLE = 2048
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be found out of a table; called with a batch of rows, it gives the survey of them.
+    """What to collect from a table; calling it with a batch of rows returns the survey of that batch.
 
     Attributes:
-        columns: All columns that may describe a row, c.
-        targets: The columns of outcomes, m.
-        signs: What makes larger outcomes better ones, m.
-        key_columns: The columns by which a study file knows its rows.
-        known: The keys of the rows that it has forecasts of; they are kept, however many rows were measured.
-        text: Columns of words, although some of their values look like numbers.
-        most_labels: Measured rows that are kept: the best half, and a random sample of the others.
-        sample: Candidates in the random sample.
+        columns: Names of the `c` columns that may be features.
+        targets: Names of the `m` columns of outcomes.
+        signs: Factors that make larger outcomes better, `m`.
+        key_columns: Columns that identify a row in the study file.
+        known: Keys of the rows that the study file has forecasts of; these are always kept.
+        text: Columns to treat as text although some values look like numbers.
+        most_labels: Maximum number of measured rows to keep: the best half and a random sample of the others.
+        sample: Size of the random sample of candidates.
     """
 
     columns: tuple[str, ...]
@@ -44,7 +44,7 @@ class Question:
     sample: int = SAMPLE
 
     def __call__(self, frame: Frame) -> Survey:
-        """What is found in a batch of rows."""
+        """Survey a batch of rows."""
         Y = outcomes(frame, self.targets)
         measured, touched = ~np.isnan(Y).any(axis=1), ~np.isnan(Y).all(axis=1)
         of_values = column_keys(frame, self.columns, self.text)
@@ -62,7 +62,7 @@ class Question:
         )
 
     def thinned(self, labels: Labels) -> Labels:
-        """The measured rows that are certain to be among those kept in the end, whatever the other batches hold."""
+        """Drop measured rows that cannot be among those kept in the end, whatever other batches contain."""
         if len(labels.frame) <= self.most_labels:
             return labels
         best = self._best(labels)
@@ -72,7 +72,7 @@ class Question:
         return labels.rows(kept)
 
     def kept(self, labels: Labels) -> Labels:
-        """The measured rows that are kept in the end: those with forecasts, the best, and a random sample of the rest."""
+        """Select the measured rows to use: those with forecasts, the best ones, and a random sample of the rest."""
         if len(labels.frame) <= self.most_labels:
             return labels
         kept = self._best(labels) | self.forecast(labels)
@@ -85,19 +85,19 @@ class Question:
         best = np.zeros(len(labels.frame), dtype=bool)
         share = self.most_labels // (2 * len(self.targets))
         for column in (labels.Y * np.asarray(self.signs)).T:
-            # Ties by the key, so that the answer does not depend on the order of the rows.
+            # Ties are broken by the key, so that the result does not depend on the order of the rows.
             best[np.lexsort((row_keys(labels.keys), -column))[:share]] = True
         return best
 
     def forecast(self, labels: Labels) -> npt.NDArray[np.bool_]:
-        """Which measured rows a study file has forecasts of, n."""
+        """Return which of `n` measured rows the study file has forecasts of."""
         if not self.known:
             return np.zeros(len(labels.frame), dtype=bool)
         known = np.fromiter(self.known, dtype=np.uint64, count=len(self.known))
         return np.isin(self.study_keys(labels.keys), known)
 
     def study_keys(self, keys: Keys) -> Keys:
-        """The keys of rows in a study file, from those of their values, N x c."""
+        """Compute the keys of rows in the study file from the `N x c` keys of their values."""
         return row_keys(keys[:, [self.columns.index(name) for name in self.key_columns]])
 
 
@@ -107,8 +107,8 @@ class Labels:
 
     Attributes:
         frame: The rows.
-        Y: Their outcomes, n x m, in the user's sign.
-        keys: Of their values, n x c.
+        Y: Their outcomes, `n x m`, in the user's sign.
+        keys: Keys of their values, `n x c`.
     """
 
     frame: Frame
@@ -116,7 +116,7 @@ class Labels:
     keys: Keys
 
     def rows(self, index: Any) -> Labels:
-        """Some of them."""
+        """Select rows by a mask or by positions."""
         return Labels(
             self.frame[index] if index.dtype == bool else self.frame.iloc[index], self.Y[index], self.keys[index]
         )
@@ -124,35 +124,35 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Some candidates.
+    """A sample of candidates.
 
     Attributes:
         frame: The rows.
-        keys: Of the rows, s.
+        keys: Keys of the rows, `s`.
     """
 
     frame: Frame
     keys: Keys
 
     def smallest(self, count: int) -> Sample:
-        """The rows with the smallest keys, in their order, each key once: a random sample."""
+        """Keep the ``count`` rows with the smallest distinct keys: a random sample without duplicates."""
         keys, first = np.unique(self.keys, return_index=True)
         return Sample(self.frame.iloc[first[:count]], keys[:count])
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What was found in a table, or in a part of it.
+    """Contents of a table, or of a part of it.
 
     Attributes:
-        rows: How many rows there are.
-        partial: How many have some but not all outcomes: they are neither data nor candidates.
-        measured: How many have all outcomes.
-        profiles: Of the columns that may describe a row.
-        seen: The keys of the values of all measured rows, measured x c.
-        labels: Measured rows, not more than can be used.
-        fingerprint: A number of the measured rows and their outcomes, in any order.
-        sample: A random sample of the candidates.
+        rows: Number of rows.
+        partial: Number of rows with some but not all outcomes, which are neither data nor candidates.
+        measured: Number of rows with all outcomes.
+        profiles: Summaries of the columns that may be features.
+        seen: Keys of the values of all measured rows, `measured x c`.
+        labels: Measured rows, at most as many as can be used.
+        fingerprint: Hash of the measured rows and their outcomes, independent of their order.
+        sample: Random sample of the candidates.
     """
 
     rows: int
@@ -166,11 +166,11 @@ class Survey:
 
     @property
     def candidates(self) -> int:
-        """How many rows nothing was measured of."""
+        """Number of rows without any outcome."""
         return self.rows - self.measured - self.partial
 
     def plus(self, other: Survey, question: Question) -> Survey:
-        """The survey of both parts."""
+        """Combine the surveys of two parts of a table."""
         import pandas as pd
 
         def joined(*frames: Frame) -> Frame:
@@ -191,7 +191,7 @@ class Survey:
             measured=self.measured + other.measured,
             profiles={name: profile + other.profiles[name] for name, profile in self.profiles.items()},
             seen=np.vstack([self.seen, other.seen]),
-            # Thinning looks at all that is kept, so not after every batch.
+            # Thinning sorts all rows kept so far, so it is not done after every batch.
             labels=question.thinned(labels) if len(labels.frame) > 4 * question.most_labels else labels,
             fingerprint=(self.fingerprint + other.fingerprint) % 2**64,
             sample=sample.smallest(question.sample),
@@ -199,12 +199,15 @@ class Survey:
 
 
 def surveyed(table: Table, question: Question, watched: Callable[[Any, str], Any]) -> tuple[Survey, Question]:
-    """The survey of a whole table, and the question that was answered: with the columns that turned out to be words.
+    """Survey a whole table.
 
     Args:
         table: The table.
-        question: What is to be found out.
-        watched: Shows the progress of an iterator, with a description.
+        question: What to collect.
+        watched: Wraps an iterator to show its progress under a description.
+
+    Returns:
+        The survey, and the question with the columns that turned out to be text.
     """
     while True:
         parts = watched(table.mapped(question, text=question.text), "reading the table")
@@ -216,24 +219,24 @@ def surveyed(table: Table, question: Question, watched: Callable[[Any, str], Any
         mixed = {name for name, profile in whole.profiles.items() if len(profile.kinds) > 1}
         if not mixed - question.text:
             return _settled(whole, question), question
-        # Numbers in one batch and words in another: words, and so from the first row on.
+        # Numbers in one batch and text in another: read the whole column as text.
         question = replace(question, text=question.text | mixed)
 
 
 def _settled(whole: Survey, question: Question) -> Survey:
-    """The survey with as many measured rows as can be used, in an order that is not that of the table."""
+    """Limit the measured rows to as many as can be used, in an order that does not depend on the table's."""
     labels = question.kept(whole.labels)
     if len(labels.frame) < whole.measured:
         warnings.warn(
-            f"{whole.measured} rows are measured, more than an exact Gaussian process can take: the best and a random sample "
-            f"of the others, {len(labels.frame)} rows, are used. max_labels changes the limit",
+            f"{whole.measured} rows are measured, too many for an exact Gaussian process: the best ones and a random sample "
+            f"of the others, {len(labels.frame)} rows, are used. Change the limit with max_labels",
             FallbackWarning,
             stacklevel=4,
         )
     if whole.partial:
         warnings.warn(
-            f"{whole.partial} rows have some of the targets {', '.join(question.targets)} but not all: they are taken "
-            "neither as data nor as candidates. Complete or clear them",
+            f"{whole.partial} rows have some of the targets {', '.join(question.targets)} but not all and are ignored: "
+            "complete or clear them",
             FallbackWarning,
             stacklevel=4,
         )
@@ -242,7 +245,11 @@ def _settled(whole: Survey, question: Question) -> Survey:
 
 
 def outcomes(frame: Frame, targets: Sequence[str]) -> Array:
-    """The outcomes of rows, N x m, NaN where not measured; anything but finite numbers is rejected by its row."""
+    """Read the outcomes of `N` rows, `N x m`, NaN where not measured.
+
+    Raises:
+        ValueRejected: If a value is not a finite number; the message names the row.
+    """
     return np.column_stack([_outcome(frame[name], name) for name in targets])
 
 
@@ -258,7 +265,7 @@ def _outcome(series: Series, name: str) -> Array:
         if odd.any():
             i = int(odd.argmax())
             raise ValueRejected(
-                f"row {series.index[i]}, target {name!r}: expected a number, or nothing where the row is not measured, got "
+                f"row {series.index[i]}, target {name!r}: expected a number, or an empty cell if it is not measured, got "
                 f"{series.iloc[i]!r}; correct the table"
             )
     infinite = np.isinf(values)

@@ -201,7 +201,7 @@ def test_gaps_infinities_constants_and_identifiers(candidates: Candidates) -> No
         ({"direction": ["max", "min"]}, RecipeError, "one for each of the 1 targets"),
         ({"n": 0}, RecipeError, "n is a whole number"),
         ({"seed": -1}, RecipeError, "seed"),
-        ({"smiles": ["heat"]}, DataError, "holds numbers"),
+        ({"smiles": ["heat"]}, DataError, "contains numbers"),
     ],
 )
 def test_settings_that_cannot_be(candidates: Candidates, settings: dict[str, Any], error: type, said: str) -> None:
@@ -225,7 +225,7 @@ def test_targets_that_are_no_numbers(candidates: Candidates, value: Any, said: s
 
 def test_text_alone_describes_nothing(candidates: Candidates) -> None:
     frame = candidates().assign(note=[f"note {i}" for i in range(120)])[["note", "yield"]]
-    with pytest.warns(FallbackWarning, match="'note'"), pytest.raises(DataError, match="no column describes"):
+    with pytest.warns(FallbackWarning, match="'note'"), pytest.raises(DataError, match="no column can be a feature"):
         quick(frame)
 
 

@@ -74,7 +74,7 @@ def test_a_large_row_group_is_read_in_batches(tmp_path: Path) -> None:
     [
         ("picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(64), "a PNG picture"),
         ("book.csv", b"PK\x03\x04" + bytes(64), "an Excel or zip file"),
-        ("noise.csv", b"a,b\n1,\x00\x01", "no text"),
+        ("noise.csv", b"a,b\n1,\x00\x01", "not text"),
         ("latin.csv", "größe,y\n1,2\n".encode("latin-1"), "cannot be read as a CSV table"),
         ("empty.csv", b"", "is empty"),
         ("text.parquet", b"a,b\n1,2\n", "cannot be read as a Parquet file"),

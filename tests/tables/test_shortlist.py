@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibo.tables.columns import column_keys, row_keys
-from calibo.tables.encoding import Encoding, NumberCoder
+from calibo.tables.encoding import Encoding, NumberEncoder
 from calibo.tables.reading import open_table
 from calibo.tables.shortlist import Scoring, chosen_batch, in_chunks, is_among, shortlisted, spread
 
@@ -26,7 +26,7 @@ def line(rows: int) -> pd.DataFrame:
 
 
 def scoring(rows: int, acquisition: Any, *, size: int = 10, seen: Any = ()) -> Scoring:
-    code = Encoding((NumberCoder("x", 0.0, rows - 1.0, 0.0, gaps=False),))
+    code = Encoding((NumberEncoder("x", 0.0, rows - 1.0, 0.0, gaps=False),))
     return Scoring(code, acquisition, ("y",), frozenset(), np.asarray(seen, dtype=np.uint64), size)
 
 
