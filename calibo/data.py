@@ -55,9 +55,9 @@ class Marginal:
         """Probability of an outcome at or below ``y``."""
         from scipy.special import ndtr
 
-        return float(ndtr(self.score(y)))
+        return float(ndtr(self.normal_score(y)))
 
-    def score(self, y: float) -> float:
+    def normal_score(self, y: float) -> float:
         """Normal score of ``y``: the standard normal quantile at ``cdf(y)``, finite far out in the tails."""
         if self.quantiles is None:
             return (y - self.mean) / self.std
@@ -176,7 +176,7 @@ class Evidence:
     @property
     def scores(self) -> Array:
         """Normal scores of the outcomes under their forecasts, t; standard normal if the forecasts were right."""
-        return np.array([distribution.score(y) for distribution, y in zip(self.distributions, self.y, strict=True)])
+        return np.array([distribution.normal_score(y) for distribution, y in zip(self.distributions, self.y, strict=True)])
 
     @property
     def pit(self) -> Array:

@@ -37,7 +37,7 @@ def test_gaussian_marginal_is_the_normal_law() -> None:
     assert GAUSSIAN.cdf(2.3) == pytest.approx(norm.cdf(2.3, 2.0, 0.5), abs=1e-15)
     assert GAUSSIAN.icdf(0.9) == pytest.approx(norm.ppf(0.9, 2.0, 0.5), abs=1e-14)
     assert GAUSSIAN.interval(0.8) == pytest.approx(norm.interval(0.8, 2.0, 0.5))
-    assert GAUSSIAN.score(2.0 + 50 * 0.5) == 50.0  # where the cdf is 1 the score still tells outcomes apart
+    assert GAUSSIAN.normal_score(2.0 + 50 * 0.5) == 50.0  # where the cdf is 1 the score still tells outcomes apart
 
 
 @pytest.mark.parametrize("distribution", [GAUSSIAN, SKEWED], ids=["gaussian", "skewed"])

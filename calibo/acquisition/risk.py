@@ -154,8 +154,8 @@ class Shifted(Distribution):
     def backed(self) -> tuple[float, float]:
         return self.distribution.backed
 
-    def scores(self, base: Array) -> Array:
-        return self.distribution.scores(base)
+    def copula_samples(self, base: Array) -> Array:
+        return self.distribution.copula_samples(base)
 
     def samples(self, base: Array) -> tuple[Array, Array]:
         values, log_weights = self.distribution.samples(base)

@@ -175,7 +175,7 @@ def check_probability(name: str, value: float) -> None:
 def _pit(distribution: Marginal, y: float) -> float:
     if distribution.quantiles is None and distribution.std == 0:  # a point mass has no score to divide
         return float(y >= distribution.mean)
-    return float(ndtr(distribution.score(y)))
+    return float(ndtr(distribution.normal_score(y)))
 
 
 def _binomial_bands(n: Counts, p: float, confidence: float) -> tuple[Counts, Counts]:

@@ -8,6 +8,7 @@ from calibo.distributions.levels import LevelFunction, Levels, Tempered, checked
 from calibo.distributions.local_levels import FlatLevels, LocalLevels, LocallyRelevelled, relevel_locally
 from calibo.distributions.quantile_table import QuantileTable
 from calibo.distributions.relevelled import Composed, Relevelled, relevel
+from calibo.distributions.stored import StoredDistribution, from_marginals
 
 __all__ = [
     "Composed",
@@ -21,9 +22,11 @@ __all__ = [
     "Distribution",
     "QuantileTable",
     "Relevelled",
+    "StoredDistribution",
     "Tempered",
     "averaged",
     "checked_levels",
+    "from_marginals",
     "relevel",
     "relevel_locally",
 ]

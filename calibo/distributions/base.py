@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri, ndtri_exp
 
 from calibo.data import STORED_LEVELS, Array, Marginal
 
@@ -40,16 +40,33 @@ class Distribution(ABC):
     def icdf(self, u: Array | float) -> Array:
         """Marginal quantile at level ``u`` in (0, 1), ... x q."""
 
-    def scores(self, base: Array) -> Array:
-        """Jointly dependent standard normal scores of draws, ... x S x q, from independent ones ``base``, S x q.
+    def normal_scores(self, y: Array | float) -> Array:
+        """Return the normal scores Phi^-1(F(y)): standard normal if the distribution is right, finite far out in the tails.
 
-        The dependence between the points is a Gaussian copula; a distribution that knows no dependence returns ``base``.
+        Args:
+            y: Values, broadcastable with ``... x q``.
+
+        Returns:
+            ``... x q`` scores.
+        """
+        p = self.cdf(y)
+        upper = -ndtri_exp(self.log_probability_of_improvement(y))
+        return np.where(p > 0.5, upper, ndtri(np.maximum(p, np.finfo(np.float64).tiny)))
+
+    def copula_samples(self, base: Array) -> Array:
+        """Return standard normal samples with the dependence between the points, a Gaussian copula.
+
+        Args:
+            base: Independent standard normal samples, ``S x q``.
+
+        Returns:
+            ``... x S x q`` samples; ``base`` itself if the points are independent.
         """
         return base
 
     def draws(self, base: Array) -> Array:
         """Joint draws of equal weight, ... x S x q, from standard normal base samples, S x q: marginals by a copula."""
-        levels = np.clip(ndtr(self.scores(base)), _SMALLEST_LEVEL, 1.0 - _SMALLEST_LEVEL)
+        levels = np.clip(ndtr(self.copula_samples(base)), _SMALLEST_LEVEL, 1.0 - _SMALLEST_LEVEL)
         return self.over_samples().at_levels(levels)
 
     def at_levels(self, u: Array | float) -> Array:

@@ -208,8 +208,8 @@ class FlatSet(Distribution):
     def std(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self._std * np.sqrt(self._moments[1])
 
-    def scores(self, base: Array) -> Array:
-        return self.base.scores(base)
+    def copula_samples(self, base: Array) -> Array:
+        return self.base.copula_samples(base)
 
     def samples(self, base: Array) -> tuple[Array, Array]:
         f = self.base.draws(base)

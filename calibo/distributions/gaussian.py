@@ -35,6 +35,9 @@ class Gaussian(Distribution):
     def cdf(self, y: Array | float) -> Array:
         return ndtr((y - self.mean) / self.std)
 
+    def normal_scores(self, y: Array | float) -> Array:
+        return (y - self.mean) / self.std
+
     def icdf(self, u: Array | float) -> Array:
         return self.mean + self.std * ndtri(u)
 
@@ -60,13 +63,13 @@ class Gaussian(Distribution):
     def _cholesky(self) -> Array | None:
         return None if self.correlation is None else stable_cholesky(self.correlation())
 
-    def scores(self, base: Array) -> Array:
+    def copula_samples(self, base: Array) -> Array:
         if self._cholesky is None:
             return base
         return base @ np.swapaxes(self._cholesky, -1, -2)
 
     def draws(self, base: Array) -> Array:
-        return self.mean[..., None, :] + self.std[..., None, :] * self.scores(base)
+        return self.mean[..., None, :] + self.std[..., None, :] * self.copula_samples(base)
 
     def over_samples(self) -> Gaussian:
         noise = self.noise_std if np.ndim(self.noise_std) == 0 else np.asarray(self.noise_std)[..., None, :]

@@ -179,8 +179,8 @@ class LocallyRelevelled(Distribution):
         last = j == self.levels.p.size - 2
         return np.where(last, tail, np.log(np.where(last, 1.0, 1.0 - self.cdf(c))))
 
-    def scores(self, base: Array) -> Array:
-        return self.base.scores(base)
+    def copula_samples(self, base: Array) -> Array:
+        return self.base.copula_samples(base)
 
     def over_samples(self) -> LocallyRelevelled:
         return LocallyRelevelled(self.base.over_samples(), self.levels.over_samples())

@@ -198,8 +198,8 @@ class QuantileTable(Distribution):
         tail = np.log1p(-self.levels[-1]) - np.maximum(c - last, 0.0) / self._scales[1]
         return np.where(c >= last, tail, np.log1p(-np.minimum(self.cdf(c), self.levels[-1])))
 
-    def scores(self, base: Array) -> Array:
-        return base if self.copula is None else self.copula.scores(base)
+    def copula_samples(self, base: Array) -> Array:
+        return base if self.copula is None else self.copula.copula_samples(base)
 
     def over_samples(self) -> QuantileTable:
         lower, upper = self._scales

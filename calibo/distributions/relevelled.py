@@ -91,8 +91,8 @@ class Relevelled(Distribution):
             body = np.log(1.0 - self.cdf(c))
         return np.where(np.isinf(levels.z[j + 1]), tail, body)
 
-    def scores(self, base: Array) -> Array:
-        return self.base.scores(base)
+    def copula_samples(self, base: Array) -> Array:
+        return self.base.copula_samples(base)
 
     def over_samples(self) -> Relevelled:
         return Relevelled(self.base.over_samples(), self.levels)
@@ -121,8 +121,8 @@ class Composed(Distribution):
     def backed(self) -> tuple[float, float]:
         return backed_through(self.levels, self.base.backed)
 
-    def scores(self, base: Array) -> Array:
-        return self.base.scores(base)
+    def copula_samples(self, base: Array) -> Array:
+        return self.base.copula_samples(base)
 
     def over_samples(self) -> Composed:
         return Composed(self.base.over_samples(), _over_samples(self.levels))

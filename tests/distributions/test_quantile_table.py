@@ -112,7 +112,7 @@ def test_levels_that_are_not_backed_have_infinite_quantiles_and_finite_draws() -
     assert np.isfinite([distribution.mean, distribution.std, distribution.log_expected_improvement(50.0)]).all()
     stored = distribution.marginals()[0]
     assert stored.interval(0.6) == pytest.approx((-1.0, 1.0)) and stored.interval(0.9) == (-np.inf, np.inf)
-    assert np.isfinite(stored.score(30.0)) and stored.negated().interval(0.9) == (-np.inf, np.inf)
+    assert np.isfinite(stored.normal_score(30.0)) and stored.negated().interval(0.9) == (-np.inf, np.inf)
     assert Marginal.from_plain(stored.plain()) == stored
 
 
