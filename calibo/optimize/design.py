@@ -11,7 +11,7 @@ from calibo.errors import RepeatWarning
 from calibo.search.base import is_taken
 from calibo.search.sobol import sobol_points
 from calibo.search.untried import untried_point
-from calibo.spaces import PoolSpace, ProductSpace, Space
+from calibo.spaces import Space
 
 #: Further points of the sequence looked at when one is taken already.
 _SPARE = 64
@@ -25,16 +25,12 @@ def initial_size(d: int) -> int:
 def design_point(space: Space, *, seed: int, number: int, taken: Array) -> Array:
     """The ``number``-th point of the seed's Sobol sequence, d; if it is taken, a later one, or any that is not."""
     rng = np.random.default_rng([seed, number])
-    if not isinstance(space, ProductSpace | PoolSpace):
-        return space.sample(1, rng)[0]
-    points = space.snap(sobol_points(range(number, number + _SPARE), len(space.categories), seed=seed))
-    if isinstance(space, ProductSpace):
-        points = points[space.valid(points)]
+    points = space.repair(sobol_points(range(number, number + _SPARE), space.dimension, seed=seed))
     free = points[~is_taken(points, taken)]
     if len(free):
         return free[0]
     other = untried_point(space, taken, rng)
     if other is None:
         warnings.warn("every point of the space has been tried; suggesting one again", RepeatWarning, stacklevel=3)
-        return points[0] if len(points) else space.sample(1, rng)[0]
+        return points[0]
     return other

@@ -30,7 +30,7 @@ from calibo.optimize.records import (
 from calibo.optimize.strategy import Strategy, check_outcomes
 from calibo.optimize.suggest import checked_count, checked_seed, propose
 from calibo.pareto import pareto_mask
-from calibo.spaces import PoolSpace, ProductSpace, as_space, features_of
+from calibo.spaces import PoolSpace, ProductSpace, as_space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -221,7 +221,7 @@ class Optimizer:
             categories=self.space.categories,
             hyperparameters=self._latest,
             reference=self._reference,
-            features=features_of(self.space),
+            features=self.space.features,
         )
 
     def _measured(

@@ -69,7 +69,7 @@ def _slice(
     column = space.names.index(name)
     parameter = space.columns[column]
     if parameter.cells is None or parameter.cells > points:
-        grid = np.unique(parameter.snap(np.linspace(0.0, 1.0, points)))
+        grid = np.unique(parameter.round(np.linspace(0.0, 1.0, points)))
     else:
         grid = parameter.position(np.arange(parameter.cells))
     X = np.repeat(x[None, :], len(grid), axis=0)

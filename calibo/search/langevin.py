@@ -130,7 +130,7 @@ class Langevin:
         for t, size in enumerate(self._step_sizes(), start=1):
             chains.step(acquisition, scale, size, rng)
             if t > self.burn_in:
-                visited.append(space.snap(chains.X))
+                visited.append(space.repair(chains.X))
             if t in learning:
                 acquisition = acquisition.learned(np.concatenate(visited), rng=rng)
         return Explored(acquisition, _best_of_chains(acquisition, np.stack(visited)))

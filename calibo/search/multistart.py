@@ -54,7 +54,7 @@ class MultiStart:
         columns = climbed_columns(space)
         mixed = bool(finite_columns(space))
         for _ in range(self.rounds if mixed else 1):
-            found = space.snap(ascend(acquisition, found, columns, self.iterations))
+            found = space.repair(ascend(acquisition, found, columns, self.iterations))
             found = hill_climb(acquisition, found, space, sweeps=8) if mixed else found
         pool = np.vstack([found, points])
         scores = np.concatenate([_finite(acquisition(found)), values])
@@ -75,7 +75,7 @@ def scattered(anchors: Array, space: ProductSpace, count: int, rng: np.random.Ge
     step = rng.standard_normal((count, d)) * widths
     nominal = np.array([column.categories > 0 for column in space.columns])
     shifted = np.where(nominal, rng.random((count, d)), reflected(points + step))
-    return space.snap(np.where(moved, shifted, points))
+    return space.repair(np.where(moved, shifted, points))
 
 
 def reflected(U: Array) -> Array:

@@ -87,7 +87,7 @@ def mutated(anchors: Array, space: ProductSpace, count: int, rng: np.random.Gene
     nominal = np.array([column.categories > 0 for column in space.columns])
     anew = nominal | (rng.random((count, d)) < 0.25)
     moved = np.where(anew, rng.random((count, d)), reflected(points + step))
-    return space.snap(np.where(changed, moved, points))
+    return space.repair(np.where(changed, moved, points))
 
 
 def _known(points: Array, taken: Array) -> np.ndarray:

@@ -135,7 +135,7 @@ def edited(parents: Array, space: ProductSpace, count: int, edits: int, rng: np.
             here = column.cell(points[rows, j]).astype(np.int64)
             other = (here + rng.integers(1, column.cells, size=len(rows))) % column.cells
             points[rows, j] = column.position(other)
-    return space.snap(points)
+    return space.repair(points)
 
 
 def _best_of(

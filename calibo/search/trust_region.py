@@ -128,7 +128,7 @@ class TrustRegion:
             taken=view.inward(taken),
             rng=rng,
         )
-        return space.snap(view.outward(found))
+        return space.repair(view.outward(found))
 
 
 def _rows_within(space: PoolSpace, box: Box, q: int, taken: Array) -> PoolSpace:
@@ -184,7 +184,7 @@ class _View:
         local = [_restricted(c, *ends) for c, *ends in zip(space.columns, box.lower, box.upper, strict=True)]
         columns, low, high, start, width = zip(*local, strict=True)
         frame = [np.array(values) for values in (start, width, low, high)]
-        centre = _inward(space.snap(box.centre[None, :]), frame[0], frame[1])[0]
+        centre = _inward(space.repair(box.centre[None, :]), frame[0], frame[1])[0]
         named = dict(zip(space.names, columns, strict=True))
         # Column by column the local space has as many values as there are cells in the box.
         whole = all(a.cells == b.cells for a, b in zip(columns, space.columns, strict=True))
@@ -203,7 +203,7 @@ class _View:
     def inward(self, X: Array) -> Array:
         """Those points of the space, m x d, that lie in the box, as the local space sees them, k x d."""
         X = X.reshape(-1, len(self.low))
-        return self.space.snap(_inward(X[_between(X, self.low, self.high)], self.start, self.width))
+        return self.space.repair(_inward(X[_between(X, self.low, self.high)], self.start, self.width))
 
     def left(self, taken: Array) -> float:
         """How many points of the box are not taken."""

@@ -1,11 +1,12 @@
-"""What may be tried, and how it becomes points of the unit cube."""
+"""Search spaces: what may be tried, encoded as points of the unit cube."""
 
+from calibo.spaces.base import Part, Space
 from calibo.spaces.cell import CellSpace
 from calibo.spaces.encoding import from_one_hot, one_hot
 from calibo.spaces.graph_cell import GraphCellSpace
 from calibo.spaces.parameters import Categorical, Float, Int, Ordinal, Parameter
 from calibo.spaces.pool import PoolSpace
-from calibo.spaces.product import HasFeatures, ProductSpace, Space, as_space, features_of
+from calibo.spaces.product import ProductSpace, as_space
 from calibo.spaces.spec import space_from_dict, space_from_toml
 
 __all__ = [
@@ -13,15 +14,14 @@ __all__ = [
     "CellSpace",
     "Float",
     "GraphCellSpace",
-    "HasFeatures",
     "Int",
     "Ordinal",
     "Parameter",
+    "Part",
     "PoolSpace",
     "ProductSpace",
     "Space",
     "as_space",
-    "features_of",
     "from_one_hot",
     "one_hot",
     "space_from_dict",

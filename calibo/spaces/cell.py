@@ -7,17 +7,18 @@ k operations, P bits of a path encoding.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from calibo.data import Array, Params
 from calibo.errors import SpaceError
-from calibo.spaces.cell_rules import PATH_BITS, checked_bits, drawn_valid, operation_names, special_operation
-from calibo.spaces.encoding import choice_numbers, one_hot
+from calibo.spaces.cell_rules import PATH_BITS, checked_bits, operation_names, special_operation
+from calibo.spaces.encoding import as_points, choice_numbers, one_hot
 from calibo.spaces.parameters import Categorical, Parameter
 from calibo.spaces.product import ProductSpace
 
@@ -128,8 +129,12 @@ class CellSpace(ProductSpace):
             encoded[rows, code[rows]] = 1.0
         return encoded
 
-    def features(self, X: Array) -> Array:
-        """What a model of features sees of points, m x E: their paths, m x P, P at most 4096 without ``path_bits``."""
+    @property
+    def features(self) -> Callable[[Array], Array]:
+        """The path encoding of points, m x E -> m x P, P at most 4096 without ``path_bits``."""
+        return self._paths_of
+
+    def _paths_of(self, X: Array) -> Array:
         return self.path_encoding(X, bits=self.path_bits or PATH_BITS)
 
     def valid(self, X: Array) -> np.ndarray:
@@ -139,19 +144,22 @@ class CellSpace(ProductSpace):
         live = self.indices(X) != self.operations.index(self.zero)
         return np.any([live[:, path].all(axis=1) for path in self.paths], axis=0)
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Valid cells, n x E, drawn uniformly."""
-        plain = super().sample
-        return drawn_valid(n, lambda count: plain(count, rng), self.valid)
+    def repair(self, U: npt.ArrayLike) -> Array:
+        """Return valid cells near points of the cube, m x E.
 
-    def neighbours(self, x: Array) -> Array:
-        """The valid cells that differ from one, E, by one operation, m x E."""
-        k, here = len(self.operations), self.indices(x[None])[0]
-        rows = np.repeat(x[None], len(here) * k, axis=0)
-        edge, other = np.divmod(np.arange(len(rows)), k)
-        rows[np.arange(len(rows)), edge] = (other + 0.5) / k
-        others = rows[other != here[edge]]
-        return others[self.valid(others)]
+        A cell without a connection gets operations on the zero edges of the path that has the fewest of them. Which
+        operation is told by where in the zero operation's interval the coordinate lies: all are equally near.
+        """
+        points = np.clip(as_points(U, self.dimension), 0.0, 1.0)
+        cells = super()._round(points)
+        zero, k = self.operations.index(self.zero) if self.zero is not None else 0, len(self.operations)
+        for i in np.flatnonzero(~self.valid(cells)):
+            lacking = self.indices(cells[[i]])[0] == zero
+            path = np.array(min(self.paths, key=lambda edges: int(lacking[list(edges)].sum())))
+            opened = path[lacking[path]]
+            among_others = choice_numbers(points[i, opened] * k - zero, k - 1)
+            cells[i, opened] = (among_others + (among_others >= zero) + 0.5) / k
+        return cells
 
     def string(self, params: Mapping[str, str]) -> str:
         """A cell as a string: ``|op0~0|+|op1~0|op2~1|+|op3~0|op4~1|op5~2|``."""

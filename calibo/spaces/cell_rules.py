@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from calibo.data import Array
 from calibo.errors import SpaceError
 
 #: Bits of a path encoding that are features unless a space says how many. Their number grows exponentially with the nodes,
@@ -16,8 +15,6 @@ from calibo.errors import SpaceError
 PATH_BITS = 4096
 #: Characters that part the names of operations in a cell's string.
 _PARTING = "|+~"
-#: Rounds of drawing before it is concluded that there are no valid cells.
-_ATTEMPTS = 1000
 
 
 def operation_names(operations: Sequence[str]) -> tuple[str, ...]:
@@ -60,22 +57,3 @@ def checked_bits(setting: str, bits: Any) -> int | None:
             "have as many as there are"
         )
     return int(bits)
-
-
-def drawn_valid(n: int, draw: Callable[[int], Array], valid: Callable[[Array], np.ndarray]) -> Array:
-    """Valid cells, n x d, drawn by rejection: uniformly among the valid ones if all cells are drawn uniformly.
-
-    Args:
-        n: How many.
-        draw: So many cells, of which some may not be valid, count -> count x d.
-        valid: Which cells are valid, m x d -> m.
-    """
-    found = [draw(0)]
-    for _ in range(_ATTEMPTS):
-        if sum(map(len, found)) >= n:
-            return np.vstack(found)[:n]
-        drawn = draw(2 * n + 8)
-        found.append(drawn[valid(drawn)])
-    raise SpaceError(
-        f"{n} valid cells were not found in {_ATTEMPTS} rounds of drawing: is there an operation besides the zero one?"
-    )

@@ -7,7 +7,7 @@ path encoding.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from calibo.data import Array
 from calibo.errors import SpaceError
-from calibo.spaces.cell_rules import PATH_BITS, checked_bits, drawn_valid, operation_names
-from calibo.spaces.encoding import choice_numbers, one_hot
+from calibo.spaces.base import sample_valid
+from calibo.spaces.cell_rules import PATH_BITS, checked_bits, operation_names
+from calibo.spaces.encoding import as_points, choice_numbers, one_hot
 from calibo.spaces.parameters import Categorical, Int, Parameter
 from calibo.spaces.product import ProductSpace
 
@@ -103,7 +104,7 @@ class GraphCellSpace(ProductSpace):
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Valid cells, n x d, drawn uniformly."""
-        return drawn_valid(n, lambda count: self._sparse(count, rng), self.valid)
+        return sample_valid(n, lambda count: self._sparse(count, rng), self.valid)
 
     def _sparse(self, count: int, rng: np.random.Generator) -> Array:
         """Points, count x d, drawn uniformly from those with few enough edges, but not none; not all have a path.
@@ -117,11 +118,11 @@ class GraphCellSpace(ProductSpace):
         U = rng.random((count, len(self.names)))
         rank = U[:, :edges].argsort(axis=1).argsort(axis=1)
         U[:, :edges] = self.columns[0].position((rank < size[:, None]).astype(np.int64))
-        return super().snap(U)
+        return self._round(U)
 
-    def snap(self, U: npt.ArrayLike) -> Array:
-        """Valid cells near points m x d, m x d."""
-        points = super().snap(U)
+    def repair(self, U: npt.ArrayLike) -> Array:
+        """Return valid cells near points of the cube, m x d."""
+        points = self._round(as_points(U, self.dimension))
         for i in np.flatnonzero(~self.valid(points)):
             points[i, : len(self.edges)] = self._repaired(self.adjacency(points[[i]])[0])
         return points
@@ -145,17 +146,6 @@ class GraphCellSpace(ProductSpace):
         positions = self.columns[0].position(np.array([0, 1]))
         return np.array([positions[int(matrix[edge])] for edge in self.edges])
 
-    def neighbours(self, x: Array) -> Array:
-        """The valid cells that differ from one, d, by one edge or one operation, m x d."""
-        found: list[Array] = []
-        for j, column in enumerate(self.columns):
-            cells = np.arange(column.cells or 0)
-            others = np.repeat(x[None], len(cells), axis=0)
-            others[:, j] = column.position(cells)
-            found.append(others[cells != column.cell(x[[j]])[0]])
-        points = np.vstack(found)
-        return points[self.valid(points)]
-
     def path_encoding(self, X: Array, *, bits: int | None = None) -> Array:
         """Points, m x d, as a bit for every sequence of operations along a path, m x P, P = 1 + k + k^2 + ... if complete.
 
@@ -178,8 +168,12 @@ class GraphCellSpace(ProductSpace):
             arrived[node] = coming[:, before] & (last == operations[:, [node - 1]])
         return _along(arrived, matrices[:, :-1, -1]).astype(np.float64)
 
-    def features(self, X: Array) -> Array:
-        """What a model of features sees of points, m x d: their paths, m x P, P at most 4096 without ``path_bits``."""
+    @property
+    def features(self) -> Callable[[Array], Array]:
+        """The path encoding of points, m x d -> m x P, P at most 4096 without ``path_bits``."""
+        return self._paths_of
+
+    def _paths_of(self, X: Array) -> Array:
         return self.path_encoding(X, bits=self.path_bits or PATH_BITS)
 
     def isomorphism_class(self, params: Mapping[str, object]) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ MAX_LOG_RATIO = 10**13
 STEP_TOLERANCE = Fraction(1, 10**6)
 
 
-class _Parameter(ABC):
+class Parameter(ABC):
     """What all four parameters share; a subclass says which values it has, by cell (counted from 0)."""
 
     @property
@@ -58,7 +58,7 @@ class _Parameter(ABC):
         count = self._count()
         return np.minimum((_unit(u) * count).astype(np.int64), count - 1)
 
-    def snap(self, u: npt.ArrayLike) -> Array:
+    def round(self, u: npt.ArrayLike) -> Array:
         """The encoded values nearest to places on the unit interval (any shape), same shape."""
         return self._place(self.cell(u))
 
@@ -72,7 +72,7 @@ class _Parameter(ABC):
 
     def _count(self) -> int:
         if self.cells is None:
-            raise SpaceError(f"{self!r} is continuous and has no cells: give it a step, or use snap, encode and decode")
+            raise SpaceError(f"{self!r} is continuous and has no cells: give it a step, or use round, encode and decode")
         return self.cells
 
     def _place(self, cell: Any) -> Any:
@@ -86,7 +86,7 @@ class _Parameter(ABC):
 
 
 @dataclass(frozen=True)
-class Float(_Parameter):
+class Float(Parameter):
     """A real number between two bounds, both included.
 
     Attributes:
@@ -145,9 +145,9 @@ class Float(_Parameter):
             return math.log(self.low), math.log(self.high) - math.log(self.low)
         return self.low, self.high - self.low
 
-    def snap(self, u: npt.ArrayLike) -> Array:
+    def round(self, u: npt.ArrayLike) -> Array:
         """The encoded values nearest to ``u`` (any shape), same shape; only clipped to [0, 1] without a step."""
-        return _unit(u) if self.step is None else super().snap(u)
+        return _unit(u) if self.step is None else super().round(u)
 
     def encode(self, value: Any) -> float:
         """Where ``value`` stands on the unit interval; raises ``SpaceError`` outside the bounds or off the steps."""
@@ -190,7 +190,7 @@ class Float(_Parameter):
 
 
 @dataclass(frozen=True)
-class Int(_Parameter):
+class Int(Parameter):
     """An integer between two bounds, both included.
 
     Attributes:
@@ -260,7 +260,7 @@ class Int(_Parameter):
 
 
 @dataclass(frozen=True)
-class _Choices(_Parameter):
+class _Choices(Parameter):
     """One of some listed values, which may be any objects.
 
     Two choices are the same if they are equal *and* of one type: 1, 1.0 and True are three choices (scikit-learn's
@@ -327,9 +327,6 @@ class Ordinal(_Choices):
     """One of some choices whose order, as listed, matters: neighbours are expected to behave alike."""
 
 
-Parameter: TypeAlias = Float | Int | Categorical | Ordinal
-
-
 def _unit(u: npt.ArrayLike) -> Array:
     places = np.asarray(u, dtype=np.float64)
     if np.isnan(places).any():
@@ -345,7 +342,7 @@ def _float(value: Any) -> float:
         return math.inf
 
 
-def _number(parameter: _Parameter, value: Any) -> float:
+def _number(parameter: Parameter, value: Any) -> float:
     if math.isnan(number := _float(value)):
         raise SpaceError(f"{value!r} is not a number: {parameter!r} takes numbers (bools and strings are none)")
     return number
@@ -378,7 +375,7 @@ def _check_range(kind: str, low: float, high: float, log: Any, step: float | Non
         raise SpaceError(f"{kind}: step must be positive, got {step}")
 
 
-def _check_count(parameter: _Parameter, count: int) -> None:
+def _check_count(parameter: Parameter, count: int) -> None:
     if count < 2:
         raise SpaceError(f"the step of {parameter!r} is longer than its range and leaves one value; use a smaller step")
     if count > MAX_CELLS:

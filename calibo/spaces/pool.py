@@ -1,4 +1,4 @@
-"""A space that is a finite table: every row is a point that may be tried, and nothing else is."""
+"""Spaces that are a finite table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,9 @@ import numpy.typing as npt
 
 from calibo.data import Array, Params
 from calibo.errors import SpaceError
+from calibo.spaces.base import Space
 from calibo.spaces.encoding import as_points
-from calibo.spaces.parameters import Categorical
+from calibo.spaces.parameters import Categorical, Float, Ordinal, Parameter
 
 if TYPE_CHECKING:
     from scipy.spatial import KDTree
@@ -25,61 +25,66 @@ if TYPE_CHECKING:
 Values = npt.NDArray[Any]
 Rows = npt.NDArray[np.intp]
 
-#: How far from a row, on the unit cube, parameters may be and still mean it: float dust only.
+#: How far from a row, on the unit cube, parameters may be and still mean it: rounding error only.
 SAME_ROW = 1e-12
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PoolSpace:
-    """The rows of a table, encoded column by column.
+class PoolSpace(Space):
+    """The rows of a table, encoded column by column: each row is a point that may be tried, and nothing else is.
+
+        >>> from calibo import PoolSpace
+        >>> pool = PoolSpace([{"id": 7, "ratio": 0.2}, {"id": 9, "ratio": 0.8}], features=["ratio"])
+        >>> pool
+        PoolSpace(2 rows, features=['ratio'])
+        >>> pool.decode([[0.9]])
+        [{'id': 9, 'ratio': 0.8}]
 
     Numeric columns are scaled to [0, 1] by their smallest and largest value (0.5 if they have one value only). Bools,
     pandas categories and all else are categorical by their distinct values, sorted if they can be, else as first seen.
     Nearest means nearest on the unit cube, categorical columns included.
 
-    Columns that are not ``features`` (an identifier, say) are not encoded but travel along: ``decode`` returns whole
-    rows; ``encode`` needs the features and ignores the others. Rows with equal features are one point: the first.
+    Columns that are not ``features`` (an identifier, say) are not encoded but kept: ``decode`` returns whole rows;
+    ``encode`` needs the features and ignores the others. Rows with equal features are one point: the first.
 
     Args:
         table: A pandas DataFrame, or a sequence of mappings with the same keys.
         features: Names of the columns that describe a point; all of them if ``None``.
 
     Attributes:
-        names: Names of the features, d.
-        X: All rows encoded, N x d, read-only; it may hold equal rows where ``table`` does.
+        X: All rows encoded, N x d, read-only; equal rows of the table are equal rows here.
     """
 
-    table: InitVar[Any]
-    features: InitVar[Sequence[str] | None] = None
-    names: tuple[str, ...] = field(init=False)
-    X: Array = field(init=False)
-    _columns: dict[str, Values] = field(init=False)
-    _coders: tuple[_Scale | Categorical, ...] = field(init=False)
-
-    def __post_init__(self, table: Any, features: Sequence[str] | None) -> None:
-        columns, nominal = _from_frame(table) if is_frame(table) else (_from_rows(table), frozenset[str]())
-        names = _checked_features(columns, features)
-        coded = [_coded(name, columns[name], nominal=name in nominal) for name in names]
-        X = np.column_stack([places for _, places in coded])
-        X.flags.writeable = False
-        set_ = object.__setattr__
-        set_(self, "names", names)
-        set_(self, "X", X)
-        set_(self, "_columns", columns)
-        set_(self, "_coders", tuple(coder for coder, _ in coded))
+    def __init__(self, table: Any, features: Sequence[str] | None = None) -> None:
+        values, nominal = _from_frame(table) if is_frame(table) else (_from_rows(table), frozenset[str]())
+        self._names: tuple[str, ...] = _checked_features(values, features)
+        coded = [_coded(name, values[name], nominal=name in nominal) for name in self._names]
+        self._columns: tuple[Parameter, ...] = tuple(column for column, _ in coded)
+        self._table: dict[str, Values] = values
+        self.X: Array = np.column_stack([places for _, places in coded])
+        self.X.flags.writeable = False
 
     def __repr__(self) -> str:
         return f"PoolSpace({len(self.X)} rows, features={list(self.names)})"
 
     @property
-    def categories(self) -> tuple[int, ...]:
-        """Number of choices of each categorical column, 0 for a numeric one, d."""
-        return tuple(coder.categories for coder in self._coders)
+    def names(self) -> tuple[str, ...]:
+        """Names of the features, d."""
+        return self._names
+
+    @property
+    def columns(self) -> tuple[Parameter, ...]:
+        """Kinds of the features, d: a Float over their range, or a Categorical (an Ordinal of one value if constant)."""
+        return self._columns
 
     @property
     def size(self) -> int:
         """Number of different points: rows with equal features count once."""
         return len(self._first)
+
+    @property
+    def is_pool(self) -> bool:
+        """True: searches evaluate every row."""
+        return True
 
     @cached_property
     def _first(self) -> Rows:
@@ -97,19 +102,22 @@ class PoolSpace:
         return KDTree(self.X[self._first], balanced_tree=False, compact_nodes=False)
 
     def _nearest(self, U: Array) -> tuple[Rows, Array]:
-        """Nearest rows to points n x d, n, and their Euclidean distances on the unit cube, n."""
+        """Return the nearest rows to points n x d, n, and their Euclidean distances on the unit cube, n."""
         if not len(U):
             return np.empty(0, dtype=np.intp), np.empty(0)
         distance, index = self._tree.query(U)
         return self._first[index], np.asarray(distance)
 
     def encode(self, params: Sequence[Mapping[str, Any]]) -> Array:
-        """Rows given by (at least) their features, encoded, n x d; raises ``SpaceError`` if there is no such row."""
+        """Encode rows given by (at least) their features, n x d.
+
+        Raises:
+            SpaceError: If the table has no such row.
+        """
         if isinstance(params, Mapping):
             raise SpaceError("encode takes a list of rows, got a single one; write encode([row])")
         places = [self._encoded(i, row) for i, row in enumerate(params)]
-        U = np.array(places, dtype=np.float64).reshape(-1, len(self.names))
-        rows, distance = self._nearest(U)
+        rows, distance = self._nearest(np.array(places, dtype=np.float64).reshape(-1, self.dimension))
         if (distance > SAME_ROW).any():
             i = int(np.argmax(distance > SAME_ROW))
             asked = {name: params[i][name] for name in self.names}
@@ -117,50 +125,49 @@ class PoolSpace:
         return self.X[rows]
 
     def _encoded(self, i: int, row: Mapping[str, Any]) -> list[float]:
-        unknown = [name for name in row if name not in self._columns]
+        unknown = [name for name in row if name not in self._table]
         missing = [name for name in self.names if name not in row]
         if unknown or missing:
             wrong = [f"{what} {names}" for what, names in (("unknown", unknown), ("missing", missing)) if names]
             raise SpaceError(f"parameters {i}: {' and '.join(wrong)}; give the features {list(self.names)}")
         try:
-            return [coder.encode(row[name]) for name, coder in zip(self.names, self._coders, strict=True)]
+            return [column.encode(row[name]) for name, column in zip(self.names, self.columns, strict=True)]
         except SpaceError as error:
             raise SpaceError(f"no row of the table is {dict(row)}: {error}") from None
 
     def decode(self, X: npt.ArrayLike) -> list[Params]:
-        """The rows nearest to encoded points n x d, with all columns of the table, as plain Python values, n."""
-        return [self._row(row) for row in self._nearest(as_points(X, len(self.names)))[0]]
+        """Decode points, n x d, to the nearest rows with all columns of the table, as plain Python values, n."""
+        return [self._row(row) for row in self._nearest(as_points(X, self.dimension))[0]]
 
     def _row(self, row: np.intp) -> Params:
-        return {name: _plain(values[row]) for name, values in self._columns.items()}
+        return {name: _plain(values[row]) for name, values in self._table.items()}
 
-    def snap(self, U: npt.ArrayLike) -> Array:
-        """The encoded rows nearest to points n x d on the unit cube, n x d."""
-        return self.X[self._nearest(as_points(U, len(self.names)))[0]]
+    def repair(self, U: npt.ArrayLike) -> Array:
+        """Return the encoded rows nearest to points of the unit cube, n x d."""
+        return self.X[self._nearest(as_points(U, self.dimension))[0]]
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Encoded rows drawn uniformly, n x d; none comes twice before every point has come once."""
+        """Draw encoded rows uniformly, n x d; none comes twice before every point has come once."""
         whole, rest = divmod(n, self.size)
         drawn = [rng.permutation(self.size) for _ in range(whole)] + [rng.choice(self.size, rest, replace=False)]
         return self.X[self._first[np.concatenate(drawn)]]
 
+    def enumerate(self) -> Array:
+        """List all rows, N x d."""
+        return self.X
 
-@dataclass(frozen=True)
-class _Scale:
-    """A numeric column: its values scaled to [0, 1], or 0.5 if there is only one."""
+    def neighbours(self, x: Array) -> Array:
+        """List the rows that differ from x, d, in one feature, k x d."""
+        others = self.X[self._first]
+        return others[(others != x).sum(axis=1) == 1]
 
-    low: float
-    high: float
-    categories: int = 0
+    def values(self, X: npt.ArrayLike) -> list[Params]:
+        """Return the features of the rows nearest to points, n x d, by name, n."""
+        return [{name: row[name] for name in self.names} for row in self.decode(X)]
 
-    def places(self, values: npt.ArrayLike) -> Array:
-        values = np.asarray(values, dtype=np.float64)
-        return (values - self.low) / (self.high - self.low) if self.high > self.low else np.full(values.shape, 0.5)
-
-    def encode(self, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, Real) or not self.low <= float(value) <= self.high:
-            raise SpaceError(f"{value!r} is not a number from {self.low} to {self.high}")
-        return float(self.places(float(value)))
+    def from_values(self, values: Sequence[Mapping[str, Any]]) -> Array:
+        """Encode rows given by their features, n x d."""
+        return self.encode(values)
 
 
 def is_frame(table: Any) -> bool:
@@ -217,22 +224,24 @@ def _checked_features(columns: Mapping[Any, Values], features: Sequence[str] | N
     return names
 
 
-def _coded(name: str, values: Values, *, nominal: bool) -> tuple[_Scale | Categorical, Array]:
-    """How a column is encoded, and its N values so encoded, N."""
+def _coded(name: str, values: Values, *, nominal: bool) -> tuple[Parameter, Array]:
+    """Return the kind of a column, and its N values encoded, N."""
     _check_present(name, values)
     numeric = values.dtype != object or all(isinstance(v, Real) and not isinstance(v, bool) for v in values)
     return _coded_numbers(name, values) if numeric and not nominal else _coded_choices(name, values)
 
 
-def _coded_numbers(name: str, values: Values) -> tuple[_Scale, Array]:
+def _coded_numbers(name: str, values: Values) -> tuple[Parameter, Array]:
     numbers = values.astype(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
         raise SpaceError(f"row {row}, column {name!r}: expected a finite number, got {values[row]}; drop the row")
-    scale = _Scale(float(numbers.min()), float(numbers.max()))
-    if not math.isfinite(scale.high - scale.low):
-        raise SpaceError(f"column {name!r} spans {scale.low} to {scale.high}, too far for a float; rescale it")
-    return scale, scale.places(numbers)
+    low, high = float(numbers.min()), float(numbers.max())
+    if not math.isfinite(high - low):
+        raise SpaceError(f"column {name!r} spans {low} to {high}, too far for a float; rescale it")
+    if high == low:
+        return Ordinal([low]), np.full(len(numbers), 0.5)
+    return Float(low, high), (numbers - low) / (high - low)
 
 
 def _coded_choices(name: str, values: Values) -> tuple[Categorical, Array]:

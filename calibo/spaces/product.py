@@ -1,53 +1,37 @@
-"""A space that is a product of parameters, and the doors through which anything becomes a space."""
+"""Products of parameters, and the conversion of what a user gives to a space."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calibo.data import Array, Params
 from calibo.errors import SpaceError
-from calibo.spaces.encoding import as_points
-from calibo.spaces.parameters import Parameter
+from calibo.spaces.base import Part, Space, column_ends, perturbed, stretched
+from calibo.spaces.parameters import Categorical, Float, Int, Parameter
 from calibo.spaces.pool import PoolSpace, is_frame
 
 
-@runtime_checkable
-class Space(Protocol):
-    """What may be tried, and how it becomes points of the unit cube."""
-
-    def encode(self, params: Sequence[Mapping[str, Any]]) -> Array:
-        """Sets of parameters as points, n x d."""
-        ...
-
-    def decode(self, X: Array) -> list[Params]:
-        """Points n x d as sets of parameters, n, in plain Python values."""
-        ...
-
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Points drawn uniformly, n x d."""
-        ...
-
-
 @dataclass(frozen=True)
-class ProductSpace:
+class ProductSpace(Space):
     """Every combination of the values of some parameters; one column for each, in the order given.
+
+        >>> from calibo.spaces import Float, Int, ProductSpace
+        >>> ProductSpace({"lr": Float(1e-4, 1.0, log=True), "layers": Int(1, 4)}).decode([[0.5, 0.9]])
+        [{'lr': 0.01, 'layers': 4}]
 
     Attributes:
         parameters: The parameters by name.
-        names: Their names, d.
-        columns: The parameters themselves, d.
     """
 
-    # Compared by names and columns, since for a dict, unlike for a point, the order does not count.
+    # Compared by their items, since for a dict, unlike for a point, the order does not count.
     parameters: Mapping[str, Parameter] = field(compare=False)
-    names: tuple[str, ...] = field(init=False, repr=False)
-    columns: tuple[Parameter, ...] = field(init=False, repr=False)
+    _items: tuple[tuple[str, Parameter], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.parameters, Mapping):
@@ -62,82 +46,109 @@ class ProductSpace:
                     f"parameter {name!r} must be a Float, Int, Categorical or Ordinal, got {parameter!r}; "
                     "write e.g. Float(0, 1), or pass a table of specifications to space_from_dict"
                 )
-        set_ = object.__setattr__
-        set_(self, "parameters", dict(self.parameters))
-        set_(self, "names", tuple(self.parameters))
-        set_(self, "columns", tuple(self.parameters.values()))
+        object.__setattr__(self, "parameters", dict(self.parameters))
+        object.__setattr__(self, "_items", tuple(self.parameters.items()))
 
-    @property
-    def categories(self) -> tuple[int, ...]:
-        """Number of choices of each categorical column, 0 for a numeric one, d."""
-        return tuple(column.categories for column in self.columns)
+    def __repr__(self) -> str:
+        return f"ProductSpace({self.parameters})"
 
-    @property
-    def size(self) -> int | None:
-        """Number of points, or ``None`` if a column is continuous."""
-        counts = [column.cells for column in self.columns]
-        return None if None in counts else math.prod(count for count in counts if count is not None)
+    @cached_property
+    def names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+        """Names of the parameters, d."""
+        return tuple(name for name, _ in self._items)
+
+    @cached_property
+    def columns(self) -> tuple[Parameter, ...]:  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+        """The parameters, d."""
+        return tuple(parameter for _, parameter in self._items)
 
     def encode(self, params: Sequence[Mapping[str, Any]]) -> Array:
-        """Sets of parameters as points, n x d; raises ``SpaceError`` if one does not belong to the space."""
-        if isinstance(params, Mapping):
-            raise SpaceError("encode takes a list of sets of parameters, got a single one; write encode([params])")
-        rows = [self._encoded(i, point) for i, point in enumerate(params)]
-        return np.array(rows, dtype=np.float64).reshape(-1, len(self.names))
+        """Encode sets of parameters as points, n x d.
 
-    def _encoded(self, i: int, point: Mapping[str, Any]) -> list[float]:
-        if point.keys() != self.parameters.keys():
-            unknown = [name for name in point if name not in self.parameters]
-            missing = [name for name in self.names if name not in point]
-            wrong = [f"{what} {names}" for what, names in (("unknown", unknown), ("missing", missing)) if names]
-            raise SpaceError(f"parameters {i}: {' and '.join(wrong)}; give exactly {list(self.names)}")
-        row: list[float] = []
-        for name, column in zip(self.names, self.columns, strict=True):
-            try:
-                row.append(column.encode(point[name]))
-            except SpaceError as error:
-                raise SpaceError(f"parameters {i}, {name!r}: {error}") from None
-        return row
+        Raises:
+            SpaceError: If one does not belong to the space.
+        """
+        return self.from_values(params)
 
     def decode(self, X: npt.ArrayLike) -> list[Params]:
-        """Points n x d as sets of parameters, n: the values nearest to each column, in plain Python."""
-        points = as_points(X, len(self.names)).tolist()
-        return [{name: c.decode(u) for name, c, u in zip(self.names, self.columns, x, strict=True)} for x in points]
+        """Decode points, n x d, to sets of parameters, n: the nearest value of each column, in plain Python."""
+        return self.values(X)
+
+    def subspace(self, names: Collection[str]) -> Space:
+        """Return the product of some of the parameters.
+
+        Raises:
+            SpaceError: If the space is not a plain product but has constraints among its parameters.
+        """
+        if type(self) is not ProductSpace:
+            return super().subspace(names)
+        return ProductSpace({name: self.parameters[name] for name in self.names if name in names})
+
+    def within(self, lower: Array, upper: Array, *, centre: Array) -> Part:
+        """Return the part of the space within a box, stretched to the unit cube, so that steps are as fine as it is small.
+
+        Finite numeric columns keep the values that lie in the box, categorical ones all. See ``Space.within``.
+        """
+        if type(self) is not ProductSpace:  # its constraints are those of the whole space
+            return super().within(lower, upper, centre=centre)
+        local = [_restricted(c, *ends) for c, *ends in zip(self.columns, lower, upper, strict=True)]
+        columns = tuple(column for column, *_ in local)
+        low, high, start, width = np.array([numbers for _, *numbers in local]).T
+        middle = stretched(self.repair(centre[None, :]), start, width)[0]
+        # Column by column the local space has as many values as there are cells in the box.
+        same_values = all(a.cells == b.cells for a, b in zip(columns, self.columns, strict=True))
+        continuous = np.array([column.cells is None for column in self.columns])
+        return Part(
+            _Stretched(dict(zip(self.names, columns, strict=True)), centre=tuple(middle)),
+            low,
+            high,
+            start,
+            width,
+            is_everything=same_values and bool((width[continuous] >= 1.0).all()),
+        )
+
+    def _round(self, U: Array) -> Array:
+        return np.column_stack([column.round(U[:, j]) for j, column in enumerate(self.columns)])
+
+
+@dataclass(frozen=True)
+class _Stretched(ProductSpace):
+    """A box of a product stretched to the unit cube, whose random points leave most of many columns at the centre."""
+
+    centre: tuple[float, ...] = field(kw_only=True)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Valid points, n x d, drawn uniformly on the unit cube (so log scales are log-uniform)."""
-        return self.snap(rng.random((n, len(self.names))))
-
-    def valid(self, X: Array) -> np.ndarray:
-        """Which points, m x d, make sense, m: all of them, unless a space says otherwise."""
-        return np.ones(len(X), dtype=bool)
-
-    def snap(self, U: npt.ArrayLike) -> Array:
-        """The valid points nearest, column by column, to points n x d, n x d."""
-        points = as_points(U, len(self.names))
-        return np.column_stack([column.snap(points[:, j]) for j, column in enumerate(self.columns)])
+        return perturbed(super().sample(n, rng), np.array(self.centre), rng)
 
 
-@runtime_checkable
-class HasFeatures(Protocol):
-    """A space that has more to say of a point than its columns do."""
-
-    def features(self, X: Array) -> Array:
-        """What a model of features sees of points, m x d -> m x D."""
-        ...
-
-
-def features_of(space: Space) -> Callable[[Array], Array] | None:
-    """The space's own features of points, or ``None`` if it has none."""
-    return space.features if isinstance(space, HasFeatures) else None
+def _restricted(column: Parameter, lower: float, upper: float) -> tuple[Parameter, float, float, float, float]:
+    """Return the part of a column between two coordinates: as a column, and its lower and upper end, start and width."""
+    if column.categories:
+        return column, 0.0, 1.0, 0.0, 1.0
+    low, high = column_ends(column, lower, upper)
+    if column.cells is None:
+        return Float(0.0, 1.0), low, high, low, high - low
+    first, last = (int(cell) for cell in column.cell(np.array([low, high])))
+    if first == last:
+        return Categorical(["only"]), low, high, low, 0.0
+    local: Parameter = Int(0, last - first)
+    if isinstance(column, Int) and column.log:
+        # Its values stand unevenly; the same values on a log scale of their own stand alike, up to an affine map.
+        local = Int(column.decode(low), column.decode(high), log=True, step=column.step)
+    own_low, own_high = (float(u) for u in local.position(np.array([0, last - first])))
+    width = (high - low) / (own_high - own_low)
+    return local, low, high, low - own_low * width, width
 
 
 def as_space(obj: Any) -> Space:
-    """The space that ``obj`` describes.
+    """Convert to a space.
 
     Args:
         obj: A space (returned as it is), a mapping of names to parameters, or a table of rows to choose from: a pandas
             DataFrame or a list of dicts.
+
+    Raises:
+        SpaceError: If it is none of these.
     """
     if isinstance(obj, Space):
         return obj
@@ -146,7 +157,10 @@ def as_space(obj: Any) -> Space:
         return ProductSpace(parameters)
     if is_frame(obj) or (isinstance(obj, list | tuple) and all(isinstance(row, Mapping) for row in obj)):
         return PoolSpace(obj)
+    if isinstance(obj, type) and issubclass(obj, Space):
+        raise SpaceError(f"a space must be an object, got the class {obj.__name__}; write {obj.__name__}(...)")
     raise SpaceError(
         "a space must be a Space, a mapping of names to parameters, a DataFrame or a list of dicts, "
-        f"got {type(obj).__name__}; read a TOML file with space_from_toml"
+        f"got {type(obj).__name__}; read a TOML file with space_from_toml, and inherit from calibo.spaces.Space for "
+        "a space of your own"
     )

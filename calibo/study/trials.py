@@ -22,7 +22,6 @@ from optuna.trial import FrozenTrial, TrialState
 from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import SpaceError
 from calibo.optimize.records import Direction, Record, State, constraint_names, dataset, meets, reference_values
-from calibo.spaces import features_of
 from calibo.study.attributes import ERROR, INTERRUPTED, Stamp, read_stamps, read_vector
 from calibo.study.distributions import OptunaSpace
 
@@ -165,7 +164,7 @@ def known_of(
         categories=space.space.categories,
         hyperparameters=_latest_hyperparameters(stamps, space),
         reference=reference_values(reference, directions),
-        features=features_of(space.space),
+        features=space.space.features,
     )
     return Known(data, constraint_names(records))
 

@@ -70,15 +70,15 @@ class SpaceSuite:
             alien = [name for name, value in point.items() if isinstance(value, np.generic)]
             assert not alien, f"{alien} are NumPy scalars, which storages refuse: return Python ones"
 
-    def test_snap_keeps_what_is_valid(self) -> None:
+    def test_repair_keeps_what_is_valid(self) -> None:
         X = self.drawn()
-        if (snap := self._snap()) is not None:
-            np.testing.assert_array_equal(snap(X), X)
+        if (repair := self._repair()) is not None:
+            np.testing.assert_array_equal(repair(X), X)
 
-    def test_snap_is_idempotent(self) -> None:
+    def test_repair_is_idempotent(self) -> None:
         U = np.random.default_rng(1).random(self.drawn().shape)
-        if (snap := self._snap()) is not None:
-            np.testing.assert_array_equal(snap(snap(U)), snap(U))
+        if (repair := self._repair()) is not None:
+            np.testing.assert_array_equal(repair(repair(U)), repair(U))
 
     def test_the_same_seed_gives_the_same_sample(self) -> None:
         np.testing.assert_array_equal(self.drawn(seed=3), self.drawn(seed=3))
@@ -89,9 +89,9 @@ class SpaceSuite:
         space.encode(space.decode(self.drawn()))
         assert global_state() == before, "np.random was used: draw from the generator that is passed in"
 
-    def _snap(self) -> Callable[[Array], Array] | None:
-        """The space's own snap; not all spaces have one."""
-        return getattr(self.space(), "snap", None)
+    def _repair(self) -> Callable[[Array], Array] | None:
+        """The space's own repair; not all spaces have one."""
+        return getattr(self.space(), "repair", None)
 
 
 def _same(one: Params, other: Params, tolerance: float) -> bool:

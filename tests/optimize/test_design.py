@@ -42,7 +42,7 @@ def test_it_fills_the_space() -> None:
 
 def test_on_the_grid() -> None:
     X = points(MIXED, 20)
-    np.testing.assert_array_equal(X, MIXED.snap(X))
+    np.testing.assert_array_equal(X, MIXED.repair(X))
 
 
 def test_a_taken_point_is_passed_over() -> None:
@@ -87,15 +87,15 @@ def test_global_random_state_is_left_alone() -> None:
 
 
 def test_a_space_of_someone_elses_making() -> None:
-    class Circle:
+    class Circle(Space):
+        names = ("angle",)
+        columns = (Float(0.0, 1.0),)
+
         def encode(self, params):  # type: ignore[no-untyped-def]
             return np.array([[p["angle"]] for p in params])
 
         def decode(self, X):  # type: ignore[no-untyped-def]
             return [{"angle": float(x[0])} for x in X]
-
-        def sample(self, n, rng):  # type: ignore[no-untyped-def]
-            return rng.random((n, 1))
 
     assert isinstance(Circle(), Space)
     assert design_point(Circle(), seed=0, number=0, taken=np.empty((0, 1))).shape == (1,)

@@ -76,7 +76,7 @@ def test_random_draws_score_every_place_in_one_call() -> None:
 
     found = RandomDraw(100, 20).maximize(acquisition, SPACE, 3, anchors=SPACE.sample(2, RNG(1)), taken=NONE, rng=RNG(0))
     assert calls == [(120, 3), (120, 2, 3), (120, 3, 3)]
-    np.testing.assert_array_equal(found, SPACE.snap(found))
+    np.testing.assert_array_equal(found, SPACE.repair(found))
     assert len(np.unique(found, axis=0)) == 3
 
 

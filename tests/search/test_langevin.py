@@ -114,7 +114,7 @@ def test_the_temperature_has_no_units() -> None:
 def test_proposals_and_points_belong_to_the_space() -> None:
     found, points = explored(Langevin(), Crowded(bowl()), MIXED)
     for X in (*found.history, points):
-        np.testing.assert_array_equal(MIXED.snap(X), X)
+        np.testing.assert_array_equal(MIXED.repair(X), X)
     # Every column moves.
     assert (np.ptp(found.history[-1], axis=0) > 0.0).all()
 

@@ -33,7 +33,7 @@ def test_neighbours_are_valid_and_differ_in_one_column(column: int) -> None:
     rng = np.random.default_rng(0)
     for x in SPACE.sample(20, rng):
         points = neighbours(x, column, SPACE)
-        np.testing.assert_array_equal(points, SPACE.snap(points))
+        np.testing.assert_array_equal(points, SPACE.repair(points))
         differs = points != x
         assert differs[:, column].all() and not np.delete(differs, column, axis=1).any()
         assert len(np.unique(points[:, column])) == len(points)

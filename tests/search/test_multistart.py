@@ -87,7 +87,7 @@ def test_the_optimum_of_a_mixed_space() -> None:
 def test_inside_the_bounds_and_on_the_steps(seed: int) -> None:
     weights = RNG(seed).standard_normal(6) * 5
     found = search(lambda X: np.sin(last(X) @ weights), MIXED, q=3, seed=seed)
-    np.testing.assert_array_equal(found, MIXED.snap(found))
+    np.testing.assert_array_equal(found, MIXED.repair(found))
     MIXED.encode(MIXED.decode(found))
 
 
@@ -169,7 +169,7 @@ def test_scattered_points_are_valid_and_near() -> None:
     anchors = MIXED.sample(3, RNG(0))
     points = scattered(anchors, MIXED, 200, RNG(1))
     assert points.shape == (200, 6)
-    np.testing.assert_array_equal(points, MIXED.snap(points))
+    np.testing.assert_array_equal(points, MIXED.repair(points))
     numeric = [0, 1, 2, 3, 5]
     nearest = np.abs(points[:, None, numeric] - anchors[None][..., numeric]).max(axis=-1).min(axis=1)
     assert np.median(nearest) < 0.2

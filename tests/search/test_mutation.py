@@ -34,13 +34,13 @@ def test_one_call_for_each_point() -> None:
     assert found.shape == (3, 5) and len(np.unique(found, axis=0)) == 3
     assert [len(shape) for shape in calls] == [2, 3, 3] and all(shape[0] > 4900 for shape in calls)
     assert found[0, 0] > 0.99
-    np.testing.assert_array_equal(found, MIXED.snap(found))
+    np.testing.assert_array_equal(found, MIXED.repair(found))
 
 
 def test_mutations_belong_to_the_space_and_differ_from_their_anchor() -> None:
     anchor = MIXED.sample(1, np.random.default_rng(3))
     found = mutated(anchor, MIXED, 2000, np.random.default_rng(0))
-    np.testing.assert_array_equal(found, MIXED.snap(found))
+    np.testing.assert_array_equal(found, MIXED.repair(found))
     changed = found != anchor
     assert changed.any(axis=1).mean() > 0.85  # a choice drawn anew may be the same
     share = changed.mean(axis=0)

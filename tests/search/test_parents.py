@@ -39,7 +39,7 @@ def test_copies_differ_in_as_many_columns_as_edits(seed: int, edits: int) -> Non
     parent = MIXED.sample(1, RNG(seed))
     copies = edited(parent, MIXED, 30, edits, RNG(seed + 1))
     assert ((np.abs(copies - parent) > 1e-12).sum(axis=1) == edits).all()
-    np.testing.assert_array_equal(MIXED.snap(copies), copies)
+    np.testing.assert_array_equal(MIXED.repair(copies), copies)
 
 
 def test_every_other_value_of_a_column_is_reached() -> None:
@@ -66,7 +66,7 @@ def test_batches_are_new_different_and_the_best(search: MutatedBest, space: Prod
     assert found.shape == (5, len(space.columns)) and len(np.unique(found, axis=0)) == 5
     assert not (np.abs(found[:, None] - taken[None]).max(axis=2) < 1e-9).any()
     assert found[0, 0] == spy.asked[0][:, 0].max()
-    np.testing.assert_array_equal(space.snap(found), found)
+    np.testing.assert_array_equal(space.repair(found), found)
     again = search.maximize(Spy(), space, 5, anchors=taken[:3], taken=taken, rng=RNG(1))
     np.testing.assert_array_equal(found, again)
 

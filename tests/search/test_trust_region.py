@@ -98,7 +98,7 @@ def test_finite_columns_keep_the_values_in_the_box(seed: int, length: float, q: 
     box = Box.around(centre, np.ones(7), length, MIXED.categories)
     inner = MultiStart(scored=16, around=4, starts=1, iterations=3, rounds=1)
     found = search(box, MIXED, lambda X: last(X) @ weights, q, inner=inner)
-    np.testing.assert_array_equal(found, MIXED.snap(found))
+    np.testing.assert_array_equal(found, MIXED.repair(found))
     ends = cells(MIXED, np.stack([box.lower, box.upper]))
     where = cells(MIXED, found)
     assert ((ends[0] - 1e-12 <= where) & (where <= ends[1] + 1e-12)).all()

@@ -121,7 +121,7 @@ def test_neighbours_differ_by_one_operation() -> None:
     others = cell.neighbours(x)
     assert others.shape == (24, 6) and len(np.unique(others, axis=0)) == 24
     assert ((np.abs(others - x) > 1e-9).sum(axis=1) == 1).all()
-    np.testing.assert_array_equal(cell.snap(others), others)
+    np.testing.assert_array_equal(cell.repair(others), others)
 
 
 def test_neighbours_are_valid() -> None:

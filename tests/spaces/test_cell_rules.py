@@ -10,7 +10,8 @@ import pytest
 
 from calibo.errors import SpaceError
 from calibo.spaces import CellSpace, GraphCellSpace
-from calibo.spaces.cell_rules import checked_bits, drawn_valid, operation_names, special_operation
+from calibo.spaces.base import sample_valid
+from calibo.spaces.cell_rules import checked_bits, operation_names, special_operation
 
 RNG = np.random.default_rng
 OPERATIONS = ("none", "skip_connect", "conv")
@@ -66,10 +67,10 @@ def test_numbers_of_bits_may_come_from_numpy() -> None:
 @pytest.mark.parametrize("n", [0, 1, 7, 100])
 def test_as_many_are_drawn_as_wanted_and_all_are_valid(n: int) -> None:
     rng = RNG(0)
-    found = drawn_valid(n, lambda count: rng.random((count, 2)), lambda X: X[:, 0] < 0.1)
+    found = sample_valid(n, lambda count: rng.random((count, 2)), lambda X: X[:, 0] < 0.1)
     assert found.shape == (n, 2) and (found[:, 0] < 0.1).all()
 
 
 def test_where_nothing_is_valid_drawing_ends() -> None:
-    with pytest.raises(SpaceError, match="3 valid cells were not found"):
-        drawn_valid(3, lambda count: np.zeros((count, 2)), lambda X: np.zeros(len(X), dtype=bool))
+    with pytest.raises(SpaceError, match="fewer than 3 valid points"):
+        sample_valid(3, lambda count: np.zeros((count, 2)), lambda X: np.zeros(len(X), dtype=bool))

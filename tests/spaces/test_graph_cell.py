@@ -32,14 +32,14 @@ def cell_of(space: GraphCellSpace, edges: set[tuple[int, int]], labels: list[str
 @given(st.integers(0, 2**32 - 1), st.integers(3, 8), st.integers(1, 12))
 def test_what_is_snapped_is_valid_and_what_is_valid_stays(seed: int, nodes: int, most: int) -> None:
     space = GraphCellSpace(nodes, max_edges=most)
-    X = space.snap(RNG(seed).random((20, len(space.names))))
+    X = space.repair(RNG(seed).random((20, len(space.names))))
     assert space.valid(X).all()
     matrices = space.adjacency(X)
     assert (matrices.sum(axis=(1, 2)) <= most).all()
     # A path leads from input to output: some power of the matrix says so.
     for matrix in matrices.astype(int):
         assert any(np.linalg.matrix_power(matrix, j)[0, -1] for j in range(1, nodes))
-    np.testing.assert_array_equal(space.snap(X), X)
+    np.testing.assert_array_equal(space.repair(X), X)
 
 
 def test_sampling_is_uniform_over_valid_cells() -> None:
@@ -184,5 +184,5 @@ def test_edges_off_every_path_go_first() -> None:
     space = GraphCellSpace(5, ("a",), max_edges=3)
     useful = {(0, 1), (1, 2), (2, 4)}
     x = space.encode([cell_of(space, useful | {(0, 3), (1, 3)}, ["a"] * 3)])
-    kept = space.adjacency(space.snap(x))[0]
+    kept = space.adjacency(space.repair(x))[0]
     assert {(int(s), int(e)) for s, e in zip(*np.nonzero(kept), strict=True)} == useful

@@ -211,10 +211,10 @@ def test_cells_and_positions_are_inverse(parameter: Any) -> None:
     u = parameter.position(index)
     assert u.dtype == np.float64 and (np.diff(u) > 0).all() and u[0] > 0 and u[-1] < 1
     np.testing.assert_array_equal(parameter.cell(u), index)
-    np.testing.assert_array_equal(parameter.snap(u), u)
+    np.testing.assert_array_equal(parameter.round(u), u)
     np.testing.assert_array_equal([parameter.encode(parameter.decode(v)) for v in u], u)
     grid = np.linspace(0, 1, 60).reshape(3, 20)
-    assert parameter.snap(grid).shape == (3, 20) and (np.diff(parameter.cell(grid).ravel()) >= 0).all()
+    assert parameter.round(grid).shape == (3, 20) and (np.diff(parameter.cell(grid).ravel()) >= 0).all()
     np.testing.assert_array_equal(np.unique(parameter.cell([-0.5, 0, 1, 1.5])), np.unique([0, parameter.cells - 1]))
 
 
@@ -258,7 +258,7 @@ def test_categories_count_only_what_has_no_order() -> None:
 
 def test_continuous_floats_have_no_cells() -> None:
     parameter = Float(0, 1)
-    np.testing.assert_array_equal(parameter.snap([-1, 0.3, 2]), [0, 0.3, 1])
+    np.testing.assert_array_equal(parameter.round([-1, 0.3, 2]), [0, 0.3, 1])
     with pytest.raises(SpaceError, match="continuous"):
         parameter.cell(0.5)
     with pytest.raises(SpaceError, match="continuous"):

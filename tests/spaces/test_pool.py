@@ -42,7 +42,7 @@ def test_rows_come_back_as_python(pool: PoolSpace) -> None:
 
 def test_near_points_snap_to_rows(pool: PoolSpace) -> None:
     U = np.clip(pool.X[[2, 0]] + 0.1, 0, 1)
-    np.testing.assert_array_equal(pool.snap(U), pool.X[[2, 0]])
+    np.testing.assert_array_equal(pool.repair(U), pool.X[[2, 0]])
     assert pool.decode(U) == [ROWS[2], ROWS[0]]
 
 
@@ -51,7 +51,7 @@ def test_near_points_snap_to_rows(pool: PoolSpace) -> None:
     [
         ({"name": "water", "mass": 58.5, "charge": 0, "polar": True}, "no row of the table is"),
         ({"name": "fire", "mass": 18, "charge": 0, "polar": True}, "'fire' is not a choice"),
-        ({"name": "water", "mass": 1e9, "charge": 0, "polar": True}, "not a number from 18.0 to 98.0"),
+        ({"name": "water", "mass": 1e9, "charge": 0, "polar": True}, "lies outside Float"),
         ({"name": "water", "mass": float("nan"), "charge": 0, "polar": True}, "not a number"),
         ({"name": "water", "mass": "18", "charge": 0, "polar": True}, "not a number"),
         ({"name": "water", "mass": 18, "charge": 0}, r"parameters 0: missing \['polar'\]"),
@@ -117,7 +117,7 @@ def test_equal_rows_are_one_point() -> None:
 def test_constant_columns_stand_in_the_middle() -> None:
     pool = PoolSpace([{"a": 5, "b": "x", "c": i} for i in range(3)])
     np.testing.assert_array_equal(pool.X, [[0.5, 0.5, 0], [0.5, 0.5, 0.5], [0.5, 0.5, 1]])
-    with pytest.raises(SpaceError, match="not a number from"):
+    with pytest.raises(SpaceError, match="6 is not a choice"):
         pool.encode([{"a": 6, "b": "x", "c": 0}])
 
 
@@ -161,7 +161,7 @@ def test_points_are_checked(pool: PoolSpace) -> None:
     with pytest.raises(DataError, match="shape"):
         pool.decode(np.zeros((2, 3)))
     with pytest.raises(DataError, match="NaN"):
-        pool.snap(np.full((1, 4), np.nan))
+        pool.repair(np.full((1, 4), np.nan))
     with pytest.raises(SpaceError, match=r"write encode\(\[row\]\)"):
         pool.encode(ROWS[0])  # pyright: ignore[reportArgumentType]
 
@@ -171,7 +171,7 @@ def test_large_pools_are_quick() -> None:
     pool = PoolSpace(pd.DataFrame(rng.integers(0, 20, (100_000, 6)), columns=list("abcdef")))
     U = rng.random((50, 6))
     nearest = np.array([((pool.X - u) ** 2).sum(axis=1).min() for u in U])
-    np.testing.assert_allclose(((pool.snap(U) - U) ** 2).sum(axis=1), nearest, atol=1e-12)
+    np.testing.assert_allclose(((pool.repair(U) - U) ** 2).sum(axis=1), nearest, atol=1e-12)
 
 
 cells = st.one_of(st.integers(-5, 5), st.floats(-1e6, 1e6), st.booleans(), st.text(max_size=2))
