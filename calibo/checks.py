@@ -1,26 +1,44 @@
-"""Checks of the settings of recipes, so that a wrong one is refused where it is given."""
+"""Checks of settings, so that a wrong one is refused where it is given.
+
+Each check takes what the setting is called in the message, and the value that was given.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from calibo.errors import RecipeError
 
+T = TypeVar("T")
 
-def check_whole(what: str, value: object, least: int = 1) -> None:
-    """Refuses what is not a whole number from ``least`` on.
 
-    Args:
-        what: The setting, as the message calls it.
-        value: What was given.
-        least: The smallest allowed.
+def check_whole(
+    what: str, value: object, least: int = 1, *, most: int | None = None, error: type[Exception] = RecipeError
+) -> int:
+    """Return a whole number from ``least`` to ``most`` as a Python int.
+
+    Raises:
+        RecipeError: If it is not one (bools and floats are not). Another class of error if ``error`` is given.
     """
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise RecipeError(f"{what} is a whole number from {least} on, got {value!r}")
+    if not isinstance(value, bool) and isinstance(value, Integral):
+        number = int(value)
+        if least <= number and (most is None or number <= most):
+            return number
+    allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
+    raise error(f"{what} must be a whole number {allowed}, got {value!r}")
+
+
+def check_seed(seed: object) -> int:
+    """Return the seed of a random generator, a whole number of at least 0, as a Python int.
+
+    Raises:
+        RecipeError: If it is not one.
+    """
+    return check_whole("seed", seed, least=0)
 
 
 def check_between(
@@ -31,34 +49,69 @@ def check_between(
     *,
     including: Literal["neither", "low", "high"] = "neither",
 ) -> None:
-    """Refuses what is not a number between ``low`` and ``high``; neither of them will do, unless one is included."""
+    """Check that a value is a number between two bounds, which are excluded unless one is named in ``including``.
+
+    Raises:
+        RecipeError: If it is not.
+    """
     ends = [end for name, end in (("low", low), ("high", high)) if including == name]
     if isinstance(value, bool) or not isinstance(value, Real) or not (low < float(value) < high or value in ends):
         also = "".join(f", {end:g} included" for end in ends)
-        raise RecipeError(f"{what} is a number between {low:g} and {high:g}{also}, got {value!r}")
+        raise RecipeError(f"{what} must be a number between {low:g} and {high:g}{also}, got {value!r}")
 
 
 def check_flag(what: str, value: object) -> None:
-    """Refuses what is neither ``True`` nor ``False``."""
+    """Check that a value is ``True`` or ``False``.
+
+    Raises:
+        RecipeError: If it is neither.
+    """
     if not isinstance(value, bool | np.bool_):
-        raise RecipeError(f"{what} is True or False, got {value!r}")
+        raise RecipeError(f"{what} must be True or False, got {value!r}")
 
 
 def check_one_of(what: str, value: object, names: Sequence[str]) -> None:
-    """Refuses what is not one of ``names``."""
+    """Check that a value is one of some names.
+
+    Raises:
+        RecipeError: If it is none of them.
+    """
     if not isinstance(value, str) or value not in names:
-        raise RecipeError(f"{what} is one of {', '.join(map(repr, names))}, got {value!r}")
+        raise RecipeError(f"{what} must be one of {', '.join(map(repr, names))}, got {value!r}")
+
+
+def check_instance(what: str, value: object, kind: type[T], such_as: str) -> T:
+    """Return a value that is an instance of a base class.
+
+    Args:
+        what: The setting.
+        value: The value given.
+        kind: The base class.
+        such_as: An example to write instead, such as ``"GaussianProcess()"``.
+
+    Raises:
+        RecipeError: If it is not; the message says so if the class itself was given instead of an object.
+    """
+    if not isinstance(value, kind):
+        raise RecipeError(f"{what} must be a {kind.__name__} such as {such_as}, got {_given(value)}")
+    return value
 
 
 def check_has(what: str, value: object, method: str, such_as: str) -> None:
-    """Refuses what is not an object with a method: a name, or a class that was not called.
+    """Check that a value is an object with a method, where there is no base class to inherit from.
 
     Args:
-        what: The setting, as the message calls it.
-        value: What was given.
-        method: What it must be able to do.
-        such_as: An example that would do.
+        what: The setting.
+        value: The value given.
+        method: The method it must have.
+        such_as: An example to write instead.
+
+    Raises:
+        RecipeError: If it has none, or is a class instead of an object.
     """
     if isinstance(value, type) or not callable(getattr(value, method, None)):
-        given = f"the class {value.__name__}, which needs ()" if isinstance(value, type) else repr(value)
-        raise RecipeError(f"{what} is an object such as {such_as}, got {given}")
+        raise RecipeError(f"{what} must be an object such as {such_as}, got {_given(value)}")
+
+
+def _given(value: object) -> str:
+    return f"the class {value.__name__}, which needs ()" if isinstance(value, type) else repr(value)

@@ -17,14 +17,14 @@ def test_whole_numbers_pass(value: object) -> None:
 
 @pytest.mark.parametrize("value", [0, -1, 2.0, 2.5, "3", None, True, float("nan")])
 def test_others_do_not(value: object) -> None:
-    with pytest.raises(RecipeError, match="folds is a whole number from 1 on"):
+    with pytest.raises(RecipeError, match="folds must be a whole number of at least 1"):
         check_whole("folds", value)
 
 
 def test_numbers_lie_strictly_between() -> None:
     check_between("fraction", 0.5, 0.0, 1.0)
     for value in (0.0, 1.0, float("nan"), "0.5", None, True):
-        with pytest.raises(RecipeError, match="fraction is a number between 0 and 1"):
+        with pytest.raises(RecipeError, match="fraction must be a number between 0 and 1"):
             check_between("fraction", value, 0.0, 1.0)
 
 
@@ -39,7 +39,7 @@ def test_names_and_classes_are_not_objects() -> None:
 def test_an_end_may_be_included() -> None:
     check_between("share", 1, 0.0, 1.0, including="high")
     check_between("penalty", 0.0, 0.0, np.inf, including="low")
-    with pytest.raises(RecipeError, match="share is a number between 0 and 1, 1 included, got 0.0"):
+    with pytest.raises(RecipeError, match="share must be a number between 0 and 1, 1 included, got 0.0"):
         check_between("share", 0.0, 0.0, 1.0, including="high")
     for value in (-1.0, np.inf, True):
         with pytest.raises(RecipeError, match="between 0 and inf, 0 included"):
@@ -50,12 +50,12 @@ def test_flags_are_true_or_false() -> None:
     check_flag("double", True)
     check_flag("double", np.bool_(False))
     for value in ("no", 1, None):
-        with pytest.raises(RecipeError, match="double is True or False"):
+        with pytest.raises(RecipeError, match="double must be True or False"):
             check_flag("double", value)
 
 
 def test_names_are_among_those_known() -> None:
     check_one_of("loss", "mae", ("mae", "mse"))
     for value in ("huber", None, ["mae"], "m"):
-        with pytest.raises(RecipeError, match="loss is one of 'mae', 'mse', got"):
+        with pytest.raises(RecipeError, match="loss must be one of 'mae', 'mse', got"):
             check_one_of("loss", value, ("mae", "mse"))

@@ -128,7 +128,7 @@ def test_a_bad_setting_is_refused_when_composing() -> None:
     ],
 )
 def test_a_name_or_a_class_is_no_part(make: Any, part: str, bad: object) -> None:
-    with pytest.raises(RecipeError, match=f"^{part} is an object such as"):
+    with pytest.raises(RecipeError, match=f"^{part} must be an? .*such as"):
         make(**{part: bad})
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from calibo.checks import check_whole
 from calibo.data import Array
 from calibo.errors import DataError, MissingExtra, RecipeError
 from calibo.spaces.encoding import one_hot
@@ -67,9 +68,7 @@ class CompositeNetwork:
 
     def __post_init__(self) -> None:
         for name in ("hidden", "steps", "threads"):
-            count = getattr(self, name)
-            if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-                raise RecipeError(f"a composite network's {name} is a whole number from 1 on, got {count!r}")
+            check_whole(f"a composite network's {name}", getattr(self, name))
         if not 0.0 < self.gamma < 1.0:
             raise RecipeError(f"gamma, the share of points that count as good, lies in (0, 1), got {self.gamma}")
         if not self.beta > 0.0 or not self.decay >= 0.0:

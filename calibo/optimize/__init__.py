@@ -17,7 +17,7 @@ from calibo.optimize.records import (
     turned,
 )
 from calibo.optimize.strategy import ModelBased, Plan, Strategy
-from calibo.optimize.suggest import checked_count, checked_seed, generator, propose, suggest
+from calibo.optimize.suggest import generator, propose, suggest
 
 __all__ = [
     "Direction",
@@ -28,9 +28,7 @@ __all__ = [
     "State",
     "Strategy",
     "believed",
-    "checked_count",
     "checked_outcome",
-    "checked_seed",
     "constraint_names",
     "dataset",
     "finite_constraints",

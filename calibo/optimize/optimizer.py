@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
 from calibo.data import Dataset, Forecast, Suggestion
 from calibo.errors import DataError, RecipeError, ValueRejected
@@ -28,7 +29,7 @@ from calibo.optimize.records import (
     turned,
 )
 from calibo.optimize.strategy import Strategy, check_outcomes
-from calibo.optimize.suggest import checked_count, checked_seed, propose
+from calibo.optimize.suggest import propose
 from calibo.pareto import pareto_mask
 from calibo.spaces import PoolSpace, ProductSpace, as_space
 
@@ -78,8 +79,8 @@ class Optimizer:
         self.strategy, self._composite = composed(chosen, composite, self.directions)
         self._reference: tuple[float, ...] = reference_values(reference, self.directions)
         check_outcomes(self.strategy, len(self.directions))
-        self.seed: int = int(np.random.SeedSequence().entropy % 2**63) if seed is None else checked_seed(seed)  # pyright: ignore[reportOperatorIssue]
-        self.n_initial: int | None = None if n_initial is None else checked_count(n_initial, "n_initial")
+        self.seed: int = int(np.random.SeedSequence().entropy % 2**63) if seed is None else check_seed(seed)  # pyright: ignore[reportOperatorIssue]
+        self.n_initial: int | None = None if n_initial is None else check_whole("n_initial", n_initial)
         self._asked: int = 0
         self._pending: dict[int, Record] = {}
         self._done: list[Record] = []
@@ -94,15 +95,14 @@ class Optimizer:
 
         Forecasts are in the sign and the units of the outcomes that are told.
         """
-        if isinstance(q, bool) or not isinstance(q, int | np.integer) or q < 1:
-            raise RecipeError(f"ask for at least one point, got q={q!r}")
+        q = check_whole("q, the number of points to ask for,", q)
         found = propose(
             self.data(),
             space=self.space,
             strategy=self.strategy,
             seed=self.seed,
             number=self._asked,
-            q=int(q),
+            q=q,
             n_initial=self.n_initial,
         )
         names = self.constraints

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from calibo.checks import check_whole
 from calibo.data import Array, Dataset
-from calibo.errors import RecipeError
 from calibo.models.heteroscedastic import same_points
 from calibo.optimize.strategy import Plan, Strategy, check_outcomes
 from calibo.search import CandidateSearch
@@ -37,8 +37,7 @@ class Replicated:
     single_objective: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.times, bool) or not isinstance(self.times, int | np.integer) or self.times < 1:
-            raise RecipeError(f"times is a whole number from 1 on, got {self.times!r}: how often a point is measured")
+        check_whole("times, how often a point is measured,", self.times)
 
     @property
     def name(self) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from calibo.data import Dataset, Suggestion
-from calibo.errors import RecipeError
 from calibo.optimize.design import design_point, initial_size
 from calibo.optimize.strategy import Plan, Strategy
 from calibo.search import CandidateSearch, Explorer, Learning
@@ -16,20 +14,6 @@ from calibo.spaces import Space
 
 #: A model of fewer points is not asked for forecasts of the initial design.
 _FEWEST_FOR_FORECAST = 3
-
-
-def checked_seed(seed: Any) -> int:
-    """``seed`` as a Python int; anything but a whole number from 0 on is rejected."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise RecipeError(f"a seed is a whole number from 0 on, got {seed!r}")
-    return int(seed)
-
-
-def checked_count(count: Any, what: str) -> int:
-    """``count`` as a Python int; anything but a whole number from 1 on is rejected."""
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise RecipeError(f"{what} is a whole number from 1 on, got {count!r}")
-    return int(count)
 
 
 def generator(seed: int, number: int) -> np.random.Generator:

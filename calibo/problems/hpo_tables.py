@@ -13,13 +13,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from numbers import Integral
 from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from calibo.checks import check_whole
 from calibo.data import Array
 from calibo.errors import DataError, MissingExtra, RecipeError, SpaceError
 from calibo.spaces import Categorical, Ordinal
@@ -125,12 +125,8 @@ class TableProblem:
         if seed is None:
             return float(self.means[row])
         known = self._known(row)
-        if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= int(seed) < len(known):
-            raise DataError(
-                f"{self.name} has trainings 0 to {len(known) - 1} of {dict(params)}, got {seed!r}; give one of these whole "
-                "numbers, or none for the mean"
-            )
-        return float(known[int(seed)])
+        training = f"the training of {dict(params)} in {self.name} (None for the mean of all)"
+        return float(known[check_whole(training, seed, least=0, most=len(known) - 1, error=DataError)])
 
     def measure(self, params: Mapping[str, Any], rng: np.random.Generator) -> float:
         """Value of a training drawn at random of parameters given by name: a measurement with noise."""

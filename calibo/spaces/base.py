@@ -144,7 +144,9 @@ class Space(ABC):
         if self.size is None or any(column.cells is None for column in self.columns):
             return None
         if self.size > _MOST_POINTS:
-            raise SpaceError(f"{self.size} points are too many to enumerate (at most {_MOST_POINTS}); look at size first")
+            raise SpaceError(
+                f"{self.size} points are too many to enumerate (at most {_MOST_POINTS}); look at size first"
+            )
         grids = [column.position(np.arange(column.cells or 0)) for column in self.columns]
         every = np.stack([grid.ravel() for grid in np.meshgrid(*grids, indexing="ij")], axis=1)
         return every[self.valid(every)]

@@ -72,7 +72,9 @@ class Parameter(ABC):
 
     def _count(self) -> int:
         if self.cells is None:
-            raise SpaceError(f"{self!r} is continuous and has no cells: give it a step, or use round, encode and decode")
+            raise SpaceError(
+                f"{self!r} is continuous and has no cells: give it a step, or use round, encode and decode"
+            )
         return self.cells
 
     def _place(self, cell: Any) -> Any:

@@ -14,14 +14,13 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 from tqdm import tqdm
 
+from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
 from calibo.data import Outcome, Params
 from calibo.errors import ObjectiveError, RecipeError, TrialFailedWarning, ValueRejected
 from calibo.optimize import (
     Direction,
     Strategy,
-    checked_count,
-    checked_seed,
     finite_constraints,
     finite_values,
     reference_values,
@@ -160,7 +159,7 @@ class _Run:
     def __call__(self, space: Any, storage: Any, study_name: str | None, seed: int | None) -> Result:
         strategy = self._checked()
         seen = optuna_space(as_space(space))
-        seed = None if seed is None else checked_seed(seed)
+        seed = None if seed is None else check_seed(seed)
         study, seed = open_study(
             # Signs of life, without which a trial whose process was killed would stay pending for ever.
             open_storage(storage, heartbeat_interval=HEARTBEAT, grace_period=3 * HEARTBEAT),
@@ -198,7 +197,7 @@ class _Run:
         self.method = default_method(self.method, self.composite)
         chosen, self.known = composed(strategy(self.method), self.composite, self.directions)
         reference_values(self.reference, self.directions)
-        self.n_trials = checked_count(self.n_trials, "n_trials, the number of new trials,")
+        self.n_trials = check_whole("n_trials, the number of new trials,", self.n_trials)
         if self.timeout is not None and not (isinstance(self.timeout, int | float) and self.timeout > 0):
             raise RecipeError(f"timeout is a number of seconds above 0, or None, got {self.timeout!r}")
         return chosen

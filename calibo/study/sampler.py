@@ -14,9 +14,10 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial, TrialState
 
+from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
 from calibo.errors import FallbackWarning, RepeatWarning
-from calibo.optimize import Strategy, checked_count, checked_seed, propose, turned
+from calibo.optimize import Strategy, propose, turned
 from calibo.optimize.composite import composed, default_method
 from calibo.optimize.strategy import check_outcomes
 from calibo.spaces import as_space
@@ -67,9 +68,9 @@ class CalibratedSampler(BaseSampler):
         self._composite: Outer | None = composite
         self._strategy: Strategy = strategy(method)
         self._method: str | None = method if isinstance(method, str) else None
-        self._seed: int | None = None if seed is None else checked_seed(seed)
+        self._seed: int | None = None if seed is None else check_seed(seed)
         self._space: OptunaSpace | None = None if space is None else optuna_space(as_space(space))
-        self._n_initial: int | None = None if n_initial is None else checked_count(n_initial, "n_initial")
+        self._n_initial: int | None = None if n_initial is None else check_whole("n_initial", n_initial)
         self._reference: Sequence[float] | None = reference
         self._announced: set[str] = set()
         # Threads of one process choose one after the other, so that each respects what the others have just chosen.

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from calibo.checks import check_seed, check_whole
 from calibo.errors import DataError, FallbackWarning, RecipeError
-from calibo.optimize import Direction, ModelBased, Strategy, checked_count, checked_seed
+from calibo.optimize import Direction, ModelBased, Strategy
 from calibo.tables.answer import own_columns
 from calibo.tables.encoding import encoding
 from calibo.tables.reading import BATCH, Table, open_table
@@ -67,9 +68,9 @@ def rank(
     from calibo.methods import strategy as strategy_of
 
     strategy = _checked_strategy(strategy_of(method))
-    count, seed = checked_count(n, "n"), checked_seed(seed)
-    max_labels = checked_count(max_labels, "max_labels")
-    opened = open_table(table, batch=checked_count(batch_size, "batch_size"))
+    count, seed = check_whole("n", n), check_seed(seed)
+    max_labels = check_whole("max_labels", max_labels)
+    opened = open_table(table, batch=check_whole("batch_size", batch_size))
     targets = _checked_targets(opened.columns, target)
     directions = _checked_directions(direction, targets)
     columns = _checked_features(opened.columns, features, targets)

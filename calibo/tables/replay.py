@@ -19,10 +19,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from calibo.checks import check_seed, check_whole
 from calibo.data import Array, Dataset, Forecasts, Marginal
 from calibo.diagnostics import best_so_far, covered, simple_regret
 from calibo.errors import DataError, RecipeError
-from calibo.optimize import Direction, Plan, Strategy, checked_count, checked_seed, generator, turned
+from calibo.optimize import Direction, Plan, Strategy, generator, turned
 from calibo.search import Explored, Learning
 from calibo.spaces import PoolSpace
 from calibo.spaces.pool import is_frame
@@ -98,7 +99,7 @@ class LabelledPool:
             raise RecipeError(f'start is ("worst", k), ("random", k) or positions of rows, got {start!r}')
         if not isinstance(start[0], str):
             return self._candidates(start)
-        kind, count = start[0], checked_count(start[-1], "the number of rows at the start")
+        kind, count = start[0], check_whole("the number of rows at the start", start[-1])
         if len(start) != 2 or kind not in ("worst", "random"):
             raise RecipeError(f'start is ("worst", k), ("random", k) or positions of rows, got {start!r}')
         if count > len(self):
@@ -246,11 +247,11 @@ def replay(
         watch: Sees every plan and what came of it; candidates are numbered as in ``LabelledPool``.
     """
     pool = LabelledPool.of(table, features, target, direction=direction)
-    seed, q = checked_seed(seed), checked_count(q, "q")
+    seed, q = check_seed(seed), check_whole("q", q)
     strategy, sign = _strategy(method), pool.direction.value
     rows, told = pool.measurements(replicates, seed=seed)
     chosen = pool.start(start, seed=seed).tolist()
-    steps = min(checked_count(steps, "steps"), len(pool) - len(chosen))
+    steps = min(check_whole("steps", steps), len(pool) - len(chosen))
     enough = 0 if until is None else top_count(len(pool), until)
     begun, forecasts = len(chosen), list[Forecasts | None]()
     data = Dataset(X=pool.space.X[chosen], Y=sign * told[chosen, None], categories=pool.space.categories)

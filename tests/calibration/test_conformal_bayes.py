@@ -322,7 +322,7 @@ def test_the_schedule() -> None:
 
 
 def test_bad_settings() -> None:
-    with pytest.raises(RecipeError, match=r"score is one of 'in_sample', 'loo', got 'best'"):
+    with pytest.raises(RecipeError, match=r"score must be one of 'in_sample', 'loo', got 'best'"):
         ConformalBayes(GaussianProcess(), score="best")  # type: ignore[arg-type]
     for alpha in (0.0, 1.0, -0.1, float("nan"), "x", None):
         with pytest.raises(RecipeError, match="alpha lies between 0 and 1"):
@@ -330,7 +330,7 @@ def test_bad_settings() -> None:
     for alpha in (0.0, 1.5, float("nan")):
         with pytest.raises(RecipeError, match=r"alpha must come out in \(0, 1\], got .*: change the schedule"):
             ConformalBayes(GaussianProcess(), lambda n, alpha=alpha: alpha).fit(data(), rng=RNG(0))
-    with pytest.raises(RecipeError, match=r"ratio is an object such as DensityRatio\(\), .* got 'auto'"):
+    with pytest.raises(RecipeError, match=r"ratio must be .* such as DensityRatio\(\), .* got 'auto'"):
         ConformalBayes(GaussianProcess(), ratio="auto")  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match=r"got a model of type .*: use GaussianProcess"):
         ConformalBayes(Calibrated(GaussianProcess(), by=Temperature())).fit(data(), rng=RNG(0))

@@ -233,5 +233,5 @@ def test_a_model_outlives_its_process(regressor: Any) -> None:
 
 @pytest.mark.parametrize("make", [lambda: "forest", lambda: RandomForestRegressor])
 def test_a_regressor_is_an_object(make: Any) -> None:
-    with pytest.raises(RecipeError, match=r"regressor is an object such as RandomForestRegressor\(\)"):
+    with pytest.raises(RecipeError, match=r"regressor must be .* such as RandomForestRegressor\(\)"):
         ScikitSurrogate(make())

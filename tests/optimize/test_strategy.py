@@ -285,8 +285,8 @@ class Unclassified:
         ("search", "pool", r"such as MultiStart\(\), got 'pool'"),
         ("search", Pool, "the class Pool"),
         ("tradeoff", "ehvi", r"such as HypervolumeImprovement\(\), got 'ehvi'"),
-        ("anchors", 2.5, "anchors is a whole number"),
-        ("replicate", "yes", "replicate is True or False"),
+        ("anchors", 2.5, "anchors must be a whole number"),
+        ("replicate", "yes", "replicate must be True or False"),
     ],
 )
 def test_parts_that_are_none_are_refused_when_composing(part: str, bad: object, message: str) -> None:

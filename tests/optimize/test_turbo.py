@@ -281,7 +281,7 @@ def test_the_search_inside_is_the_usual_one_or_the_one_given() -> None:
     "wrong", [{"batch_size": 0}, {"n_initial": 0}, {"success_tolerance": 1.5}, {"batch_size": True}]
 )
 def test_counts_from_one_on(wrong: dict[str, object]) -> None:
-    with pytest.raises(RecipeError, match="whole number from 1 on"):
+    with pytest.raises(RecipeError, match="whole number"):
         TuRBO(GP, UpperQuantile(0.9), **wrong)  # type: ignore[arg-type]
 
 
@@ -292,5 +292,5 @@ def test_one_objective_only() -> None:
 
 def test_a_name_or_a_class_is_not_a_part() -> None:
     for surrogate, rule in (("gp", ThompsonSampling()), (GaussianProcess(), ThompsonSampling)):
-        with pytest.raises(RecipeError, match="is an object such as"):
+        with pytest.raises(RecipeError, match="must be .* such as"):
             TuRBO(surrogate, rule)  # type: ignore[arg-type]

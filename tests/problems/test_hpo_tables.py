@@ -97,7 +97,7 @@ def test_what_is_not_in_the_table_is_named() -> None:
         NAVAL.objective({"lr": 0.1})
     with pytest.raises(SpaceError):
         NAVAL.objective({**params, "batch_size": 7})
-    with pytest.raises(DataError, match="has trainings 0 to 3"):
+    with pytest.raises(DataError, match="whole number from 0 to 3"):
         NAVAL.objective(params, 4)
     with pytest.raises(DataError, match="whole numbers of shape n x 9"):
         NAVAL(np.zeros((2, 3), dtype=int))

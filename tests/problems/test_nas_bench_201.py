@@ -47,7 +47,7 @@ def test_data_sets_are_known_by_the_usual_spellings(spelt: str, stored: str) -> 
 @pytest.mark.parametrize("training", [1.0, 0.5, -1, 3, True, "1", float("nan")])
 def test_trainings_are_whole_numbers(training: Any) -> None:
     params = CIFAR10.optimizers[0]
-    with pytest.raises(DataError, match=r"has trainings 0 to \d of .*; give one of these whole numbers, or none"):
+    with pytest.raises(DataError, match=r"the training of .* must be a whole number from 0 to \d, got"):
         CIFAR10.objective(params, training)
     assert CIFAR10.objective(params, np.int64(1)) == CIFAR10.objective(params, 1)  # pyright: ignore[reportArgumentType]
 

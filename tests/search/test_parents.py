@@ -131,5 +131,5 @@ def test_bad_recipes_are_refused() -> None:
     ],
 )
 def test_settings_are_whole_numbers(kind: Any, setting: str, bad: Any) -> None:
-    with pytest.raises(RecipeError, match=f"^{setting} is a whole number from 1 on"):
+    with pytest.raises(RecipeError, match=f"^{setting} must be a whole number"):
         kind(**{setting: bad})

@@ -290,7 +290,7 @@ def test_pruned_trials_are_left_out() -> None:
         ({"n_trials": 2.5}, RecipeError, "n_trials"),
         ({"timeout": -1}, RecipeError, "timeout"),
         ({"method": "magic"}, RecipeError, "unknown method"),
-        ({"seed": "one"}, RecipeError, "a seed is a whole number"),
+        ({"seed": "one"}, RecipeError, "seed must be a whole number"),
         ({"objective": 3}, ObjectiveError, "a function of a dict"),
         ({"space": {}}, SpaceError, "at least one parameter"),
         ({"storage": "nowhere"}, StudyError, "a storage is a URL"),

@@ -182,7 +182,7 @@ def test_the_seed_is_that_of_the_study_unless_it_is_given() -> None:
     study.optimize(_objective, n_trials=1)
     other = CalibratedSampler(GP_EI)
     assert other._seed_of(study) == study.sampler._seed_of(study)  # pyright: ignore[reportAttributeAccessIssue]
-    with pytest.raises(RecipeError, match="a seed is a whole number"):
+    with pytest.raises(RecipeError, match="seed must be a whole number"):
         CalibratedSampler(seed=-1)
 
 

@@ -199,7 +199,7 @@ def test_gaps_infinities_constants_and_identifiers(candidates: Candidates) -> No
         ({"method": "risk_averse"}, RecipeError, "is not one"),
         ({"direction": "up"}, RecipeError, "direction"),
         ({"direction": ["max", "min"]}, RecipeError, "one for each of the 1 targets"),
-        ({"n": 0}, RecipeError, "n is a whole number"),
+        ({"n": 0}, RecipeError, "n must be a whole number"),
         ({"seed": -1}, RecipeError, "seed"),
         ({"smiles": ["heat"]}, DataError, "contains numbers"),
     ],
