@@ -77,6 +77,8 @@ def _(level_map: Tempered) -> ScoreMap:
 
 @score_map.register
 def _(level_map: Levels) -> ScoreMap:
+    if not level_map.shared:
+        raise RecipeError("this level map changes from point to point and cannot be used in torch: use one shared map")
     return LevelledScores(level_map)
 
 

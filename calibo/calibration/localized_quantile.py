@@ -21,7 +21,7 @@ from calibo.calibration.localization import (
 from calibo.calibration.monotone_play import isotonic_rows, within_bound
 from calibo.calibration.online_quantile import DEFAULT_LEVELS, OnlineQuantile
 from calibo.data import Array, Evidence
-from calibo.distributions import Distribution, LocalLevels, relevel_locally
+from calibo.distributions import Distribution, Levels, relevel
 from calibo.models.gp_posterior import Features
 
 #: Levels handed to acquisition functions stay this far from 0 and 1.
@@ -143,6 +143,4 @@ class RelevelLocally:
     levels: Array
 
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
-        return relevel_locally(
-            distribution, LocalLevels.clipped(self.levels, isotonic_rows(self.hidden(X)), _SMALLEST_LEVEL)
-        )
+        return relevel(distribution, Levels.clipped(self.levels, isotonic_rows(self.hidden(X)), _SMALLEST_LEVEL))

@@ -4,8 +4,7 @@ from calibo.distributions.averaged import averaged
 from calibo.distributions.base import Distribution
 from calibo.distributions.flat_set import FlatSet
 from calibo.distributions.gaussian import Gaussian
-from calibo.distributions.levels import LevelFunction, Levels, Tempered, checked_levels
-from calibo.distributions.local_levels import FlatLevels, LocalLevels, LocallyRelevelled, relevel_locally
+from calibo.distributions.level_maps import FlatLevels, LevelFunction, Levels, Tempered, checked_levels
 from calibo.distributions.quantile_table import QuantileTable
 from calibo.distributions.relevelled import Composed, Relevelled, relevel
 from calibo.distributions.stored import StoredDistribution, from_marginals
@@ -17,8 +16,6 @@ __all__ = [
     "Gaussian",
     "LevelFunction",
     "Levels",
-    "LocalLevels",
-    "LocallyRelevelled",
     "Distribution",
     "QuantileTable",
     "Relevelled",
@@ -28,5 +25,4 @@ __all__ = [
     "checked_levels",
     "from_marginals",
     "relevel",
-    "relevel_locally",
 ]

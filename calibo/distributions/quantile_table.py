@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from calibo.data import Array
 from calibo.distributions.base import Distribution, infinite_beyond
 from calibo.distributions.gaussian import Gaussian
-from calibo.distributions.levels import Levels, backed_through, checked_levels
+from calibo.distributions.level_maps import Levels, checked_levels
 from calibo.distributions.normal import density
 from calibo.errors import RecipeError
 
@@ -225,7 +225,7 @@ class QuantileTable(Distribution):
         knots = knots[(knots > _SMALLEST_KNOT) & (knots < 1.0 - _SMALLEST_KNOT)]
         read = np.clip(levels.forward(knots), _SMALLEST_LEVEL, 1.0 - _SMALLEST_LEVEL)
         values = np.moveaxis(self.over_samples().at_levels(read[:, None]), -2, -1)
-        backed = backed_through(levels, self.backed)
+        backed = levels.backed_through(self.backed)
         return QuantileTable(knots, np.maximum.accumulate(values, axis=-1), backed, self.copula, self._scales)
 
     def gaussian(self) -> Gaussian:

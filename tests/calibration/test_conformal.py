@@ -155,7 +155,7 @@ def test_batches_of_laws_are_moved_alike() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(RecipeError, match="mirror"):
         Conformal(levels=(0.1, 0.5, 0.8))
-    with pytest.raises(RecipeError, match="levels increase"):
+    with pytest.raises(RecipeError, match="levels must increase"):
         Conformal(levels=(0.6, 0.9))
     with pytest.raises(RecipeError, match="not among those"):
         Conformal(QuantileShift(), (0.123, 0.5, 0.877)).fit(evidence_of([0.0], [Marginal(0.0, 1.0)]))

@@ -13,7 +13,7 @@ from calibo.calibration.localization import Localizations
 from calibo.calibration.monotone_play import isotonic_projection
 from calibo.calibration.online_quantile import DEFAULT_LEVELS
 from calibo.data import Array, Evidence, Marginal
-from calibo.distributions import Composed, Gaussian, Levels, LocallyRelevelled, Relevelled
+from calibo.distributions import Composed, Gaussian, Levels, Relevelled
 from calibo.errors import RecipeError
 from calibo.testing import CalibratorSuite
 
@@ -174,7 +174,7 @@ def test_laws_by_kind() -> None:
     level_map = LocalizedQuantile(0.2).fit(evidence(rng.beta(0.3, 0.3, 40), rng.random((40, 2))))
     gaussian, X = Gaussian(np.zeros((4, 3)), np.ones((4, 3))), rng.random((4, 3, 2))
     distribution = level_map(gaussian, X)
-    assert isinstance(distribution, LocallyRelevelled) and distribution.levels.r.shape == (
+    assert isinstance(distribution, Relevelled) and distribution.levels.r.shape == (
         4,
         3,
         len(DEFAULT_LEVELS) + 2,

@@ -150,7 +150,7 @@ def test_an_inner_interval_is_not_cut_where_it_reaches_beyond_an_outer_one() -> 
 
 @pytest.mark.parametrize("levels", [[0.0, 0.5, 1.0], [0.6, 0.7, 0.8], [0.1, 0.1, 0.9], [0.5]])
 def test_bad_levels_are_refused(levels: list[float]) -> None:
-    with pytest.raises(RecipeError, match="levels increase"):
+    with pytest.raises(RecipeError, match="levels must increase"):
         QuantileTable(np.array(levels), np.zeros((1, len(levels))))
 
 

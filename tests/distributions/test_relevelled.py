@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,10 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
-from calibo.distributions import Composed, Distribution, Gaussian, Levels, Relevelled, Tempered, relevel
+from calibo.calibration.monotone_play import isotonic_rows
+from calibo.distributions import Composed, Distribution, FlatLevels, Gaussian, Levels, Relevelled, Tempered, relevel
+from calibo.testing import DistributionSuite
 
 WIDE_P = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]
 WIDE_R = [0, 0.02, 0.15, 0.55, 0.9, 0.97, 1]
@@ -219,7 +223,7 @@ def tempered(factor: float) -> Distribution:
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 1.2, 3.0, 10.0])
-def test_a_widened_law_has_finite_moments_and_quantiles(factor: float) -> None:
+def test_a_widened_distribution_has_finite_moments_and_quantiles(factor: float) -> None:
     believed = tempered(factor)
     assert np.isfinite(believed.mean).all() and np.isfinite(believed.std).all()
     marginal = believed.marginals()[0]
@@ -227,7 +231,7 @@ def test_a_widened_law_has_finite_moments_and_quantiles(factor: float) -> None:
     assert np.isfinite(believed.log_expected_improvement(2.0)).all()
 
 
-def test_composed_laws_invert_and_mirror() -> None:
+def test_composed_distributions_invert_and_mirror() -> None:
     believed = tempered(1.3)
     for u in (0.01, 0.3, 0.5, 0.9):
         assert float(believed.cdf(believed.icdf(u))[0]) == pytest.approx(u, abs=1e-9)
@@ -253,3 +257,112 @@ def test_batch_dimensions() -> None:
     assert believed.mean.shape == believed.std.shape == believed.log_expected_improvement(0.3).shape == (4, 2)
     draws, log_weights = believed.samples(np.random.default_rng(0).standard_normal((16, 2)))
     assert draws.shape == (4, 16, 2) and log_weights.shape == (16, 2)
+
+
+# --- a map of its own at each point -----------------------------------------------------------------------------------
+
+P = np.array(WIDE_P, float)
+WIDE = np.array(WIDE_R, float)
+NARROW = np.array([0.0, 0.2, 0.35, 0.45, 0.6, 0.8, 1.0])
+ATOM = np.array([0.0, 0.05, 0.3, 0.3, 0.6, 0.6, 1.0])
+BASE = Gaussian(np.array([0.0, -1.0, 4.0]), np.array([1.0, 0.3, 2.5]))
+
+
+def stretched(*batch: int) -> Gaussian:
+    return Gaussian(np.broadcast_to(BASE.mean, (*batch, 3)), np.broadcast_to(BASE.std, (*batch, 3)))
+
+
+def locally(rows: list[np.ndarray], *batch: int) -> Relevelled:
+    r = np.stack(rows)
+    return Relevelled(stretched(*batch), Levels(P, np.broadcast_to(r, (*batch, *r.shape))))
+
+
+class TestLocal(DistributionSuite):
+    def distribution(self, *batch: int) -> Distribution:
+        return locally([WIDE, NARROW, P], *batch)
+
+
+class TestLocalWithAtoms(DistributionSuite):
+    atoms = True
+    tolerance = 1e-3
+
+    def distribution(self, *batch: int) -> Distribution:
+        return locally([WIDE, ATOM, NARROW], *batch)
+
+
+class TestComposedOfFlatLevels(DistributionSuite):
+    """Moments by quadrature over levels whose slope jumps: right to a few thousandths of a standard deviation."""
+
+    tolerance = 5e-3
+
+    def distribution(self, *batch: int) -> Distribution:
+        threshold = np.broadcast_to([0.05, 0.2, 0.6], (*batch, 3))
+        return Composed(Relevelled(stretched(*batch), Levels(P, WIDE)), FlatLevels(threshold, 0.2))
+
+
+@st.composite
+def knots(draw: st.DrawFn) -> np.ndarray:
+    """Three monotone maps with flat stretches and steps of rounding size, 3 x K."""
+    steps = draw(arrays(float, (3, P.size - 1), elements=st.sampled_from([0.0, 1e-14, 1e-3, 0.1, 0.5, 1.0])))
+    steps[:, [0, -1]] = np.maximum(steps[:, [0, -1]], 1e-3)
+    r = np.concatenate([np.zeros((3, 1)), np.cumsum(steps, axis=1)], axis=1)
+    r /= r[:, [-1]]
+    return r
+
+
+@given(r=knots(), h=st.floats(-6, 6), u=st.floats(1e-6, 1 - 1e-6))
+def test_each_point_is_relevelled_as_if_alone(r: np.ndarray, h: float, u: float) -> None:
+    local = Relevelled(BASE, Levels(P, r))
+    c = BASE.mean + h * BASE.std
+    for i in range(3):
+        alone = Relevelled(Gaussian(BASE.mean[[i]], BASE.std[[i]]), Levels(P, r[i]))
+        close = lambda a, b: np.testing.assert_allclose(a, b[0], rtol=1e-7, atol=1e-10)
+        close(local.mean[i], alone.mean)
+        close(local.std[i], alone.std)
+        close(local.icdf(u)[i], alone.icdf(u))
+        close(local.expected_improvement(c)[i], alone.expected_improvement(c[[i]]))
+        close(local.log_expected_improvement(c)[i], alone.log_expected_improvement(c[[i]]))
+        close(local.negated().expected_improvement(-c)[i], alone.negated().expected_improvement(-c[[i]]))
+        if not np.isclose(r[i], ndtr(h), atol=1e-9).any():
+            close(local.cdf(c)[i], alone.cdf(c[[i]]))
+            close(local.pdf(c)[i], alone.pdf(c[[i]]))
+            close(local.log_probability_of_improvement(c)[i], alone.log_probability_of_improvement(c[[i]]))
+
+
+def test_joint_draws_keep_the_copula() -> None:
+    correlation = np.array([[1.0, 0.7, 0.0], [0.7, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    base = Gaussian(BASE.mean, BASE.std, lambda: correlation)
+    distribution = Relevelled(base, Levels(P, np.stack([WIDE, NARROW, P])))
+    draws, _ = distribution.samples(np.random.default_rng(0).standard_normal((40_000, 3)))
+    scores = ndtri(distribution.over_samples().cdf(draws))
+    np.testing.assert_allclose(np.corrcoef(scores.T), correlation, atol=0.025)  # five standard errors
+
+
+def test_a_gaussian_gets_closed_forms_and_another_distribution_is_composed() -> None:
+    levels = Levels(P, np.stack([WIDE, NARROW, P]))
+    distribution = relevel(BASE, levels)
+    assert isinstance(distribution, Relevelled)
+    other = relevel(Relevelled(BASE, Levels.identity()), levels)
+    assert isinstance(other, Composed)
+    for u in (0.03, 0.4, 0.97):
+        np.testing.assert_allclose(other.icdf(u), distribution.icdf(u))
+        np.testing.assert_allclose(other.negated().icdf(1 - u), -distribution.icdf(u), rtol=1e-9)
+    base = np.random.default_rng(1).standard_normal((5, 3))
+    np.testing.assert_allclose(other.samples(base)[0], distribution.samples(base)[0])
+    np.testing.assert_allclose(other.negated().samples(base)[0], distribution.negated().samples(base)[0])
+
+
+def test_two_thousand_candidates_take_milliseconds() -> None:
+    """A budget of 15 ms is meant; the test allows four times that on a busy machine."""
+    rng = np.random.default_rng(0)
+    p = np.linspace(0.02, 0.98, 23)
+    hidden = p + 0.05 * rng.standard_normal((2048, 23))
+    base = Gaussian(rng.standard_normal(2048), rng.uniform(0.5, 2.0, 2048))
+
+    def once() -> float:
+        start = time.process_time()
+        levels = Levels.clipped(p, isotonic_rows(hidden), 1e-3)
+        Relevelled(base, levels).log_expected_improvement(1.0)
+        return time.process_time() - start
+
+    assert min(once() for _ in range(5)) < 0.06

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 from calibo.data import STORED_LEVELS, Array, Marginal
-from calibo.distributions import Distribution, Gaussian, Relevelled, StoredDistribution, from_marginals
-from calibo.distributions.levels import Levels
+from calibo.distributions import Distribution, Gaussian, Levels, Relevelled, StoredDistribution, from_marginals
 from calibo.testing import DistributionSuite
 
 Z = ndtri(np.array(STORED_LEVELS))

@@ -103,7 +103,7 @@ def test_presets_predict_accuracies(preset: type[QuantileNetwork]) -> None:
 
 @pytest.mark.parametrize("levels", [(0.5,), (0.1, 0.4), (0.1, 0.1, 0.9), (0.0, 0.9), (0.9, 0.1)])
 def test_bad_levels_are_refused(levels: tuple[float, ...]) -> None:
-    with pytest.raises(RecipeError, match="levels increase"):
+    with pytest.raises(RecipeError, match="levels must increase"):
         QuantileNetwork(levels)
 
 

@@ -96,7 +96,7 @@ def test_known_noise_is_announced_as_unused() -> None:
 
 @pytest.mark.parametrize("levels", [(0.5,), (0.6, 0.9), (0.9, 0.1), (0.0, 0.5, 1.0)])
 def test_bad_levels_are_refused(levels: tuple[float, ...]) -> None:
-    with pytest.raises(RecipeError, match="levels increase"):
+    with pytest.raises(RecipeError, match="levels must increase"):
         QuantileTrees(levels=levels)
 
 

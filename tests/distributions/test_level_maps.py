@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
-from calibo.distributions import Levels, Tempered
+from calibo.distributions import Composed, FlatLevels, FlatSet, Gaussian, Levels, Tempered
 from calibo.errors import RecipeError
 
 WIDE = Levels(np.array([0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0]), np.array([0.0, 0.02, 0.15, 0.55, 0.9, 0.97, 1.0]))
@@ -75,31 +75,82 @@ def test_moments_against_quadrature(levels: Levels) -> None:
     second = [integral(lambda r: ndtri(r) ** 2, a, b) for a, b in itertools.pairwise(cuts)]
     above = np.concatenate([np.cumsum(first[::-1])[::-1], [0.0]])
     np.testing.assert_allclose(levels.first_moment_above, above, atol=1e-8)
-    assert levels.second_moment == pytest.approx(sum(second), abs=1e-7)
-    np.testing.assert_allclose(levels.mass_above, 1 - levels.p)
+    assert float(levels.second_moment) == pytest.approx(sum(second), abs=1e-7)
 
 
 @pytest.mark.parametrize(
-    ("p", "r", "says"),
+    ("p", "r", "words"),
     [
-        ([0, 1], [0, 0.5, 1], "one length"),
-        ([0.0], [0.0], "length >= 2"),
+        ([0, 1], [0, 0.5, 1], "got shapes"),
+        ([0.0], [0.0], "K >= 2"),
         ([0.1, 1], [0, 1], "start at"),
         ([0, 1], [0, 0.9], "end at"),
+        ([0, 0.5, 1], [[0.1, 0.5, 1]], "end knots"),
         ([0, 0.5, 0.5, 1], [0, 0.2, 0.3, 1], "strictly increasing p"),
-        ([0, 0.4, 0.5, 1], [0, 0.3, 0.2, 1], "project r first"),
+        ([0, 0.4, 0.5, 1], [[0, 0.2, 0.3, 1], [0, 0.3, 0.2, 1]], "project r first"),
         ([0, 0.4, 1], [0, np.nan, 1], "non-decreasing r"),
     ],
 )
-def test_what_is_no_level_map_is_refused(p: list[float], r: list[float], says: str) -> None:
-    with pytest.raises(RecipeError, match=says):
+def test_wrong_level_maps_are_refused(p: list[float], r: list[float], words: str) -> None:
+    with pytest.raises(RecipeError, match=words):
         Levels(np.array(p, dtype=float), np.array(r, dtype=float))
 
 
 @given(st.lists(st.floats(-12, 12), min_size=1, max_size=8), st.floats(1e-4, 0.4))
-def test_clipping_makes_any_monotone_play_a_level_map(played: list[float], smallest: float) -> None:
-    p = np.linspace(0, 1, len(played) + 2)[1:-1]
-    levels = Levels.clipped(p, np.sort(played), smallest)
+def test_clipping_makes_any_monotone_values_a_level_map(values: list[float], smallest: float) -> None:
+    p = np.linspace(0, 1, len(values) + 2)[1:-1]
+    levels = Levels.clipped(p, np.sort(values), smallest)
     assert levels.r[0] == 0 and levels.r[-1] == 1
     assert np.all((levels.r[1:-1] >= smallest) & (levels.r[1:-1] <= 1 - smallest))
     assert np.isfinite([levels.first_moment_above[0], levels.second_moment]).all()
+    np.testing.assert_array_equal(Levels.clipped(p, np.sort(values)[None], smallest).r[0], levels.r)
+
+
+def test_steps_of_rounding_size_are_flat_and_the_last_knot_stays_at_one() -> None:
+    levels = Levels(np.linspace(0, 1, 6), np.array([0.0, 0.3, 0.3 + 1e-14, 0.6, 1 - 1e-14, 1.0]))
+    np.testing.assert_array_equal(levels.r[[1, 2, 3, 5]], [0.3, 0.3, 0.6, 1.0])
+    assert levels.slope[1] == 0.0 and np.isfinite(levels.first_moment_above).all()
+
+
+def test_an_atom_at_the_top_belongs_to_the_last_real_segment() -> None:
+    for r in (np.array([0.0, 0.5, 1.0, 1.0]), np.array([[0.0, 0.5, 1.0, 1.0], [0.0, 0.2, 0.5, 1.0]])):
+        levels = Levels(np.array([0.0, 0.3, 0.8, 1.0]), r)
+        np.testing.assert_array_equal(np.ravel(levels.segment(np.array(1.0)))[0], 1)
+        np.testing.assert_allclose(np.ravel(levels.inverse(1.0))[0], 0.8)
+
+
+# --- LOCBO's map ------------------------------------------------------------------------------------------------------
+
+
+@given(threshold=st.floats(1e-3, 1.0), alpha=st.floats(0.02, 0.95), u=st.floats(1e-4, 1 - 1e-4))
+def test_flat_levels_of_a_gaussian_are_the_flat_set(threshold: float, alpha: float, u: float) -> None:
+    one = Gaussian(np.array([0.7]), np.array([2.0]))
+    by_levels = Composed(one, FlatLevels(np.array([threshold]), alpha))
+    flat = FlatSet.central(one, np.array([threshold]), alpha)
+    np.testing.assert_allclose(by_levels.icdf(u), flat.icdf(u), rtol=1e-6, atol=1e-6)
+    y = one.icdf(u)
+    if threshold < 0.999:
+        np.testing.assert_allclose(by_levels.cdf(y), flat.cdf(y), atol=1e-7)
+
+
+@given(threshold=st.floats(1e-3, 0.999), alpha=st.floats(0.02, 0.95), p=st.floats(1e-6, 1 - 1e-6))
+def test_flat_levels_invert(threshold: float, alpha: float, p: float) -> None:
+    levels = FlatLevels(np.array([threshold]), alpha)
+    np.testing.assert_allclose(levels.inverse(levels.forward(p)), p, atol=1e-9)
+
+
+def test_flat_levels_put_the_right_mass_inside() -> None:
+    levels = FlatLevels(np.array([0.05, 0.4, 1.0]), 0.2)
+    np.testing.assert_allclose(levels.forward(0.1), levels.threshold / 2)
+    np.testing.assert_allclose(levels.forward(0.9), 1 - levels.threshold / 2)
+    np.testing.assert_allclose(levels.forward(0.5), 0.5)
+    # With nothing left to be flat on, the middle is an atom at the median.
+    np.testing.assert_allclose(levels.forward(np.array([0.3]))[2], 0.5)
+    np.testing.assert_allclose(levels.inverse(0.5)[2], 0.9)
+    np.testing.assert_allclose(levels.inverse(0.5 - 1e-12)[2], 0.1)
+
+
+@pytest.mark.parametrize(("threshold", "alpha"), [(0.0, 0.2), (1.1, 0.2), (0.5, 0.0), (0.5, 1.0)])
+def test_wrong_flat_levels_are_refused(threshold: float, alpha: float) -> None:
+    with pytest.raises(RecipeError):
+        FlatLevels(np.array([threshold]), alpha)
