@@ -1,4 +1,4 @@
-"""Pictures and the HTML report: how the optimisation went and whether its forecasts can be believed."""
+"""Figures and the HTML report of a study: its results, and the calibration of its forecasts."""
 
 from __future__ import annotations
 
@@ -6,52 +6,47 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calibo.report.cards import forecast_card
-    from calibo.report.coverage import coverage_over_time
-    from calibo.report.fans import fan
-    from calibo.report.feasibilities import feasibility
-    from calibo.report.fronts import front
-    from calibo.report.html import write_report
-    from calibo.report.progress import best_so_far
-    from calibo.report.reliabilities import reliability
-    from calibo.report.story import Story
-    from calibo.report.tradeoff import Tradeoff
-    from calibo.report.volumes import hypervolume_over_time
+    from calibo.report.calibration import plot_coverage, plot_feasibility, plot_forecasts, plot_reliability
+    from calibo.report.data import OutcomeData, ReportData
+    from calibo.report.page import write_report
+    from calibo.report.pareto import plot_pareto_front
+    from calibo.report.progress import plot_best_so_far, plot_hypervolume
+    from calibo.report.slices import plot_slices
 
 __all__ = [
-    "Story",
-    "Tradeoff",
-    "best_so_far",
-    "coverage_over_time",
-    "fan",
-    "feasibility",
-    "forecast_card",
-    "front",
-    "hypervolume_over_time",
-    "reliability",
+    "OutcomeData",
+    "ReportData",
+    "plot_best_so_far",
+    "plot_coverage",
+    "plot_feasibility",
+    "plot_forecasts",
+    "plot_hypervolume",
+    "plot_pareto_front",
+    "plot_reliability",
+    "plot_slices",
     "write_report",
 ]
 
-_HOMES = {
-    "Story": "story",
-    "Tradeoff": "tradeoff",
-    "best_so_far": "progress",
-    "coverage_over_time": "coverage",
-    "fan": "fans",
-    "feasibility": "feasibilities",
-    "forecast_card": "cards",
-    "front": "fronts",
-    "hypervolume_over_time": "volumes",
-    "reliability": "reliabilities",
-    "write_report": "html",
+_MODULES = {
+    "OutcomeData": "data",
+    "ReportData": "data",
+    "plot_best_so_far": "progress",
+    "plot_coverage": "calibration",
+    "plot_feasibility": "calibration",
+    "plot_forecasts": "calibration",
+    "plot_hypervolume": "progress",
+    "plot_pareto_front": "pareto",
+    "plot_reliability": "calibration",
+    "plot_slices": "slices",
+    "write_report": "page",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Loads a name with the file it lives in: plotly comes with the figures only."""
-    if name not in _HOMES:
+    """Import a name with its module: Plotly is imported only with the figures."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

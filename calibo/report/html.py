@@ -1,75 +1,257 @@
-"""Writes the report: one HTML file that needs nothing else, put in place only when it is complete."""
+"""HTML of a report: the document, its style sheet and script, and the elements of a page."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from pathlib import Path
+import html
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from calibo.errors import StudyError
-from calibo.report.story import Story
-from calibo.report.tradeoff import Tradeoff
+import numpy as np
+import plotly.graph_objects as go
+
+from calibo.diagnostics import CalibrationTable, Verdict
+from calibo.report.summary import percent, sentence
+
+#: The browser itself refuses every request the page might make.
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+
+BADGES = {
+    Verdict.COMPATIBLE: "as expected",
+    Verdict.TOO_NARROW: "too narrow",
+    Verdict.TOO_WIDE: "too wide",
+    Verdict.NOT_YET: "not yet",
+}
+
+#: Significant digits kept of numbers in a list: finer than a screen.
+_DIGITS = 5
+#: A float64 has no more.
+_ALL_DIGITS = 17
+
+#: Light, with system fonts, readable on a phone.
+STYLE = """
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 0; background: #f4f5f7; color: #2b2b2b; line-height: 1.5;
+  font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+main { max-width: 1100px; margin: 0 auto; padding: 24px 16px 48px; }
+h1 { font-size: 1.7rem; margin: 0; overflow-wrap: anywhere; }
+h2 { font-size: 1.15rem; margin: 0 0 4px; }
+h3 { font-size: 1.05rem; margin: 0 0 4px; }
+header { margin: 0 0 20px; }
+.facts { color: #5c6066; margin: 2px 0 12px; overflow-wrap: anywhere; }
+.headline { font-size: 1.15rem; margin: 0; padding: 12px 16px; background: #fff; border-left: 4px solid #0072B2;
+  border-radius: 4px; overflow-wrap: anywhere; }
+.columns { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 16px; align-items: start; }
+.panel { background: #fff; border: 1px solid #e3e5e8; border-radius: 8px; padding: 16px 18px; margin: 0 0 16px; }
+.panel > p { margin: 0 0 8px; color: #44484d; overflow-wrap: anywhere; }
+.figure { width: 100%; }
+table { border-collapse: collapse; width: 100%; font-size: .95rem; }
+th, td { text-align: left; vertical-align: top; padding: 6px 10px 6px 0; border-top: 1px solid #eceef0; }
+tr:first-child > * { border-top: 0; }
+th { font-weight: 600; white-space: nowrap; }
+.scroll { max-height: 340px; overflow: auto; }
+.wide { width: auto; min-width: 60%; }
+.wide td { white-space: nowrap; font-variant-numeric: tabular-nums; padding-right: 22px; }
+.wide th { padding-right: 22px; }
+.wide tr:first-child th { position: sticky; top: 0; background: #fff; }
+.wide small { font-weight: 400; color: #5c6066; }
+.best th { white-space: normal; }
+.best th, .best td { overflow-wrap: anywhere; }
+.best td { font-variant-numeric: tabular-nums; }
+.total > * { border-top: 2px solid #c9ccd1; }
+.badge { display: inline-block; white-space: nowrap; padding: 1px 8px; border-radius: 10px; font-size: .85rem;
+  border: 1px solid #9aa0a6; background: #f1f3f4; }
+.badge.compatible { border-color: #0072B2; background: #e5f1f8; }
+.badge.too_narrow, .badge.too_wide { border-color: #D55E00; background: #fcefe6; }
+details { margin-top: 8px; }
+.outcome { margin-top: 0; }
+.outcome > summary { color: #2b2b2b; }
+.outcome > summary h2 { display: inline; overflow-wrap: anywhere; }
+.outcome > summary span { display: block; color: #44484d; }
+.inner { border-top: 1px solid #eceef0; margin-top: 14px; padding-top: 12px; }
+.inner > p { max-width: none; margin: 0 0 8px; color: #44484d; overflow-wrap: anywhere; }
+summary { cursor: pointer; color: #0060a0; }
+details p { margin: 6px 0 0; max-width: 75ch; }
+@media (max-width: 760px) { .columns { grid-template-columns: minmax(0, 1fr); } .panel { padding: 12px; }
+  .wide th, .wide td { padding-right: 10px; } }
+"""
+
+#: Draws each figure when it is first shown.
+SCRIPT = """
+const narrow = window.innerWidth < 700;
+const figures = JSON.parse(document.getElementById("figures").textContent);
+function draw(element) {
+  const figure = figures[element.id];
+  if (element.dataset.drawn) { Plotly.Plots.resize(element); return; }
+  element.dataset.drawn = "yes";
+  Plotly.newPlot(element, figure.data, figure.layout,
+    {responsive: true, displaylogo: false, displayModeBar: narrow ? false : "hover",
+     modeBarButtonsToRemove: ["select2d", "lasso2d"],
+     showSendToCloud: false, plotlyServerURL: ""});
+}
+for (const element of document.querySelectorAll(".figure")) {
+  const part = element.closest("details");
+  if (!part || part.open) draw(element);
+  if (part) part.addEventListener("toggle", () => { if (part.open) draw(element); });
+}
+window.addEventListener("beforeprint", () => {
+  for (const part of document.querySelectorAll(".outcome")) part.open = true;
+});
+"""
 
 
-def write_report(story: Story | Tradeoff, path: str | os.PathLike[str]) -> Path:
-    """Writes the report as one self-contained HTML file, which opens without a network, and returns its path.
-
-    An old report of that name is replaced only once the new one is complete.
+def document(title: str, body: str, figures: Mapping[str, go.Figure], *, script: str) -> str:
+    """Return the whole page.
 
     Args:
-        story: What to tell, of one outcome or of several.
-        path: The file to write, normally ending in .html. A folder that is missing or cannot be written to is a
-            ``StudyError``.
+        title: Title of the browser window.
+        body: HTML of everything that is shown.
+        figures: Figures by the ids of the elements that hold them.
+        script: Plotly's script, put into the page once.
     """
-    target = Path(path)
-    _check(target)
-    from plotly.offline import get_plotlyjs
-
-    from calibo.report.page import page
-
-    text = page(story, script=get_plotlyjs())
-    try:
-        _replace(target, text)
-    except OSError as error:
-        reason = error.strerror or error
-        raise StudyError(
-            f"the report cannot be written to {target} ({reason}); give a path in a folder you may write to, "
-            "or make room. The study itself is untouched."
-        ) from error
-    return target
-
-
-def _check(target: Path) -> None:
-    """Refuses what cannot work before the figures are drawn."""
-    if target.exists() and not target.is_file() and not target.is_dir():
-        raise StudyError(f"{target} is not a file that may be replaced: give the name of a file of its own")
-    if target.is_dir():
-        raise StudyError(f"{target} is a folder: give the name of a file in it, such as {target / 'report.html'}")
-    if not target.parent.is_dir():
-        raise StudyError(
-            f"the report cannot be written to {target}: there is no folder {target.parent}; "
-            "create it, or give a path in a folder that exists"
-        )
+    data = compact_json({name: _without_title(figure) for name, figure in figures.items()})
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{html.escape(title)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+<script type="application/json" id="figures">{data}</script>
+<script>{script}</script>
+<script>{SCRIPT}</script>
+</body>
+</html>
+"""
 
 
-def _replace(target: Path, text: str) -> None:
-    """Writes beside the target, then puts the file in its place in one step."""
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        part.chmod(_mode(target))
-        part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+def header(title: str, facts: Sequence[str], headline: str) -> str:
+    """Return the top of the page: the title, a line of facts, and the summary."""
+    return f"""<header>
+<h1>{html.escape(title)}</h1>
+<p class="facts">{html.escape(" · ".join(facts))}</p>
+<p class="headline">{html.escape(headline)}</p>
+<noscript><p>The figures below need JavaScript, which is switched off here.</p></noscript>
+</header>"""
 
 
-def _mode(target: Path) -> int:
-    """The old report's permissions, or those a plain open() would have given; temporary files are private."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def panel(heading: str, body: str) -> str:
+    """Return a framed part of the page with a heading."""
+    return f'<section class="panel"><h2>{heading}</h2>\n{body}</section>'
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table that scrolls, with a row of headings; the first cell of each row is a heading, too.
+
+    Args:
+        head: HTML of the headings.
+        rows: HTML of the cells of each row.
+    """
+    top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    body = "\n".join(
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        for first, *cells in rows
+    )
+    return f'<div class="scroll"><table class="wide"><tr>{top}</tr>\n{body}</table></div>'
+
+
+def badge(verdict: Verdict) -> str:
+    """Return a verdict on intervals in a word or two."""
+    return f'<span class="badge {verdict.name.lower()}">{BADGES[verdict]}</span>'
+
+
+def calibration_rows(calibration: CalibrationTable) -> str:
+    """Return a table with the verdict and the sentence for each coverage."""
+    rows = "\n".join(
+        f'<tr><th scope="row">{percent(row.nominal)}</th>'
+        f"<td>{badge(row.verdict)}</td>"
+        f"<td>{html.escape(sentence(row.sentence()))}</td></tr>"
+        for row in calibration.rows
+    )
+    return f"<table>{rows}</table>"
+
+
+def figure_section(figure: go.Figure, name: str, reading: str, *, inner: bool = False) -> str:
+    """Return a figure with its title, its subtitle, and how to read it.
+
+    Args:
+        figure: The figure.
+        name: Id of the element that holds it.
+        reading: How to read it.
+        inner: Whether it is inside another panel.
+    """
+    title = figure.layout.title
+    look, heading = ("inner", "h3") if inner else ("panel", "h2")
+    # The figures escape their titles, since Plotly reads some HTML itself.
+    caption = f"<p>{title.subtitle.text}</p>" if title.subtitle.text else ""
+    return f"""<section class="{look}"><{heading}>{title.text}</{heading}>
+{caption}
+<div class="figure" id="{name}" style="height:{figure.layout.height}px"></div>
+<details><summary>How to read this</summary><p>{html.escape(reading)}</p></details></section>
+"""
+
+
+def _without_title(figure: go.Figure) -> go.Figure:
+    """A copy without a title, which the page itself shows so that it can break over lines on a phone."""
+    bare = go.Figure(figure)
+    menus = bool(bare.layout.updatemenus)
+    bare.update_layout(title=None, margin=dict(t=52 if menus else 32), autosize=True)
+    for choice in bare.layout.updatemenus:
+        for button in choice.buttons:
+            changes = {key: value for key, value in button.args[1].items() if not key.startswith("title.")}
+            button.args = [button.args[0], changes, *button.args[2:]]
+    return bare
+
+
+def compact_json(value: Any) -> str:
+    """Return `value` as JSON without blanks that cannot end a script element; numbers in lists are rounded.
+
+    Args:
+        value: A figure, or nested mappings and lists of figures, arrays, strings and numbers.
+    """
+    text = json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def _plain(value: Any) -> Any:
+    """The same made of the types of JSON; infinities and NaNs become null."""
+    if isinstance(value, go.Figure):
+        return _plain(value.to_plotly_json())
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        digits = _digits(value)
+        return [_rounded(item, digits) if isinstance(item, float) else _plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
+
+
+def _digits(values: list[Any] | tuple[Any, ...]) -> int:
+    """Significant digits to keep, more where numbers differ only in their later digits."""
+    numbers = [v for v in values if isinstance(v, float) and math.isfinite(v)]
+    if not numbers:
+        return _DIGITS
+    spread, largest = max(numbers) / 2 - min(numbers) / 2, max(abs(v) for v in numbers)
+    if spread == 0:
+        return _ALL_DIGITS
+    return min(_ALL_DIGITS, _DIGITS + max(0, math.ceil(math.log10(largest / 2 / spread))))
+
+
+def _rounded(value: float, digits: int) -> float | int | None:
+    if not math.isfinite(value):
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e6 else short

@@ -1,63 +1,331 @@
-"""The report as one page of HTML: words first, then figures, and nothing from the network."""
+"""The report as one page of HTML: the summary first, then the figures, and nothing from the network."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import html
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
 
-from calibo.report.elements import best_card, calibration_rows, document, figure_section, header
-from calibo.report.sections import SECTIONS
-from calibo.report.story import Story
-from calibo.report.tradeoff import Tradeoff
-from calibo.report.tradeoff_page import tradeoff_body, tradeoff_headline
-from calibo.report.words import counted, number
+from calibo.errors import StudyError
+from calibo.report.calibration import plot_coverage, plot_feasibility, plot_forecasts, plot_reliability
+from calibo.report.data import OutcomeData, ReportData
+from calibo.report.figure import OUTCOME, evenly
+from calibo.report.html import badge, calibration_rows, document, figure_section, header, panel, table
+from calibo.report.pareto import plot_pareto_front
+from calibo.report.progress import plot_best_so_far, plot_hypervolume
+from calibo.report.slices import plot_slices
+from calibo.report.summary import (
+    axis_title,
+    counted,
+    direction_text,
+    facts,
+    headline,
+    number,
+    outcome_name,
+    percent,
+    sentence,
+    shortened,
+)
+
+#: More rows or parameters than these are left out of the table of Pareto-optimal trials.
+MOST_ROWS, MOST_PARAMETERS = 30, 40
+_CALIBRATION = "Can the intervals be trusted?"
+_LIMIT = "met at or below 0"
 
 
-def page(story: Story | Tradeoff, *, script: str) -> str:
-    """The whole page.
+@dataclass(frozen=True)
+class Section:
+    """One figure of the report and how to read it.
+
+    Attributes:
+        name: Id of the element that holds it.
+        draw: Makes the figure from an `OutcomeData` or a `ReportData`.
+        reading: How to read it, in plain words.
+    """
+
+    name: str
+    draw: Callable[[Any], go.Figure]
+    reading: str
+
+
+#: Figures of an objective.
+SECTIONS: tuple[Section, ...] = (
+    Section(
+        "forecasts",
+        plot_forecasts,
+        "Before each trial ran, the model predicted its result: with 80 % probability inside the thick bar, with "
+        "95 % inside the thin one. The dot is what was measured. An orange cross is a miss: a result outside its "
+        "thick bar. One in five should be a miss; many more mean bars that are too short, hardly any mean bars that "
+        "are too long. The first trials are chosen without a model and have no bar. Zoom with the mouse, "
+        "double-click to reset.",
+    ),
+    Section(
+        "coverage",
+        plot_coverage,
+        "After each result: which share of all results so far fell inside their interval? It should settle at the "
+        "dotted line. The shaded band is where chance alone would put it 95 times out of 100, so a line inside the "
+        "band is no evidence of miscalibration; below the band the intervals are too narrow, above it too wide. The "
+        "dashed line is the model without calibration. The band is exact for each single time, so a long curve may "
+        "leave it briefly.",
+    ),
+    Section(
+        "reliability",
+        plot_reliability,
+        "A forecast says for every level where the result will lie: below its 10 % level in one case of ten, and "
+        "so on. The curve shows how often results really fell below each level; calibrated forecasts follow the "
+        "diagonal. An S that is steep in the middle means intervals too wide, steep at the ends too narrow, a "
+        "curve all above or all below that forecasts are too high or too low. The band holds the whole curve of "
+        "calibrated forecasts 95 times out of 100.",
+    ),
+    Section(
+        "slices",
+        plot_slices,
+        "One parameter varies, the others stay at the best point. The shaded intervals are predictions of the next "
+        "measurement (50, 80 and 95 %), dashed is the 80 % interval of the model without calibration. Below, the "
+        "acquisition function: the higher, the sooner the method would try that value next. Dots are results whose "
+        "other parameters are close to the best point's.",
+    ),
+    Section(
+        "best-so-far",
+        plot_best_so_far,
+        "Each dot is a result; the line is the best of all results so far and its diamonds are improvements. If "
+        "measurements are noisy the best one was partly lucky: the expected value (if drawn) is the better estimate.",
+    ),
+)
+
+#: Figures of a constraint: it has no best value.
+CONSTRAINT_SECTIONS = SECTIONS[:3]
+
+PARETO_FRONT = Section(
+    "pareto-front",
+    plot_pareto_front,
+    "Each mark is a result, placed by its values of two objectives; an axis says whether small or large values are "
+    "better. A green diamond is on the Pareto front: no other result is at least as good in all objectives and "
+    "better in one, so choosing among them is choosing what matters more. With two objectives the green line bounds "
+    "what the front dominates, and the shaded area down to the reference point is the hypervolume. Hollow marks do "
+    "not meet all constraints. With more than two objectives the menus choose which are drawn, and a result that "
+    "looks dominated here can be on the front through another one. Failed trials are not drawn. A click on the last "
+    "entry of the legend shows the forecasts of the latest results.",
+)
+
+HYPERVOLUME = Section(
+    "hypervolume",
+    plot_hypervolume,
+    "The hypervolume is one number for a whole front: the area (with three objectives the volume, and so on) between "
+    "it and the reference point, a set of values that any useful result should improve on. It never falls; a step is "
+    "a result that pushed the front outwards. A long flat stretch at the end means that nothing better is being "
+    "found. Its size depends on the units and on the reference point, so compare it only within one study.",
+)
+
+FEASIBILITY = Section(
+    "feasibility",
+    plot_feasibility,
+    "Before each trial ran, the forecasts of its constraints gave the probability that it meets them all. Trials are "
+    "grouped by that probability; the dot is the share of them that did, the short line the mean predicted "
+    "probability, and the bar where chance alone would put the share 95 times out of 100. A dot below its bar: the "
+    "predictions were too optimistic. Above: too cautious. Groups of fewer than five trials are not judged.",
+)
+
+
+def write_report(data: ReportData, path: str | os.PathLike[str]) -> Path:
+    """Write the report as one self-contained HTML file, which opens without a network.
+
+    An old report of that name is replaced only once the new one is complete.
 
     Args:
-        story: What to tell.
-        script: Plotly's own script, put into the page once.
+        data: What the report shows.
+        path: The file to write, normally ending in .html.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        StudyError: If the folder is missing or cannot be written to.
     """
-    told = _simplest(story)
-    if isinstance(told, Tradeoff):
-        body, figures = tradeoff_body(told)
-        return document(told.title, body, figures, script=script)
-    figures = {section.name: section.draw(told) for section in SECTIONS}
-    return document(told.title, _body(told, figures), figures, script=script)
+    target = Path(path)
+    _check(target)
+    text = page(data, script=get_plotlyjs())
+    try:
+        _replace(target, text)
+    except OSError as error:
+        reason = error.strerror or error
+        raise StudyError(
+            f"the report cannot be written to {target} ({reason}); give a path in a folder you may write to, "
+            "or make room. The study itself is untouched."
+        ) from error
+    return target
 
 
-def headline(story: Story | Tradeoff) -> str:
-    """What matters most, in plain words: the best value or the front, and whether the intervals can be believed."""
-    told = _simplest(story)
-    if isinstance(told, Tradeoff):
-        return tradeoff_headline(told)
-    if told.best_value is None:
-        best = "No trial has a value yet."
-    else:
-        wanted = "Smallest" if told.direction.value < 0 else "Largest"
-        best = f"{wanted} value so far: {number(told.best_value, 6)}, after {counted(len(told.finished), 'result')}."
-    return f"{best} {told.calibration.headline()}"
+def page(data: ReportData, *, script: str) -> str:
+    """Return the whole page.
+
+    Args:
+        data: What the report shows.
+        script: Plotly's script, put into the page once.
+    """
+    make = _single_objective if len(data.outcomes) == 1 else _several_outcomes
+    body, figures = make(data)
+    return document(data.title, f"{header(data.title, facts(data), headline(data))}\n{body}", figures, script=script)
 
 
-def _simplest(story: Story | Tradeoff) -> Story | Tradeoff:
-    """A trade-off of one objective without constraints is an ordinary story."""
-    if isinstance(story, Story) or len(story.outcomes) > 1:
-        return story
-    return replace(story.objectives[0], title=story.title, method=story.method)
+def _single_objective(data: ReportData) -> tuple[str, dict[str, go.Figure]]:
+    """The page below the header of one objective without constraints, and its figures by their ids."""
+    (objective,) = data.objectives
+    figures = {section.name: section.draw(objective) for section in SECTIONS}
+    parts = [figure_section(figures[section.name], section.name, section.reading) for section in SECTIONS]
+    calibration = panel(_CALIBRATION, calibration_rows(objective.calibration))
+    return _columns(calibration, _best_parameters(objective)) + "".join(parts), figures
 
 
-def _body(story: Story, figures: dict[str, go.Figure]) -> str:
-    failed = len(story) - len(story.finished)
-    facts = [f"method {story.method}", f"{story.direction.name.lower()}d", counted(len(story), "trial")]
-    facts += [f"{failed} failed"] if failed else []
-    parts = [figure_section(section, figures[section.name]) for section in SECTIONS]
-    return f"""{header(story.title, facts, headline(story))}
-<div class="columns">
-<section class="card"><h2>Can the intervals be believed?</h2>
-{calibration_rows(story.calibration)}</section>
-{best_card(story)}
-</div>
-{"".join(parts)}"""
+def _several_outcomes(data: ReportData) -> tuple[str, dict[str, go.Figure]]:
+    """The page below the header of several objectives or constraints, and its figures by their ids."""
+    several = len(data.objectives) > 1
+    overall = [PARETO_FRONT, HYPERVOLUME] if several else []
+    overall += [FEASIBILITY] if data.constraints else []
+    figures = {section.name: section.draw(data) for section in overall}
+    shared = "".join(figure_section(figures[section.name], section.name, section.reading) for section in overall)
+    parts: list[str] = []
+    for kind, outcomes in (("objective", data.objectives), ("constraint", data.constraints)):
+        for k, outcome in enumerate(outcomes):
+            part, drawn = _outcome_part(outcome, kind, f"{kind}-{k}", opened=not several and kind == "objective")
+            parts.append(part)
+            figures |= drawn
+    calibration = panel(_CALIBRATION, _calibration_table(data))
+    if several:
+        return f"{calibration}\n{_pareto_optimal(data)}\n{shared}{''.join(parts)}", figures
+    # The figures of a single objective come before those of its constraints.
+    top = _columns(calibration, _best_parameters(data.objectives[0]))
+    return f"{top}{parts[0]}{shared}{''.join(parts[1:])}", figures
+
+
+def _columns(left: str, right: str) -> str:
+    return f'<div class="columns">\n{left}\n{right}\n</div>\n'
+
+
+def _outcome_part(outcome: OutcomeData, kind: str, prefix: str, *, opened: bool) -> tuple[str, dict[str, go.Figure]]:
+    """The part of the page about one objective or constraint, and its figures by their ids."""
+    drawn: dict[str, go.Figure] = {}
+    sections: list[str] = []
+    axis = axis_title(outcome) if kind == "objective" else f"{outcome_name(outcome)} ({_LIMIT})"
+    for section in SECTIONS if kind == "objective" else CONSTRAINT_SECTIONS:
+        if section.name == "slices" and not outcome.slices:
+            continue
+        figure = section.draw(outcome)
+        figure.update_layout(title=dict(text=f"{figure.layout.title.text}: {outcome_name(outcome)}"))
+        if figure.layout.yaxis.title.text == "value":
+            figure.update_layout(yaxis=dict(title=dict(text=axis)))
+            if kind == "constraint" and len(outcome):
+                figure.add_hline(y=0.0, line=dict(color=OUTCOME, width=1, dash="dot"))
+        name = f"{prefix}-{section.name}"
+        drawn[name] = figure
+        sections.append(figure_section(figure, name, section.reading, inner=True))
+    what = sentence(direction_text(outcome) if kind == "objective" else _LIMIT)
+    part = f"""<details class="panel outcome"{" open" if opened else ""}>
+<summary><h2>{kind.capitalize()}: {html.escape(shortened(outcome.name))}</h2> <span>{what}
+{html.escape(outcome.calibration.headline())}</span></summary>
+<section class="inner"><h3>{_CALIBRATION}</h3>
+{calibration_rows(outcome.calibration)}</section>
+{"".join(sections)}</details>
+"""
+    return part, drawn
+
+
+def _calibration_table(data: ReportData) -> str:
+    """A row for each outcome with a verdict for each coverage."""
+    nominals = [percent(row.nominal) for row in data.objectives[0].calibration.rows]
+    rows = [
+        [_cut(one.name), *(badge(row.verdict) for row in one.calibration.rows), str(one.calibration.rows[0].of)]
+        for one in data.outcomes
+    ]
+    return table(["intervals of", *nominals, "results"], rows)
+
+
+def _best_parameters(objective: OutcomeData) -> str:
+    """The best parameters and their value."""
+    if objective.best_params is None:
+        some = "result meets all constraints" if objective.finished else "trial has a value"
+        return panel("Best parameters", f"<p>No {some} yet.</p>")
+    rows = "\n".join(
+        f'<tr><th scope="row">{html.escape(str(name))}</th><td>{html.escape(number(value, 6))}</td></tr>'
+        for name, value in objective.best_params.items()
+    )
+    value = html.escape(number(objective.best_value, 6))
+    total = f'<tr class="total"><th scope="row">value</th><td>{value}</td></tr>'
+    return panel("Best parameters", f'<div class="scroll"><table class="best">{rows}{total}</table></div>')
+
+
+def _pareto_optimal(data: ReportData) -> str:
+    """The trials on the front, best in the first objective first; some of a long front, evenly spread."""
+    heading = "Pareto-optimal trials"
+    if not data.front:
+        some = "result meets all constraints" if data.results else "trial has a value"
+        return panel(heading, f"<p>No {some} yet.</p>")
+    first = data.objectives[0]
+    order = sorted(data.front, key=lambda i: -first.direction.value * first.value(i))
+    shown = [order[k] for k in evenly(len(order), MOST_ROWS)]
+    names = list(dict.fromkeys(str(name) for i in shown for name in data.params[i]))
+    left_out = len(names) - MOST_PARAMETERS
+    names = names[:MOST_PARAMETERS]
+    text = "No other result is at least as good in every objective and better in one."
+    if len(shown) < len(order):
+        text += f" {len(shown)} of {len(order)} are listed, evenly spread along {shortened(first.name)}."
+    text += f" {counted(left_out, 'parameter')} left out." if left_out > 0 else ""
+    values = [f"{_cut(one.name)}<br><small>{direction_text(one)}</small>" for one in data.objectives]
+    limits = [f"{_cut(one.name)}<br><small>{_LIMIT}</small>" for one in data.constraints]
+    head = ["trial", *values, *limits, *(_cut(name) for name in names)]
+    return panel(heading, f"<p>{html.escape(text)}</p>\n{table(head, [_row(data, i, names) for i in shown])}")
+
+
+def _row(data: ReportData, index: int, names: list[str]) -> list[str]:
+    """The number, values and parameters of a trial."""
+    params = {str(name): value for name, value in data.params[index].items()}
+    values = [number(outcome.value(index), 5) for outcome in data.outcomes]
+    cells = [*values, *(number(params[name], 5) if name in params else "" for name in names)]
+    return [str(data.numbers[index]), *(_cut(cell) for cell in cells)]
+
+
+def _cut(text: str) -> str:
+    return html.escape(shortened(text))
+
+
+def _check(target: Path) -> None:
+    """Refuse what cannot be written before the figures are drawn."""
+    if target.exists() and not target.is_file() and not target.is_dir():
+        raise StudyError(f"{target} is not a file that may be replaced: give the name of a file of its own")
+    if target.is_dir():
+        raise StudyError(f"{target} is a folder: give the name of a file in it, such as {target / 'report.html'}")
+    if not target.parent.is_dir():
+        raise StudyError(
+            f"the report cannot be written to {target}: there is no folder {target.parent}; "
+            "create it, or give a path in a folder that exists"
+        )
+
+
+def _replace(target: Path, text: str) -> None:
+    """Write beside the target, then put the file in its place in one step."""
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        part.chmod(_mode(target))
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _mode(target: Path) -> int:
+    """Permissions of the old report, or those of a plain open(); temporary files are private."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,88 +1,100 @@
-"""Best so far: how the optimisation went, observed and expected."""
+"""Figures of progress: the best value so far, and the hypervolume after each trial."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
 
 from calibo import diagnostics
-from calibo.report.ranges import drawable, log_ticks, log_worthwhile, undrawable_note, zoom
-from calibo.report.story import Story
-from calibo.report.style import BEST, CALIBRATED, FAINT, RAW, blank, empty, subtitle, whole_numbers, zoom_menu
-from calibo.report.thinning import thinned
-from calibo.report.words import counted, number, params_text, room_for
+from calibo.report.data import OutcomeData, ReportData
+from calibo.report.figure import (
+    BEST,
+    CALIBRATED,
+    FAINT,
+    RAW,
+    blank,
+    close_view,
+    drawable,
+    empty,
+    log_ticks,
+    subtitle,
+    suits_log_axis,
+    thinned,
+    undrawable_note,
+    whole_numbers,
+    zoom_menu,
+)
+from calibo.report.summary import counted, number, params_text, reference_text, room_for
 
 
-def best_so_far(story: Story, *, log: bool | None = None) -> go.Figure:
-    """Best value after each trial as a step line, all outcomes as faint dots, and the expected best if it is known.
+def plot_best_so_far(outcome: OutcomeData, *, log: bool | None = None) -> go.Figure:
+    """Plot the best value after each trial as a step line, all results as dots, and the expected best if known.
 
     Only results that meet the constraints can be the best; the others are hollow.
 
     Args:
-        story: What to tell.
+        outcome: The objective.
         log: Whether the value axis is logarithmic; by default if all values are positive and spread over a factor of
             a thousand. Ignored where a value is not positive.
     """
     figure = blank("Best value so far", x="trial", y="value")
-    if not story.finished:
+    if not outcome.finished:
         return empty(figure, "no trial has a value")
-    order = sorted(story.finished, key=lambda i: story.numbers[i])
-    values = np.array([story.value(i) for i in order], dtype=np.float64)
-    best = _improvements(story)
+    order = sorted(outcome.finished, key=lambda i: outcome.numbers[i])
+    values = np.array([outcome.value(i) for i in order], dtype=np.float64)
+    best = _improvements(outcome)
     improved = set(best)
     shown = [order[k] for k in thinned(len(order), keep=[k for k, i in enumerate(order) if i in improved])]
-    _add_outcomes(figure, story, shown)
-    logarithmic = bool(values.min() > 0 and (log_worthwhile(values) if log is None else log))
-    _add_expectation(figure, story, positive=logarithmic)
+    _add_outcomes(figure, outcome, shown)
+    logarithmic = bool(values.min() > 0 and (suits_log_axis(values) if log is None else log))
+    _add_expectation(figure, outcome, positive=logarithmic)
     if best:
-        _add_steps(figure, story, best, story.numbers[order[-1]])
+        _add_steps(figure, outcome, best, outcome.numbers[order[-1]])
     if logarithmic:
         figure.update_layout(yaxis=dict(type="log", dtick=log_ticks(values)))
-    elif (found := zoom(values)) is not None:
-        # The latest best must be in view even if all other results are far from it.
-        pad, latest = 0.05 * (found.high - found.low), [story.value(i) for i in best[-1:]]
-        low, high = min([found.low, *(v - pad for v in latest)]), max([found.high, *(v + pad for v in latest)])
-        zoom_menu(figure, replace(found, low=low, high=high))
-    whole_numbers(figure, len(story))
+    # The latest best must be in view even if all other results are far from it.
+    elif (found := close_view(values.tolist(), [outcome.value(i) for i in best[-1:]])) is not None:
+        zoom_menu(figure, found)
+    whole_numbers(figure, len(outcome))
     thin = f" {len(shown)} of {counted(len(order), 'result')} are drawn." if len(shown) < len(order) else ""
-    subtitle(figure, _summary(story, best) + undrawable_note(values) + thin)
+    subtitle(figure, _summary(outcome, best) + undrawable_note(values) + thin)
     return figure
 
 
-def _improvements(story: Story) -> list[int]:
-    """Indices of the results that were better than all before them and can be the best, by trial number."""
-    order = sorted(story.counting, key=lambda i: story.numbers[i])
-    wanted = "minimize" if story.direction.value < 0 else "maximize"
-    best = diagnostics.best_so_far([story.value(i) for i in order], direction=wanted) if order else np.empty(0)
+def _improvements(outcome: OutcomeData) -> list[int]:
+    """Indices of the eligible results that were better than all before them, by trial number."""
+    order = sorted(outcome.eligible, key=lambda i: outcome.numbers[i])
+    direction = "minimize" if outcome.direction.value < 0 else "maximize"
+    best = diagnostics.best_so_far([outcome.value(i) for i in order], direction=direction) if order else np.empty(0)
     return [i for k, i in enumerate(order) if k == 0 or best[k] != best[k - 1]]
 
 
-def _add_outcomes(figure: go.Figure, story: Story, indices: Sequence[int]) -> None:
-    """Results that can be the best as dots; hollow ones for the others, if there are any."""
-    counting = set(story.counting)
+def _add_outcomes(figure: go.Figure, outcome: OutcomeData, indices: Sequence[int]) -> None:
+    """Add results that can be the best as dots, and hollow ones for the others, if there are any."""
+    eligible = set(outcome.eligible)
     kinds = [("results", True, dict(color=FAINT, size=6))]
-    if len(counting) < len(story.finished):
+    if len(eligible) < len(outcome.finished):
         kinds.append(("constraints not met", False, dict(color=RAW, size=7, symbol="circle-open")))
-    for name, wanted, marker in kinds:
-        drawn = [i for i in indices if (i in counting) is wanted]
+    for name, can_be_best, marker in kinds:
+        drawn = [i for i in indices if (i in eligible) is can_be_best]
+        note = "" if can_be_best else f"<br>{name}"
         figure.add_trace(
             go.Scatter(
-                x=[story.numbers[i] for i in drawn],
-                y=drawable([story.value(i) for i in drawn]),
+                x=[outcome.numbers[i] for i in drawn],
+                y=drawable([outcome.value(i) for i in drawn]),
                 mode="markers",
                 name=name,
                 marker=marker,
-                hovertemplate=f"<b>trial %{{x}}</b><br>value %{{y:.5~g}}{'' if wanted else '<br>' + name}<extra></extra>",
+                hovertemplate=f"<b>trial %{{x}}</b><br>value %{{y:.5~g}}{note}<extra></extra>",
                 showlegend=bool(drawn),
             )
         )
 
 
-def _add_expectation(figure: go.Figure, story: Story, *, positive: bool) -> None:
-    pairs = zip(story.numbers, story.expected_best or (), strict=False)
+def _add_expectation(figure: go.Figure, outcome: OutcomeData, *, positive: bool) -> None:
+    pairs = zip(outcome.numbers, outcome.expected_best or (), strict=False)
     known = sorted((number_, value) for number_, value in pairs if value is not None)
     if not known:
         return
@@ -99,14 +111,14 @@ def _add_expectation(figure: go.Figure, story: Story, *, positive: bool) -> None
     )
 
 
-def _add_steps(figure: go.Figure, story: Story, improvements: Sequence[int], end: int) -> None:
-    """The step line, with a marker (and the parameters) at every improvement, carried on to the last trial."""
+def _add_steps(figure: go.Figure, outcome: OutcomeData, improvements: Sequence[int], end: int) -> None:
+    """Add the step line up to the last trial, with a marker (and the parameters) at every improvement."""
     room = room_for(len(improvements))
-    boxes = [f"<br>{params_text(story.params[i], room)}" for i in improvements]
+    boxes = [f"<br>{params_text(outcome.params[i], room)}" for i in improvements]
     figure.add_trace(
         go.Scatter(
-            x=[*(story.numbers[i] for i in improvements), end],
-            y=drawable([*(story.value(i) for i in improvements), story.value(improvements[-1])]),
+            x=[*(outcome.numbers[i] for i in improvements), end],
+            y=drawable([*(outcome.value(i) for i in improvements), outcome.value(improvements[-1])]),
             mode="lines+markers",
             name="best so far",
             line=dict(color=BEST, width=2.5, shape="hv"),
@@ -117,16 +129,59 @@ def _add_steps(figure: go.Figure, story: Story, improvements: Sequence[int], end
     )
 
 
-def _summary(story: Story, best: Sequence[int]) -> str:
-    failed = len(story) - len(story.finished)
-    wanted = "Minimize" if story.direction.value < 0 else "Maximize"
-    results = counted(len(story.finished), "result")
+def _summary(outcome: OutcomeData, best: Sequence[int]) -> str:
+    failed = len(outcome) - len(outcome.finished)
+    verb = outcome.direction.name.capitalize()
+    results = counted(len(outcome.finished), "result")
     if not best:
-        said = f"{wanted}: none of {results} meets all constraints yet."
+        text = f"{verb}: none of {results} meets all constraints yet."
     else:
-        said = f"{wanted}: {number(story.best_value, 6)} after {results}"
-        last = story.numbers[best[-1]]
-        said += f", improved {counted(len(best) - 1, 'time')}, last at trial {last}." if len(best) > 1 else "."
-        if story.feasible is not None:
-            said += f" {len(story.counting)} of them meet all constraints."
-    return f"{said} {counted(failed, 'trial')} failed." if failed else said
+        text = f"{verb}: {number(outcome.best_value, 6)} after {results}"
+        last = outcome.numbers[best[-1]]
+        text += f", improved {counted(len(best) - 1, 'time')}, last at trial {last}." if len(best) > 1 else "."
+        if outcome.feasible is not None:
+            text += f" {len(outcome.eligible)} of them meet all constraints."
+    return f"{text} {counted(failed, 'trial')} failed." if failed else text
+
+
+def plot_hypervolume(data: ReportData) -> go.Figure:
+    """Plot the hypervolume after each trial as a step line, with a mark at each result that increased it."""
+    figure = blank("Hypervolume over time", x="trials so far", y="hypervolume (larger is better)", height=380)
+    if not data.results:
+        return empty(figure, "no trial has a value")
+    if not data.met:
+        return empty(figure, "no result meets all constraints")
+    volumes = data.hypervolumes
+    if not np.isfinite(volumes).all():
+        return empty(figure, "the values are too large for a hypervolume to be computed")
+    steps = np.flatnonzero(np.diff(volumes, prepend=0.0) > 0.0)
+    shown = steps[thinned(len(steps), keep=())].tolist()
+    room = room_for(len(shown))
+    boxes = [f"<b>trial {data.numbers[i]}</b><br>{params_text(data.params[i], room)}<br>" for i in shown]
+    figure.add_trace(
+        go.Scatter(
+            x=[1, *(i + 1 for i in shown), len(data)],
+            y=[float(volumes[0]), *volumes[shown].tolist(), float(volumes[-1])],
+            mode="lines+markers",
+            name="hypervolume",
+            line=dict(color=BEST, width=2.5, shape="hv"),
+            marker=dict(size=[0, *[8] * len(shown), 0], symbol="diamond"),
+            customdata=["", *boxes, ""],
+            hovertemplate="%{customdata}hypervolume %{y:.5~g} after %{x} trials<extra></extra>",
+            showlegend=False,
+        )
+    )
+    figure.update_layout(yaxis=dict(rangemode="tozero"))
+    whole_numbers(figure, len(data))
+    subtitle(figure, _volume_summary(data, steps))
+    return figure
+
+
+def _volume_summary(data: ReportData, steps: np.ndarray) -> str:
+    origin = "inferred from the front as it is now" if data.reference is None else "as given"
+    point = f" Reference point, {origin}: {reference_text(data)}."
+    if not steps.size:
+        return f"No result is better than the reference point in every objective.{point}"
+    last = data.numbers[int(steps[-1])]
+    text = f"{number(float(data.hypervolumes[-1]), 6)} after {counted(len(data), 'trial')}"
+    return f"{text}, {counted(len(steps), 'result')} increased it, the last one was trial {last}.{point}"

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from calibo.diagnostics import CalibrationTable, FeasibilityTable
-    from calibo.report.story import Story
-    from calibo.report.tradeoff import Tradeoff
+    from calibo.report import ReportData
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,13 +222,13 @@ class Result:
         """Write the study's report, one HTML file that needs nothing else; where it is."""
         from calibo.report import write_report
 
-        return write_report(self.story(), path)
+        return write_report(self.report_data(), path)
 
-    def story(self) -> Story | Tradeoff:
-        """All that a report tells of the study: finished trials in the order in which their outcomes came."""
-        from calibo.study.telling import told
+    def report_data(self) -> ReportData:
+        """Collect what a report shows of the study: finished trials in the order in which their results arrived."""
+        from calibo.study.report import report_data
 
-        return told(self)
+        return report_data(self)
 
     def _known(self) -> tuple[OptunaSpace, Strategy]:
         if self.optuna_space is None or self.strategy is None:

@@ -1,84 +1,104 @@
-"""Writing the report: complete or not at all."""
+"""The document, its style sheet and script, its elements, and figures as JSON."""
 
 from __future__ import annotations
 
-import os
+import json
 import re
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
+import numpy as np
+import plotly.graph_objects as go
 import pytest
 
-from calibo.errors import StudyError
-from calibo.report import Story, Tradeoff, write_report
+from calibo.diagnostics import Verdict
+from calibo.report import OutcomeData, ReportData, plot_forecasts
+from calibo.report.html import (
+    BADGES,
+    SCRIPT,
+    STYLE,
+    badge,
+    calibration_rows,
+    compact_json,
+    document,
+    figure_section,
+    header,
+    panel,
+    table,
+)
+from calibo.report.page import page
+
+Outcome = Callable[..., OutcomeData]
+Report = Callable[..., ReportData]
 
 
-def test_one_file_with_the_script_inside(real: Story, tmp_path: Path) -> None:
-    path = write_report(real, tmp_path / "report.html")
-    assert path == tmp_path / "report.html" and os.listdir(tmp_path) == ["report.html"]
-    text = path.read_text(encoding="utf-8")
-    assert len(re.findall(r"plotly\.js v\d", text)) == 1
-    assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)\s*=", text.replace(_plotly(), ""))
-    assert len(text) - len(_plotly()) < 150_000
-    if os.name == "posix":
-        assert path.stat().st_mode & 0o600 == 0o600
+def test_the_document_holds_the_figures_and_the_script_once(outcome: Outcome) -> None:
+    figure: Any = plot_forecasts(outcome([0.1, 5.0]))
+    text = document("a < b", "<p>body</p>", {"shown": figure}, script="let plotly;")
+    assert "<title>a &lt; b</title>" in text and text.count("<p>body</p>") == text.count("let plotly;") == 1
+    held = re.search(r'id="figures">(.*?)</script>', text)
+    assert held is not None and set(json.loads(held.group(1))) == {"shown"}
+    assert figure.layout.title.text == "Forecasts and results"  # the caller's figure keeps its title
 
 
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return get_plotlyjs()
-
-
-def test_several_outcomes_in_one_file(simulated: Tradeoff, tmp_path: Path) -> None:
-    text = write_report(simulated, tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<h1>A trade-off</h1>" in text and len(re.findall(r"plotly\.js v\d", text)) == 1
-    assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)\s*=", text.replace(_plotly(), ""))
-
-
-def test_an_old_report_is_replaced(tell: Callable[..., Story], tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    path.write_text("old")
-    path.chmod(0o640)
-    assert write_report(tell([0.1]), str(path)) == path
-    assert "Made up" in path.read_text(encoding="utf-8")
-    assert path.stat().st_mode & 0o777 == 0o640
+def test_elements(outcome: Outcome) -> None:
+    text = header("<t>", ["<f>", "g"], "<h>")
+    assert "<h1>&lt;t&gt;</h1>" in text and "&lt;f&gt; · g" in text and ">&lt;h&gt;<" in text
+    assert panel("Heading", "<p>x</p>") == '<section class="panel"><h2>Heading</h2>\n<p>x</p></section>'
+    assert '<tr><th scope="row">1</th><td>2</td></tr>' in table(["a", "b"], [["1", "2"]])
+    for verdict in Verdict:
+        assert badge(verdict) == f'<span class="badge {verdict.name.lower()}">{BADGES[verdict]}</span>'
+    data = outcome([0.1] * 30).calibration
+    rows = calibration_rows(data)
+    assert rows.count("<tr>") == 3 and all(sentence[1:] in rows for sentence in data.sentences())
 
 
-def test_an_old_report_survives_a_failure(
-    tell: Callable[..., Story], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "report.html"
-    path.write_text("old")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "replace", full)  # the disk fills up while the new report is written
-    with pytest.raises(StudyError, match="No space left on device.*folder you may write to"):
-        write_report(tell([0.1]), path)
-    assert path.read_text() == "old" and os.listdir(tmp_path) == ["report.html"]
+def test_a_figure_on_its_own_or_inside_a_panel(outcome: Outcome) -> None:
+    figure: Any = plot_forecasts(outcome([0.1]))
+    own, inner = (figure_section(figure, "name", "Read < it.", inner=inner) for inner in (False, True))
+    assert 'class="panel"' in own and "<h2>" in own and 'id="name"' in own and "Read &lt; it." in own
+    assert 'class="inner"' in inner and "<h3>" in inner
 
 
-def test_missing_folder_and_folder_as_file(tell: Callable[..., Story], tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="there is no folder .*create it"):
-        write_report(tell([0.1]), tmp_path / "none" / "report.html")
-    with pytest.raises(StudyError, match=r"is a folder: give the name of a file in it, such as .*report\.html"):
-        write_report(tell([0.1]), tmp_path)
+def test_the_style_sheet_is_well_formed_and_needs_no_network() -> None:
+    assert STYLE.count("{") == STYLE.count("}") > 10 and "@media (max-width:" in STYLE
+    rules = re.findall(r"\{([^{}]*)\}", STYLE)
+    assert all(
+        re.fullmatch(r"[a-z-]+: [^:;]+", one.strip()) for rule in rules for one in rule.split(";") if one.strip()
+    )
+    for text in (STYLE, SCRIPT):
+        assert not re.search(r"https?:|url\(|@import|fetch\(|XMLHttpRequest|</", text)
 
 
-def test_a_read_only_folder(tell: Callable[..., Story], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(**_: object) -> None:  # what a read-only folder answers, also to tests run by an almighty user
-        raise PermissionError(13, "Permission denied")
+def test_style_and_script_match_the_page(simulated: ReportData, report: Report) -> None:
+    pages = [page(data, script="") for data in (report([[9.0] * 40]), report([[0.0] * 40]), simulated)]
+    markup = "".join(text.replace(STYLE, "") for text in pages)
+    used = {name for names in re.findall(r'class="([^"]*)"', markup) for name in names.split()}
+    styled = set(re.findall(r"\.([a-z_]+)", " ".join(re.findall(r"([^{}]+)\{", STYLE))))
+    verdicts = {verdict.name.lower() for verdict in Verdict}
+    assert used - verdicts == styled - verdicts
+    (held,) = re.findall(r'getElementById\("(\w+)"\)', SCRIPT)
+    assert all(f'id="{held}"' in text for text in pages)
+    assert SCRIPT.count("{") == SCRIPT.count("}") and SCRIPT.count("(") == SCRIPT.count(")")
 
-    monkeypatch.setattr(tempfile, "mkstemp", refused)
-    with pytest.raises(StudyError, match=r"cannot be written to .*report\.html \(Permission denied\); give a path"):
-        write_report(tell([0.1]), tmp_path / "report.html")
+
+def test_numbers_are_rounded_to_what_a_screen_shows() -> None:
+    assert compact_json([1 / 3, 2.0, None, 1e300]) == "[0.33333,2,null,1e+300]"
+    assert json.loads(compact_json([1000000.001, 1000000.002])) == pytest.approx([1000000.001, 1000000.002], abs=1e-7)
+    assert json.loads(compact_json({"x": 1 / 3})) == {"x": 1 / 3}
+    assert compact_json([0.1 + 0.2] * 3) == f"[{0.1 + 0.2},{0.1 + 0.2},{0.1 + 0.2}]"
+    assert compact_json([1.7e308, -1.7e308, np.int64(3)]) == "[1.7e+308,-1.7e+308,3]"
 
 
-def test_the_package_loads_without_plotly() -> None:
-    code = "import sys, calibo.report as r; r.Story; dir(r); sys.exit('plotly' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_json_of_arrays_figures_and_non_finite_numbers() -> None:
+    assert compact_json([np.nan, np.inf, np.float64(1.5)]) == "[null,null,1.5]"
+    assert compact_json({"a": float("inf")}) == '{"a":null}' and compact_json(np.array([1, 2])) == "[1,2]"
+    figure = go.Figure(go.Scatter(x=[0, 1, 2], y=[1.0, 2.0, 3.0]), layout=dict(height=300))
+    found = json.loads(compact_json(figure))
+    assert found["data"][0]["x"] == [0, 1, 2] and found["layout"]["height"] == 300
+
+
+def test_json_cannot_end_a_script() -> None:
+    text = compact_json({"</script><script>alert(1)": ["<!--"]})
+    assert "<" not in text
+    assert json.loads(text) == {"</script><script>alert(1)": ["<!--"]}

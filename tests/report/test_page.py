@@ -1,85 +1,250 @@
-"""The page: words on top, everything escaped, nothing from the network."""
+"""The page: all parts, escaped, small, nothing from the network; and how it is written."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from calibo.data import Marginal
-from calibo.report import Story
-from calibo.report.page import SECTIONS, headline, page
+from calibo.errors import StudyError
+from calibo.report import OutcomeData, ReportData, write_report
+from calibo.report.page import (
+    CONSTRAINT_SECTIONS,
+    FEASIBILITY,
+    HYPERVOLUME,
+    MOST_PARAMETERS,
+    MOST_ROWS,
+    PARETO_FRONT,
+    SECTIONS,
+    page,
+)
+
+Report = Callable[..., ReportData]
 
 
 def embedded(text: str) -> str:
-    """The study's own data inside a page."""
+    """The JSON of the figures inside a page."""
     found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', text, re.DOTALL)
     assert found is not None
     return found.group(1)
 
 
-def test_the_headline_is_plain_words(real: Story, tell: Callable[..., Story]) -> None:
-    assert headline(real).startswith("Smallest value so far: ")
-    assert headline(real).endswith(real.calibration.headline())
-    assert headline(tell([])) == (
-        "No trial has a value yet. The intervals cannot be judged yet: no forecast has met its result."
-    )
+def figures_of(text: str) -> dict[str, Any]:
+    """The figures inside a page, by their ids."""
+    figures = json.loads(embedded(text))
+    assert set(figures) == set(re.findall(r'<div class="figure" id="([^"]*)"', text))
+    return figures
 
 
-def test_all_parts_are_there(real: Story) -> None:
-    text = page(real, script="")
-    for sentence in real.calibration.sentences():
-        assert sentence[1:] in text
-    for section in SECTIONS:
-        assert f'id="{section.name}"' in text
-    assert set(json.loads(embedded(text))) == {section.name for section in SECTIONS}
+@pytest.fixture(scope="module")
+def single(real: OutcomeData) -> ReportData:
+    return ReportData(title="A real study", method="ocbo", objectives=(real,))
+
+
+def test_sections() -> None:
+    sections = (*SECTIONS, PARETO_FRONT, HYPERVOLUME, FEASIBILITY)
+    assert len({section.name for section in sections}) == len(sections) == 8
+    assert all(len(section.reading) > 150 and section.reading.endswith(".") for section in sections)
+
+
+def test_one_objective(single: ReportData) -> None:
+    text = page(single, script="")
+    assert all(sentence[1:] in text for sentence in single.objectives[0].calibration.sentences())
+    figures = figures_of(text)
+    assert list(figures) == [section.name for section in SECTIONS]
     assert text.count("How to read this") == len(SECTIONS) == 5
     assert "x0" in text and "Best parameters" in text
-
-
-def test_titles_are_the_pages_own(real: Story) -> None:
-    for figure in json.loads(embedded(page(real, script=""))).values():
+    for figure in figures.values():  # the page shows the titles
         assert not figure["layout"].get("title", {}).get("text")
         for menu in figure["layout"].get("updatemenus", []):
             for button in menu["buttons"]:
                 assert not any(key.startswith("title.") for key in button["args"][1])
 
 
-def test_nothing_is_requested(real: Story) -> None:
-    text = page(real, script="")
+def test_the_page_requests_nothing(single: ReportData) -> None:
+    text = page(single, script="")
     assert not re.search(r"(?:src|href|action|poster)\s*=|@import|url\(|fetch\(|XMLHttpRequest|<link|<iframe", text)
     assert "http://" not in text and "https://" not in text
     assert "default-src 'none'" in text
-    # Plotly's toolbar would offer to send the chart to its makers' server.
+    # Plotly's toolbar would offer to send the chart to a server.
     assert "showSendToCloud: false" in text and 'plotlyServerURL: ""' in text
 
 
-@pytest.mark.parametrize("evil", ["<script>alert(1)</script>", '"><img onerror=x>', "</title></script>", "a & b"])
-def test_users_text_is_escaped(tell: Callable[..., Story], evil: str) -> None:
-    params = tuple({evil: evil} for _ in range(6))
-    text = page(tell([0.1] * 6, params=params, title=evil, method=evil), script="")
-    data = embedded(text)
-    markup = text.replace(data, "")
-    assert evil not in markup
-    assert "<" not in data
+def test_several_outcomes(simulated: ReportData, real: OutcomeData) -> None:
+    first = replace(simulated.objectives[0], slices=real.slices)
+    data = replace(simulated, objectives=(first, *simulated.objectives[1:]))
+    text = page(data, script="")
+    figures = figures_of(text)
+    objectives = [
+        f"objective-{k}-{section.name}" for k in range(3) for section in SECTIONS if k == 0 or section.name != "slices"
+    ]
+    constraints = [f"constraint-{k}-{section.name}" for k in range(2) for section in CONSTRAINT_SECTIONS]
+    assert list(figures) == ["pareto-front", "hypervolume", "feasibility", *objectives, *constraints]
+    for one in simulated.outcomes:
+        assert all(sentence[1:] in text for sentence in one.calibration.sentences())
+        assert f"Forecasts and results: {one.name}" in text
+    assert text.count('<details class="panel outcome">') == 5
+    assert "Pareto-optimal trials" in text and "Best parameters" not in text
+
+    def axis(name: str) -> str:
+        return figures[name]["layout"]["yaxis"]["title"]["text"]
+
+    assert axis("objective-1-forecasts") == "speed (larger is better)"
+    assert axis("constraint-0-forecasts") == "memory (met at or below 0)"
+    assert figures["constraint-0-forecasts"]["layout"]["shapes"][0]["y0"] == 0
+    assert axis("objective-0-best-so-far") == "loss (smaller is better)"
+    assert axis("objective-0-coverage") == "share inside the interval"
+
+
+def test_one_objective_with_constraints(report: Report) -> None:
+    text = page(report([[1.0, 2.0, 3.0, None]], [[1.0, -1.0, 0.0, None]], names=("loss",)), script="")
+    assert "Best parameters" in text and "Pareto" not in text
+    figures = figures_of(text)
+    assert not {"pareto-front", "hypervolume"} & set(figures) and "feasibility" in figures
+    assert '<details class="panel outcome" open>' in text
+    assert "constraints not met" in [trace["name"] for trace in figures["objective-0-best-so-far"]["data"]]
+    assert "No result meets all constraints yet." in page(report([[1.0]], [[1.0]]), script="")
+    assert "No trial has a value yet." in page(report([[None]], [[None]]), script="")
+
+
+def cells(text: str) -> list[list[str]]:
+    """Cells of the table of Pareto-optimal trials, by rows."""
+    rows = re.findall(r"<tr>(.*?)</tr>", text[text.index("Pareto-optimal") :].partition("</table>")[0], re.DOTALL)
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
+
+
+def test_pareto_optimal_trials(report: Report) -> None:
+    data = report([[3.0, 1.0, 5.0], [1.0, 3.0, 5.0]], [[-1.0, 0.0, -1.0]], names=("loss", "cost"), limits=("memory",))
+    head, *rows = cells(page(data, script=""))
+    assert [re.sub(r"<.*", "", cell) for cell in head] == ["trial", "loss", "cost", "memory", "x"]
+    assert "smaller is better" in head[1] and "met at or below 0" in head[3]
+    assert rows == [["1", "1", "3", "0", "1"], ["0", "3", "1", "-1", "0"]]
+    # Parameters that only some trials have.
+    head, *rows = cells(page(report([[1.0, 2.0], [2.0, 1.0]], params=({"x": 1}, {"y": "<b>"})), script=""))
+    assert head[-2:] == ["x", "y"] and [row[-2:] for row in rows] == [["1", ""], ["", "&lt;b&gt;"]]
+    assert "No trial has a value yet." in page(report([[None], [None]]), script="")
+    assert "No result meets all constraints yet." in page(report([[1.0], [1.0]], [[2.0]]), script="")
+
+
+def test_a_long_front_and_many_parameters_are_cut(report: Report) -> None:
+    n = 100
+    params = tuple({f"p{j}": float(i + j) for j in range(MOST_PARAMETERS + 3)} for i in range(n))
+    text = page(report([[float(i) for i in range(n)], [float(-i) for i in range(n)]], params=params), script="")
+    head, *rows = cells(text)
+    assert len(rows) == MOST_ROWS and len(head) == 3 + MOST_PARAMETERS
+    assert (rows[0][0], rows[-1][0]) == ("0", "99")
+    assert f"{MOST_ROWS} of 100 are listed, evenly spread along objective 0." in text
+    assert "3 parameters left out." in text
+
+
+@pytest.mark.parametrize(("objectives", "limits"), [(1, None), (1, [[0.0] * 6]), (3, [[0.0, 1.0] * 3])])
+def test_users_text_is_escaped(report: Report, objectives: int, limits: list[list[float]] | None) -> None:
+    evil = '"><img onerror=x></title></script><script>alert(1)</script> a & b'
+    values = [[0.1 * i for i in range(6)], [-0.1 * i for i in range(6)], [0.0] * 6][:objectives]
+    given = dict(
+        title=evil, method=evil, params=tuple({evil: evil} for _ in range(6)), limits=(evil,) if limits else ()
+    )
+    text = page(report(values, limits, names=(evil,) * objectives, **given), script="")
+    markup = text.replace(embedded(text), "")
+    assert evil not in markup and "<" not in embedded(text)
     assert markup.count("<script") == 3 and markup.count("</script") == 3
+    shown = json.dumps([_texts(figure) for figure in figures_of(text).values()])
+    assert "<img" not in shown and "<script" not in shown
 
 
-@pytest.mark.parametrize("misses", [0.2, 1.0])
-def test_five_thousand_trials_stay_small(tell: Callable[..., Story], real: Story, misses: float) -> None:
-    rng = np.random.default_rng(0)
-    values = (rng.standard_normal(5000) * (1.0 if misses < 1.0 else 50.0)).tolist()
-    params = tuple({f"parameter_{j}": v for j, v in enumerate(row)} for row in rng.random((5000, 8)).tolist())
-    text = page(tell(values, params=params, expected_best=tuple(values), slices=real.slices), script="")
+def _texts(figure: dict[str, Any]) -> list[Any]:
+    """All texts of a figure in which Plotly reads HTML."""
+    axes = [figure["layout"].get(axis, {}).get("title", {}).get("text") for axis in ("xaxis", "yaxis")]
+    menus = [b["label"] for menu in figure["layout"].get("updatemenus", []) for b in menu["buttons"]]
+    return [axes, menus, [[trace.get("name"), trace.get("customdata")] for trace in figure["data"]]]
+
+
+def test_large_studies_stay_small(report: Report, real: OutcomeData) -> None:
+    rng, n = np.random.default_rng(0), 5000
+    params = tuple({f"parameter_{j}": v for j, v in enumerate(row)} for row in rng.random((n, 8)).tolist())
+    values = (50.0 * rng.standard_normal(n)).tolist()  # hardly any inside its interval
+    text = page(report([values], params=params, expected_best=tuple(values), slices=real.slices), script="")
     assert len(text.encode()) < 400_000
     assert "600 of 5000 trials are drawn" in text
+    values = rng.standard_normal((3, 2000)).tolist()
+    text = page(report(values[:2], [(np.array(values[2]) - 1.0).tolist()], params=params[:2000]), script="")
+    assert len(text.encode()) < 1_000_000  # less than a quarter of the script that draws it
+    assert "600 of 2000 results are drawn" in text
 
 
-def test_extreme_and_degenerate_studies(tell: Callable[..., Story]) -> None:
-    huge = tell([1e300, -1e300, 1e308, 5.0, None], distributions=[Marginal(0.0, 1e308)] * 5)
-    flat = tell([0.0] * 12, distributions=[Marginal(0.0, 0.0)] * 12)
-    for story in (huge, flat, tell([]), tell([None]), tell([1e-300] * 3, distributions=[None] * 3)):
-        json.loads(embedded(page(story, script="")))
+def test_extreme_and_degenerate_studies(report: Report) -> None:
+    huge = [1e300, -1e300, 1e308, 5.0, None]
+    wide, exact = [Marginal(0.0, 1e308)] * 5, [Marginal(0.0, 0.0)] * 12
+    for data in (
+        report([huge], distributions=wide),
+        report([huge, huge[::-1]], [[-1e300, -1.0, 0.0, 1e300, None]], distributions=wide),
+        report([[0.0] * 12] * 2, [[0.0] * 12], distributions=exact),
+        report([[]]),
+        report([[], []], [[]]),
+        report([[1.0], [2.0], [3.0], [1e-300]], [[1.0]]),
+        report([[1.0, 2.0, 3.0]] * 2, [[0.0] * 3], distributions=[None] * 3),
+    ):
+        figures_of(page(data, script=""))
+
+
+def test_one_file_with_the_script_inside(single: ReportData, tmp_path: Path) -> None:
+    from plotly.offline import get_plotlyjs
+
+    path = write_report(single, tmp_path / "report.html")
+    assert path == tmp_path / "report.html" and os.listdir(tmp_path) == ["report.html"]
+    text = path.read_text(encoding="utf-8")
+    assert len(re.findall(r"plotly\.js v\d", text)) == 1
+    own = text.replace(get_plotlyjs(), "")
+    assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)\s*=", own) and len(own) < 150_000
+    if os.name == "posix":
+        assert path.stat().st_mode & 0o600 == 0o600
+
+
+def test_an_old_report_is_replaced_or_survives_a_failure(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, data = tmp_path / "report.html", report([[0.1]])
+    path.write_text("old")
+    path.chmod(0o640)
+    assert write_report(data, str(path)) == path
+    assert "Made up" in path.read_text(encoding="utf-8") and path.stat().st_mode & 0o777 == 0o640
+    path.write_text("old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(StudyError, match="No space left on device.*folder you may write to"):
+        write_report(data, path)
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["report.html"]
+
+
+def test_paths_that_cannot_be_written(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = report([[0.1]])
+    with pytest.raises(StudyError, match="there is no folder .*create it"):
+        write_report(data, tmp_path / "none" / "report.html")
+    with pytest.raises(StudyError, match=r"is a folder: give the name of a file in it, such as .*report\.html"):
+        write_report(data, tmp_path)
+
+    def refused(**_: object) -> None:  # as a read-only folder answers, also to tests run as root
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "mkstemp", refused)
+    with pytest.raises(StudyError, match=r"cannot be written to .*report\.html \(Permission denied\); give a path"):
+        write_report(data, tmp_path / "report.html")
+
+
+def test_the_package_loads_without_plotly() -> None:
+    code = "import sys, calibo.report as r; r.ReportData; dir(r); sys.exit('plotly' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -151,13 +151,14 @@ def test_failures_are_in_the_history() -> None:
     assert (failed["params_k"] > 3).all()
 
 
-def test_the_story_of_a_study(result: Result) -> None:
-    story = result.story()
-    assert story.numbers == tuple(range(24))
-    assert story.best_value == result.best_value
-    assert len(story.slices) == 3
+def test_report_data(result: Result) -> None:
+    data = result.report_data()
+    (objective,) = data.objectives
+    assert data.numbers == tuple(range(24))
+    assert objective.best_value == result.best_value
+    assert len(objective.slices) == 3
     pool = minimize(lambda row: row["x"], PoolSpace([{"x": i / 3} for i in range(9)]), 4, "gp_ei", progress=False)
-    assert pool.story().slices == ()
+    assert pool.report_data().objectives[0].slices == ()
 
 
 def test_the_report_is_written(result: Result, tmp_path: Path) -> None:
@@ -173,7 +174,7 @@ def test_a_study_that_only_a_sampler_made_can_be_read_with_its_method_and_space(
     found = load_result(tmp_path / "a.db")
     assert found.method == "gp_ei" and found.space == ProductSpace({"n": Int(1, 3), "x": Float(0.0, 1.0)})
     assert len(found.predict([found.best_params])) == 1
-    assert [one.name for one in found.story().slices] == ["n", "x"]
+    assert [one.name for one in found.report_data().objectives[0].slices] == ["n", "x"]
 
 
 def test_the_method_is_that_of_the_latest_suggestion(tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ from calibo import Float, Outcome, minimize
 from calibo.errors import CaliboWarning, ObjectiveError, RecipeError, StudyError, TrialFailedWarning
 from calibo.methods import gp_ei, ocbo
 from calibo.pareto import hypervolume
-from calibo.report.story import Story
-from calibo.report.tradeoff import Tradeoff
 from calibo.search import RandomDraw
 from calibo.study import CalibratedSampler, load_result
 
@@ -46,8 +44,8 @@ def test_two_objectives_from_a_storage(tmp_path: Path) -> None:
         first.best_value
     believed = read.predict([{"a": 0.5, "b": 0.5}])
     assert {"0_mean", "1_mean_high_95"} <= set(believed.columns)
-    story = read.story()
-    assert isinstance(story, Tradeoff) and len(story.objectives) == 2 and story.reference == (2.0, 1.5)
+    data = read.report_data()
+    assert len(data.objectives) == 2 and data.reference == (2.0, 1.5)
     assert read.report(tmp_path / "r.html").stat().st_size > 10_000
     with pytest.raises(StudyError, match="minimizes and minimizes, but you asked to minimize and maximize"):
         minimize(goals, SPACE, 1, storage=tmp_path / "s.db", study_name="s", directions=["min", "max"], progress=False)
@@ -62,15 +60,9 @@ def test_constraints_returned_by_the_objective(tmp_path: Path) -> None:
     assert result.calibration("low").rows[0].of == 11
     with pytest.raises(RecipeError, match="no constraint 'other'"):
         result.calibration("other")
-    story = result.story()
-    assert isinstance(story, Tradeoff) and [one.title for one in story.constraints] == ["high", "low"]
+    assert [one.name for one in result.report_data().constraints] == ["high", "low"]
     assert result.report(tmp_path / "r.html").exists()
     assert "feasible" in result.predict([{"a": 0.5, "b": 0.5}]).columns
-
-
-def test_without_constraints_it_is_a_plain_story() -> None:
-    result = minimize(lambda p: p["a"], SPACE, n_trials=6, method=GP_EI, seed=1, progress=False)
-    assert isinstance(result.story(), Story)
 
 
 def test_constraints_set_in_an_optuna_objective() -> None:
@@ -121,7 +113,7 @@ def test_a_method_without_forecasts_says_so_instead_of_waiting(
         and "not yet calibrated" not in printed
     )
     page = result.report(tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "makes no forecasts" in page and "no forecast has met its result" not in page
+    assert "makes no forecasts" in page and "no trial with a forecast has a result" not in page
     with pytest.raises(RecipeError, match="without a predictive distribution"):
         result.predict([{"a": 0.1, "b": 0.2}])
 

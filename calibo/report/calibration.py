@@ -1,0 +1,434 @@
+"""Figures of calibration: forecasts beside results, coverage over time, reliability, and probabilities of feasibility."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calibo.data import Array
+from calibo.diagnostics import (
+    FeasibilityRow,
+    ReliabilityCurve,
+    RunningCoverage,
+    covered,
+    pit,
+    points_needed,
+    reliability_curve,
+    running_coverage,
+)
+from calibo.diagnostics.coverage import central_intervals
+from calibo.errors import RecipeError
+from calibo.report.data import OutcomeData, ReportData
+from calibo.report.figure import (
+    CALIBRATED,
+    CURVE_POINTS,
+    MISS,
+    OUTCOME,
+    RAW,
+    add_views,
+    band,
+    blank,
+    drawable,
+    empty,
+    evenly,
+    not_yet,
+    segments,
+    subtitle,
+    thinned,
+    tint,
+    undrawable_note,
+    whole_numbers,
+    without_forecasts,
+    zoom,
+    zoom_menu,
+)
+from calibo.report.summary import counted, number, params_text, percent, room_for, sentence
+
+#: Heights, as fractions of the drawing area, of marks that have no place on the value axis.
+_BOTTOM, _TOP = 0.03, 0.97
+#: Name of the curves of the raw model.
+RAW_NAME = "raw model"
+#: Why a figure of forecasts is empty.
+NO_FORECAST_YET = "no trial with a forecast has a result"
+#: With fewer results the band of the reliability figure fills the whole square.
+_FEWEST = points_needed(0.8)
+_MARKERS = {
+    "as promised": dict(color=OUTCOME, symbol="circle", size=11),
+    "too hopeful": dict(color=MISS, symbol="x", size=12),
+    "too cautious": dict(color=MISS, symbol="x", size=12),
+    "not yet": dict(color=RAW, symbol="circle-open", size=11),
+}
+
+
+def plot_forecasts(outcome: OutcomeData, *, coverage: float = 0.8, wide: float = 0.95) -> go.Figure:
+    """Plot the intervals forecast for each trial before it ran, with its result as a dot and misses marked.
+
+    Args:
+        outcome: The objective or constraint.
+        coverage: Coverage of the thick intervals; a result outside is a miss.
+        wide: Coverage of the thin intervals.
+    """
+    figure = blank("Forecasts and results", x="trial", y="value")
+    if not len(outcome):
+        return empty(figure, "no trial has finished")
+    with np.errstate(over="ignore", invalid="ignore"):
+        inside = covered(outcome.calibrated, outcome.outcomes, coverage)
+    missed = {i for i, hit in zip(outcome.forecasted, inside.tolist(), strict=True) if not hit}
+    shown = thinned(len(outcome), keep=sorted(missed)).tolist()
+    forecasted = [i for i in shown if i in set(outcome.forecasted)]
+    numbers = [outcome.numbers[i] for i in forecasted]
+    ends = {
+        level: central_intervals([outcome.forecast(i).calibrated for i in forecasted], level)
+        for level in (coverage, wide)
+    }
+    for level, width, opacity in ((wide, 1.5, 0.55), (coverage, 5.0, 0.5)):
+        line = dict(color=tint(CALIBRATED, opacity), width=min(width, 1.2 + 600 / len(shown)))
+        name = f"{percent(level)} interval"
+        figure.add_trace(
+            go.Scatter(**segments(numbers, ends[level]), mode="lines", line=line, name=name, hoverinfo="skip")
+        )
+    plain = [i for i in shown if outcome.forecasts[i] is None and outcome.values[i] is not None]
+    texts = _hover_texts(outcome, forecasted, ends, room_for(len(shown)))
+    size = 1.0 if len(shown) <= 200 else 0.65
+    for name, indices, marker in (
+        (
+            f"inside {percent(coverage)}",
+            [i for i in forecasted if i not in missed],
+            dict(color=OUTCOME, symbol="circle", size=7 * size),
+        ),
+        (
+            f"outside {percent(coverage)}: a miss",
+            [i for i in forecasted if i in missed],
+            dict(color=MISS, symbol="x", size=10 * size),
+        ),
+        ("no forecast", plain, dict(color=RAW, symbol="circle-open", size=7 * size)),
+    ):
+        figure.add_trace(_dots(outcome, indices, texts, name, marker))
+    # A second axis holds marks at fixed heights, whatever the value axis shows.
+    figure.update_layout(yaxis2=dict(overlaying="y", range=[0, 1], visible=False, fixedrange=True))
+    _mark_failures(figure, outcome, shown)
+    for level, width in ((wide, 1.5), (coverage, 5.0)):
+        _mark_unbounded(figure, numbers, ends[level], level, width)
+    _add_zoom(figure, outcome, forecasted + plain, np.concatenate([e.ravel() for e in ends.values()]))
+    whole_numbers(figure, len(outcome))
+    subtitle(figure, _forecast_summary(outcome, coverage, missed=len(missed), shown=len(shown)))
+    return figure
+
+
+def _hover_texts(
+    outcome: OutcomeData, forecasted: Sequence[int], ends: dict[float, Array], room: int
+) -> dict[int, tuple[str, str]]:
+    """Intervals (if there is a forecast) and parameters of each trial."""
+    texts = {i: ("no forecast<br>", params_text(outcome.params[i], room)) for i in outcome.finished}
+    for row, i in enumerate(forecasted):
+        lines = [f"{percent(level)}: {' to '.join(number(float(v)) for v in e[row])}<br>" for level, e in ends.items()]
+        texts[i] = ("".join(lines), texts[i][1])
+    return texts
+
+
+def _dots(
+    outcome: OutcomeData,
+    indices: Sequence[int],
+    texts: dict[int, tuple[str, str]],
+    name: str,
+    marker: Mapping[str, object],
+) -> go.Scatter:
+    return go.Scatter(
+        x=[outcome.numbers[i] for i in indices],
+        y=drawable([outcome.value(i) for i in indices]),
+        mode="markers",
+        name=name,
+        marker=marker,
+        customdata=[texts[i] for i in indices],
+        hovertemplate="<b>trial %{x}</b><br>value %{y:.5~g}<br>%{customdata[0]}%{customdata[1]}<extra></extra>",
+        showlegend=bool(indices),
+    )
+
+
+def _mark_failures(figure: go.Figure, outcome: OutcomeData, shown: Sequence[int]) -> None:
+    """Mark failed trials, which have no value, on the lower edge."""
+    failed = [i for i in shown if outcome.values[i] is None]
+    figure.add_trace(
+        go.Scatter(
+            x=[outcome.numbers[i] for i in failed],
+            y=[_BOTTOM] * len(failed),
+            yaxis="y2",
+            mode="markers",
+            name="failed",
+            marker=dict(color=RAW, symbol="cross-thin-open", size=11, line=dict(width=2)),
+            hovertemplate="<b>trial %{x}</b><br>failed: no value<extra></extra>",
+            showlegend=bool(failed),
+        )
+    )
+
+
+def _mark_unbounded(figure: go.Figure, numbers: Sequence[int], ends: Array, level: float, width: float) -> None:
+    """Draw intervals without a finite end, for which too few results were held out, from edge to edge."""
+    unbounded = [trial for trial, row in zip(numbers, ends, strict=True) if np.isinf(row).any()]
+    figure.add_trace(
+        go.Scatter(
+            **segments(unbounded, [(0.0, 1.0)] * len(unbounded)),
+            yaxis="y2",
+            mode="lines",
+            line=dict(color=tint(CALIBRATED, 0.25), width=width, dash="dot"),
+            name=f"unbounded at {percent(level)}: too few held-out results",
+            hoverinfo="skip",
+            showlegend=bool(unbounded),
+        )
+    )
+
+
+def _add_zoom(figure: go.Figure, outcome: OutcomeData, indices: Sequence[int], ends: Array) -> None:
+    """Show most results first, and everything at a button, where a few extreme values would hide all differences."""
+    values = np.array([outcome.value(i) for i in indices], dtype=np.float64)
+    found = zoom(values, ends)
+    if found is None:
+        return
+    beyond = [i for i, value in zip(indices, values.tolist(), strict=True) if not found.low <= value <= found.high]
+    above = [outcome.value(i) > found.high for i in beyond]
+    figure.add_trace(
+        go.Scatter(
+            x=[outcome.numbers[i] for i in beyond],
+            y=[_TOP if up else _BOTTOM for up in above],
+            yaxis="y2",
+            mode="markers",
+            name="beyond this view",
+            marker=dict(color=MISS, symbol=["triangle-up" if up else "triangle-down" for up in above], size=10),
+            customdata=[number(outcome.value(i)) for i in beyond],
+            hovertemplate="<b>trial %{x}</b><br>value %{customdata}, beyond this view<extra></extra>",
+            showlegend=bool(beyond),
+            visible=found.needed,
+        )
+    )
+    zoom_menu(figure, found, marks=len(figure.data) - 1)  # pyright: ignore[reportArgumentType]
+
+
+def _forecast_summary(outcome: OutcomeData, coverage: float, *, missed: int, shown: int) -> str:
+    total = len(outcome.forecasted)
+    if not total and not outcome.makes_forecasts:
+        text = "This method makes no forecasts, so there is nothing to judge."
+    elif not total:
+        text = "Not yet: no trial with a forecast has a result, so there is nothing to judge."
+    else:
+        expected = round((1.0 - coverage) * total)
+        text = (
+            f"{missed} of {counted(total, 'result')} fell outside their {percent(coverage)} interval "
+            f"(about {expected} expected)."
+        )
+    text += undrawable_note([outcome.value(i) for i in outcome.finished])
+    if shown < len(outcome):
+        text += f" {shown} of {len(outcome)} trials are drawn, misses before others, so misses look too frequent here."
+    return text
+
+
+def plot_coverage(
+    outcome: OutcomeData, *, coverages: Sequence[float] = (0.5, 0.8, 0.95), confidence: float = 0.95
+) -> go.Figure:
+    """Plot the running coverage of the intervals, with the exact binomial band of calibrated ones; raw model dashed.
+
+    Args:
+        outcome: The objective or constraint.
+        coverages: Coverages to choose from with buttons; 80 % is shown first if it is among them, else the first.
+        confidence: Probability with which calibrated intervals stay inside the band at each single time.
+    """
+    if not coverages:
+        raise RecipeError("plot_coverage needs at least one coverage, got none: try coverages=(0.5, 0.8, 0.95)")
+    figure = blank("Coverage over time", x="results so far", y="share inside the interval")
+    figure.update_layout(yaxis=dict(range=[0, 1.02], tickformat=".0%"))
+    if not outcome.forecasted:
+        return empty(figure, NO_FORECAST_YET) if outcome.makes_forecasts else without_forecasts(figure)
+    whole_numbers(figure, len(outcome.forecasted))
+    first = coverages.index(0.8) if 0.8 in coverages else 0
+    layouts: list[dict[str, object]] = [
+        {"annotations": _too_early_note(outcome, c), "title.subtitle.text": _coverage_summary(outcome, c)}
+        for c in coverages
+    ]
+    views = [_coverage_traces(outcome, coverage, confidence) for coverage in coverages]
+    add_views(figure, views, [percent(coverage) for coverage in coverages], layouts, first=first)
+    return figure
+
+
+def _coverage_traces(outcome: OutcomeData, coverage: float, confidence: float) -> list[go.Scatter]:
+    """Band (two edges), nominal coverage, raw model and calibrated forecasts; no curves while it is too early."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        calibrated = running_coverage(outcome.calibrated, outcome.outcomes, coverage, confidence=confidence)
+        raw = running_coverage(outcome.raw, outcome.outcomes, coverage, confidence=confidence)
+    # Steps of the band and of the curves fall on different results, so both are drawn at the same places.
+    at = evenly(len(calibrated.count), CURVE_POINTS)
+    x = calibrated.count[at].tolist()
+    name = f"expected of calibrated intervals ({percent(confidence)} band)"
+    nominal = go.Scatter(
+        x=[x[0], x[-1]],
+        y=[coverage] * 2,
+        mode="lines",
+        line=dict(color=OUTCOME, width=1, dash="dot"),
+        name=f"nominal: {percent(coverage)}",
+        hoverinfo="skip",
+    )
+    traces = [*band(x, *calibrated.band[at].T, color=tint(CALIBRATED, 0.13), name=name), nominal]
+    if _too_early(outcome, coverage):
+        return traces
+    return traces + [
+        _coverage_curve(raw if name == RAW_NAME else calibrated, at, name, line) for name, line in _curves(outcome)
+    ]
+
+
+def _curves(outcome: OutcomeData) -> list[tuple[str, dict[str, object]]]:
+    """Names and lines of the curves of the raw model (if there was a calibrator) and of the forecasts."""
+    if not outcome.recalibrated:
+        return [("forecasts", dict(color=CALIBRATED, width=2.5))]
+    return [(RAW_NAME, dict(color=RAW, width=2, dash="dash")), ("calibrated", dict(color=CALIBRATED, width=2.5))]
+
+
+def _coverage_curve(running: RunningCoverage, at: np.ndarray, name: str, line: dict[str, object]) -> go.Scatter:
+    return go.Scatter(
+        x=running.count[at].tolist(),
+        y=running.fraction[at].tolist(),
+        mode="lines",
+        line=line,
+        name=name,
+        customdata=running.contained[at].tolist(),
+        hovertemplate=f"{name}: %{{customdata}} of %{{x}} inside (%{{y:.1%}})<extra></extra>",
+    )
+
+
+def _too_early(outcome: OutcomeData, coverage: float) -> bool:
+    return len(outcome.forecasted) < points_needed(coverage)
+
+
+def _too_early_note(outcome: OutcomeData, coverage: float) -> list[dict[str, object]]:
+    if not _too_early(outcome, coverage):
+        return []
+    needed = counted(points_needed(coverage), "result")
+    return [not_yet(f"{percent(coverage)} intervals need at least<br>{needed}, {len(outcome.forecasted)} so far")]
+
+
+def _coverage_summary(outcome: OutcomeData, coverage: float) -> str:
+    row = next((row for row in outcome.calibration.rows if row.nominal == coverage), None)
+    text = "share of results that fell inside their interval, after each result"
+    return sentence(text if row is None else row.sentence())
+
+
+def plot_reliability(outcome: OutcomeData, *, confidence: float = 0.95) -> go.Figure:
+    """Plot how often results fell below each level of their forecasts, before and after calibration.
+
+    Calibrated forecasts follow the diagonal.
+
+    Args:
+        outcome: The objective or constraint.
+        confidence: Probability with which the whole curve of calibrated forecasts stays inside the band.
+    """
+    title = "Reliability before and after calibration" if outcome.recalibrated else "Reliability of the forecasts"
+    figure = blank(title, x="level of the forecast", y="share of results at or below it", height=500)
+    square = dict(range=[-0.01, 1.01], constrain="domain", tickformat=".0%", dtick=0.2)
+    figure.update_layout(xaxis=square, yaxis=dict(**square, scaleanchor="x"))
+    with np.errstate(over="ignore", invalid="ignore"):
+        after = reliability_curve(pit(outcome.calibrated, outcome.outcomes), confidence=confidence)
+        before = reliability_curve(pit(outcome.raw, outcome.outcomes), confidence=confidence)
+    if not outcome.forecasted and not outcome.makes_forecasts:
+        return without_forecasts(figure)
+    if after.levels.size < _FEWEST:
+        needed = f"needs at least {counted(_FEWEST, 'result')} with a forecast"
+        return empty(figure, f"{needed}, {after.levels.size} so far")
+    half = min(1.0, after.half_width)
+    levels = np.unique([0.0, half, 1.0 - half, 1.0])  # the band is straight between these
+    name = f"expected of calibrated forecasts ({percent(confidence)} band)"
+    diagonal = go.Scatter(
+        x=[0, 1],
+        y=[0, 1],
+        mode="lines",
+        line=dict(color=OUTCOME, width=1, dash="dot"),
+        name="exactly calibrated",
+        hoverinfo="skip",
+    )
+    curves = [_staircase(before if name == RAW_NAME else after, name, line) for name, line in _curves(outcome)]
+    bands = band(levels.tolist(), *after.band(levels).T, color=tint(CALIBRATED, 0.13), name=name)
+    figure.add_traces([*bands, diagonal, *curves])
+    subtitle(figure, _reliability_summary(outcome, before, after))
+    return figure
+
+
+def _staircase(curve: ReliabilityCurve, name: str, line: dict[str, object]) -> go.Scatter:
+    at = evenly(curve.levels.size, CURVE_POINTS)
+    return go.Scatter(
+        x=[0.0, *curve.levels[at].tolist(), 1.0],
+        y=[0.0, *curve.observed[at].tolist(), 1.0],
+        mode="lines",
+        line={**line, "shape": "hv"},
+        name=name,
+        hovertemplate=f"{name}: %{{y:.1%}} of results at or below level %{{x:.1%}}<extra></extra>",
+    )
+
+
+def _reliability_summary(outcome: OutcomeData, before: ReliabilityCurve, after: ReliabilityCurve) -> str:
+    inside = {True: "stays inside the band", False: "leaves the band"}
+    results = counted(after.levels.size, "result")
+    if not outcome.recalibrated:
+        return f"The curve {inside[after.inside]} after {results}."
+    same = before.inside == after.inside
+    raw = "as the raw model's does" if same else f"while the raw model's {inside[before.inside]}"
+    return f"After {results} the calibrated curve {inside[after.inside]}, {raw}."
+
+
+def plot_feasibility(data: ReportData) -> go.Figure:
+    """Plot, for each range of predicted probabilities of feasibility, the share of trials that met all constraints."""
+    title = "Predicted and observed feasibility"
+    figure = blank(title, x="predicted probability of feasibility", y="share of feasible trials", height=380)
+    if not data.constraints:
+        return empty(figure, "there are no constraints")
+    table = data.feasibility
+    rows = [(at, row) for at, row in enumerate(table.rows) if row.of]
+    if not rows:
+        return empty(figure, "no trial with a forecast of the constraints has a result")
+    figure.add_trace(
+        go.Scatter(
+            **segments(
+                [at for at, _ in rows], [(row.expected[0] / row.of, row.expected[1] / row.of) for _, row in rows]
+            ),
+            mode="lines",
+            line=dict(color=tint(CALIBRATED, 0.25), width=26),
+            name="expected of calibrated probabilities (95 % band)",
+            hoverinfo="skip",
+        )
+    )
+    figure.add_trace(
+        go.Scatter(
+            x=[at for at, _ in rows],
+            y=[row.stated for _, row in rows],
+            mode="markers",
+            name="predicted on average",
+            marker=dict(color=CALIBRATED, symbol="line-ew-open", size=26, line=dict(width=2)),
+            hovertemplate="predicted on average: %{y:.1%}<extra></extra>",
+        )
+    )
+    for verdict, marker in _MARKERS.items():
+        figure.add_trace(_shares([(at, row) for at, row in rows if row.verdict == verdict], verdict, marker))
+    labels = [f"{_range_name(row)}<br>{counted(row.of, 'trial')}" for row in table.rows]
+    count = len(labels)
+    figure.update_layout(
+        xaxis=dict(tickvals=list(range(count)), ticktext=labels, range=[-0.6, count - 0.4], showgrid=False),
+        yaxis=dict(range=[-0.03, 1.03], tickformat=".0%"),
+    )
+    subtitle(figure, table.headline())
+    return figure
+
+
+def _shares(rows: Sequence[tuple[int, FeasibilityRow]], verdict: str, marker: Mapping[str, object]) -> go.Scatter:
+    return go.Scatter(
+        x=[at for at, _ in rows],
+        y=[row.met / row.of for _, row in rows],
+        mode="markers",
+        name=f"observed: {'too few trials yet' if verdict == 'not yet' else verdict}",
+        marker=marker,
+        customdata=[row.sentence() for _, row in rows],
+        hovertemplate="%{y:.1%}: %{customdata}<extra></extra>",
+        showlegend=bool(rows),
+    )
+
+
+def _range_name(row: FeasibilityRow) -> str:
+    if row.low <= 0.0:
+        return f"below {percent(row.high)}"
+    return f"{percent(row.low)} or more" if row.high >= 1.0 else f"{100 * row.low:g} to {percent(row.high)}"
