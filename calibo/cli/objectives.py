@@ -26,7 +26,7 @@ from calibo.errors import ObjectiveError, SpaceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from calibo.spaces import PoolSpace, ProductSpace
+    from calibo.spaces import Space
 
 #: How much of what a failed command printed is shown.
 TAIL_LINES = 12
@@ -54,13 +54,13 @@ def load_composite(reference: str) -> Callable[[Any], Any]:
     return found  # pyright: ignore[reportReturnType]
 
 
-def load_space(reference: str) -> ProductSpace | PoolSpace:
+def load_space(reference: str) -> Space:
     """The space in ``FILE.toml``, or the one that ``FILE.py:name`` (by default ``space``) refers to.
 
     In a Python file it may be a space, a mapping of names to parameters, a table of rows, or a function without
     arguments that returns one of these.
     """
-    from calibo.spaces import PoolSpace, ProductSpace, as_space, space_from_toml
+    from calibo.spaces import as_space, space_from_toml
 
     path, _ = _split(reference, default="space")
     if path.suffix == ".toml":
@@ -74,12 +74,9 @@ def load_space(reference: str) -> ProductSpace | PoolSpace:
         except Exception as error:
             raise SpaceError(f"{reference}() failed: {type(error).__name__}: {error}") from error
     try:
-        space = as_space(found)
+        return as_space(found)
     except SpaceError as error:
         raise SpaceError(f"{reference}: {error}") from None
-    if not isinstance(space, ProductSpace | PoolSpace):
-        raise SpaceError(f"{reference}: studies take products of parameters and pools, got a {type(space).__name__}")
-    return space
 
 
 def _split(reference: str, default: str) -> tuple[Path, str]:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from calibo.errors import DataError, SpaceError
 from calibo.optimize.predictions import COVERAGES
-from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
+from calibo.spaces import Categorical, Float, Int, Ordinal, Space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +132,7 @@ def write_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame, 
     typer.echo(f"Wrote {path}")
 
 
-def read_params(given: Sequence[str], space: ProductSpace | PoolSpace | None) -> list[dict[str, Any]]:
+def read_params(given: Sequence[str], space: Space | None) -> list[dict[str, Any]]:
     """Sets of parameters, each given as a JSON object, or many in a .json or .csv file."""
     points = [point for text in given for point in _points(text, space)]
     if not points:
@@ -140,7 +140,7 @@ def read_params(given: Sequence[str], space: ProductSpace | PoolSpace | None) ->
     return points
 
 
-def _points(text: str, space: ProductSpace | PoolSpace | None) -> list[dict[str, Any]]:
+def _points(text: str, space: Space | None) -> list[dict[str, Any]]:
     if text.lstrip().startswith(("{", "[")):
         return _from_json(text, "--params")
     path = Path(text)
@@ -167,9 +167,9 @@ def _from_json(text: str, source: str) -> list[dict[str, Any]]:
     return points
 
 
-def _from_text(name: str, text: str, space: ProductSpace | PoolSpace | None) -> Any:
+def _from_text(name: str, text: str, space: Space | None) -> Any:
     """A cell of a CSV file as the value of its parameter; a text that cannot be one stays and is rejected later."""
-    parameter = space.parameters.get(name) if isinstance(space, ProductSpace) else None
+    parameter = space.columns[space.names.index(name)] if space is not None and name in space.names else None
     if isinstance(parameter, Categorical | Ordinal):
         return next((choice for choice in parameter.choices if str(choice) == text), text)
     kinds = {Int: (int, float), Float: (float,)}.get(type(parameter), (int, float))

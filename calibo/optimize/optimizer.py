@@ -31,7 +31,7 @@ from calibo.optimize.records import (
 from calibo.optimize.strategy import Strategy, check_outcomes
 from calibo.optimize.suggest import propose
 from calibo.pareto import pareto_mask
-from calibo.spaces import PoolSpace, ProductSpace, as_space
+from calibo.spaces import Space, as_space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,7 @@ class Optimizer:
     ) -> None:
         from calibo.methods import strategy
 
-        self.space: ProductSpace | PoolSpace = as_space(space)  # pyright: ignore[reportAttributeAccessIssue]
+        self.space: Space = as_space(space)
         self.directions: tuple[Direction, ...] = Direction.several(direction if directions is None else directions)
         chosen = strategy(default_method(method, composite))
         self.strategy: Strategy

@@ -16,7 +16,7 @@ from calibo.models import Model
 from calibo.optimize.predictions import believed
 from calibo.optimize.records import Direction
 from calibo.optimize.strategy import Plan, Strategy
-from calibo.spaces import ProductSpace
+from calibo.spaces import Space
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ def slices_at(
     params: Mapping[str, Any],
     names: Sequence[str],
     *,
-    space: ProductSpace,
+    space: Space,
     strategy: Strategy,
     direction: Direction,
     rng: np.random.Generator,
@@ -64,7 +64,7 @@ def slices_at(
 
 
 def _slice(
-    plan: Plan, model: Model, x: Array, name: str, space: ProductSpace, direction: Direction, points: int
+    plan: Plan, model: Model, x: Array, name: str, space: Space, direction: Direction, points: int
 ) -> Slice:
     column = space.names.index(name)
     parameter = space.columns[column]

@@ -1,4 +1,4 @@
-"""Spaces written down as tables, in a TOML file or a dict: one table for each parameter, or a single one for a cell."""
+"""Spaces read from tables, in a TOML file or a dict: one table for each parameter, or a single one for a cell."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
 from calibo.errors import SpaceError
+from calibo.spaces.base import Space
 from calibo.spaces.cell import CellSpace
 from calibo.spaces.graph_cell import GraphCellSpace
 from calibo.spaces.parameters import Categorical, Float, Int, Ordinal, Parameter
@@ -76,12 +77,18 @@ def space_from_dict(table: Mapping[str, Any], *, source: str = "space") -> Produ
     return _made(f"{source}, {cells[0]!r}", table[cells[0]], CELLS)
 
 
-def cell_spec(space: ProductSpace) -> dict[str, Any] | None:
-    """The table that describes a cell, ``None`` of another space."""
-    kind = next((kind for kind, made in CELLS.items() if type(space) is made), None)
-    return (
-        None if kind is None else {"type": kind, **{name: getattr(space, name) for name in _arguments(type(space))[0]}}
-    )
+def kind_of(space: Space) -> dict[str, Any] | None:
+    """Return what tells a space from the product of its columns: ``None`` for a plain product, else a specification.
+
+    A cell is specified by its type and arguments, so that ``space_from_dict`` can build it; another space by the name of
+    its class only.
+    """
+    if type(space) is ProductSpace:
+        return None
+    for kind, made in CELLS.items():
+        if type(space) is made:
+            return {"type": kind, **{name: getattr(space, name) for name in _arguments(made)[0]}}
+    return {"type": type(space).__name__}
 
 
 def _kind(spec: Mapping[Any, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""What a study is about, as plain data: written down when it is created, compared and rebuilt when it is resumed."""
+"""Descriptions of search spaces as plain data, stored with a study, compared and rebuilt when it is resumed."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from calibo.spaces import Float, Int, Parameter, PoolSpace, ProductSpace, space_from_dict
-from calibo.spaces.spec import CELLS, cell_spec
+from calibo.spaces import Categorical, Float, Int, Ordinal, Parameter, Space, space_from_dict
+from calibo.spaces.spec import CELLS, kind_of
 from calibo.study.distributions import labels
 
 
-def described(space: ProductSpace | PoolSpace) -> dict[str, Any]:
-    """A space as plain data; a pool only by its size, its features and a checksum, a user's own kind of product by name."""
-    if isinstance(space, PoolSpace):
-        rows = repr([{name: row[name] for name in space.names} for row in space.decode(space.X)])
-        return {"pool": {"rows": len(space.X), "features": list(space.names), "sum": zlib.crc32(rows.encode())}}
-    plain = {"parameters": {name: _parameter(parameter) for name, parameter in space.parameters.items()}}
-    if type(space) is ProductSpace:
-        return plain
-    own = cell_spec(space) or {"type": type(space).__name__}
+def described(space: Space) -> dict[str, Any]:
+    """Describe a space as plain data: its columns, and what kind of space it is unless it is a plain product.
+
+    A pool is described only by its size, its features and a checksum, a space of the user's own by its class's name.
+    """
+    if space.is_pool:
+        rows = space.values(space.enumerate())  # pyright: ignore[reportArgumentType]
+        checksum = zlib.crc32(repr(rows).encode())
+        return {"pool": {"rows": len(rows), "features": list(space.names), "sum": checksum}}
+    plain = {"parameters": {name: _column(c) for name, c in zip(space.names, space.columns, strict=True)}}
+    kind = kind_of(space)
     # As it comes back from a storage, which has lists only.
-    return {**plain, "own": json.loads(json.dumps(own))}
+    return plain if kind is None else {**plain, "own": json.loads(json.dumps(kind))}
 
 
-def rebuilt(description: Mapping[str, Any]) -> ProductSpace | None:
-    """The space that was described, or ``None`` where only its makers can build it.
+def rebuilt(description: Mapping[str, Any]) -> Space | None:
+    """Build the space that was described, or return ``None`` where only the user's code can.
 
-    That is a pool, choices of odd types, or a kind of product that is not the library's.
+    That is a pool, choices that are not plain values, or a space of the user's own.
     """
     if (own := description.get("own")) is not None:
         return space_from_dict({"cell": own}, source="the stored space") if own["type"] in CELLS else None
@@ -40,7 +42,7 @@ def rebuilt(description: Mapping[str, Any]) -> ProductSpace | None:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """How two described spaces differ, in words; none if they are the same."""
+    """List how two descriptions differ, in words; empty if they describe the same space."""
     if "pool" in old or "pool" in new:
         return [] if old == new else [f"it was {_shown(old)} and is now {_shown(new)}"]
     before, after = old["parameters"], new["parameters"]
@@ -57,14 +59,13 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     return gone + added + changed
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
-    kind = type(parameter).__name__.lower()
-    if isinstance(parameter, Float | Int):
-        return {"type": kind} | {field.name: getattr(parameter, field.name) for field in fields(parameter)}
-    named = labels(parameter.choices)
-    if named is None:
-        return {"type": kind, "choices": list(parameter.choices)}
-    return {"type": kind, "labels": list(named)}
+def _column(column: Parameter) -> dict[str, Any]:
+    kind = {"type": type(column).__name__.lower()}
+    if isinstance(column, Float | Int):
+        return kind | {field.name: getattr(column, field.name) for field in fields(column)}
+    assert isinstance(column, Categorical | Ordinal), "Optuna stores no other kinds"
+    named = labels(column.choices)
+    return kind | ({"choices": list(column.choices)} if named is None else {"labels": list(named)})
 
 
 def _kind(own: Mapping[str, Any] | None) -> str:

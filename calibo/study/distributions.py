@@ -1,4 +1,4 @@
-"""Optuna's distributions and calibo's parameters, one as the other, and a space as Optuna sees it."""
+"""Conversion between Optuna's distributions and calibo's parameters, and a space as Optuna stores it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from calibo.data import Array, Params
 from calibo.errors import RecipeError
-from calibo.spaces import Categorical, Float, Int, Ordinal, Parameter, PoolSpace, ProductSpace, Space
+from calibo.spaces import Categorical, Float, Int, Ordinal, Parameter, ProductSpace, Space
 
 #: Types of choices that every Optuna storage keeps as they are.
 PLAIN = (type(None), bool, int, float, str)
@@ -22,7 +21,11 @@ LABEL_LENGTH = 80
 
 
 def parameter_of(distribution: BaseDistribution) -> Parameter:
-    """The parameter that means the same as an Optuna distribution; one with a single value becomes its only choice."""
+    """Convert an Optuna distribution to a parameter; one with a single value becomes a categorical with one choice.
+
+    Raises:
+        RecipeError: If the distribution is of another kind than float, int and categorical.
+    """
     if isinstance(distribution, CategoricalDistribution):
         return Categorical(distribution.choices)
     if not isinstance(distribution, FloatDistribution | IntDistribution):
@@ -38,23 +41,31 @@ def parameter_of(distribution: BaseDistribution) -> Parameter:
 
 
 def distribution_of(parameter: Parameter) -> BaseDistribution:
-    """The Optuna distribution of a parameter.
+    """Convert a parameter to an Optuna distribution.
 
-    Optuna has no ordered choices: an ``Ordinal`` becomes a categorical distribution, and its order is known only to
-    those who know the space. Nor has it steps on a log scale: they become a log scale without, which holds all values.
+    Optuna has no ordered choices: an ``Ordinal`` becomes a categorical distribution, without its order. Nor has it steps
+    on a log scale: they become a log scale without steps, which contains all values.
+
+    Raises:
+        RecipeError: If the parameter is of a kind that Optuna cannot store.
     """
     if isinstance(parameter, Float):
         return FloatDistribution(parameter.low, parameter.high, log=parameter.log, step=parameter.step)
     if isinstance(parameter, Int):
         step = 1 if parameter.log else parameter.step
         return IntDistribution(parameter.low, parameter.high, log=parameter.log, step=step)
-    return CategoricalDistribution(labels(parameter.choices) or parameter.choices)
+    if isinstance(parameter, Categorical | Ordinal):
+        return CategoricalDistribution(labels(parameter.choices) or parameter.choices)
+    raise RecipeError(
+        f"Optuna can store columns of kind Float, Int, Categorical and Ordinal, got a {type(parameter).__name__}; "
+        "use one of these for the columns of the space, or calibo.Optimizer, which stores nothing"
+    )
 
 
 def labels(choices: Sequence[Any]) -> tuple[str, ...] | None:
-    """Names to store instead of the choices, or ``None`` if Optuna can store these and tell them apart.
+    """Return names to store instead of choices, or ``None`` if Optuna can store the choices and tell them apart.
 
-    It cannot store tuples, functions or other objects, and takes 1, 1.0 and True for one another.
+    It cannot store tuples, functions or other objects, and does not distinguish 1, 1.0 and True.
     """
     plain = all(isinstance(choice, PLAIN) for choice in choices)
     if plain and len(set(choices)) == len(choices):
@@ -76,18 +87,19 @@ def _label(choice: Any) -> str:
 
 @dataclass(frozen=True)
 class OptunaSpace:
-    """A space with the names, distributions and values under which Optuna knows it.
+    """A space with the names, distributions and values under which Optuna stores it.
 
-    *Stored* parameters are what a trial holds; *params* are what the user's objective takes. They differ where Optuna
-    cannot store a choice, and for a pool, whose trials hold the features of a row and whose objective takes all of it.
+    A trial *stores* the values of the space's columns; the objective takes *parameters*. They are the same for a product
+    of parameters, unless Optuna cannot store a choice. A trial of a pool stores the features of a row, and its objective
+    takes the whole row; of a space of your own it stores ``space.values``, and the objective takes ``space.decode``.
 
     Attributes:
         space: The space.
-        distributions: For each column its distribution, by name, in the order of the columns.
-        labelled: The parameters whose choices are stored as labels, by name.
+        distributions: Distribution of each column, by name, in the order of the columns.
+        labelled: Columns whose choices are stored as labels, by name.
     """
 
-    space: ProductSpace | PoolSpace
+    space: Space
     distributions: Mapping[str, BaseDistribution]
     labelled: Mapping[str, Categorical | Ordinal]
 
@@ -96,43 +108,42 @@ class OptunaSpace:
         """Names of the columns, d."""
         return self.space.names
 
-    def stored(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters as a trial holds them: Python ints and floats, and choices that Optuna can store."""
-        return {name: self._stored(name, params[name]) for name in self.names}
+    def stored(self, x: Array) -> dict[str, Any]:
+        """Return what a trial stores of a point, d: Python ints and floats, and choices that Optuna can store."""
+        return {name: self._stored(name, value) for name, value in self.space.values(x[None, :])[0].items()}
 
     def restored(self, stored: Mapping[str, Any]) -> Params:
-        """Some values that a trial holds, of any of the columns, in the user's own terms."""
+        """Return values that a trial stores, of any of the columns, as values of the columns."""
         return {name: self._restored(name, value) for name, value in stored.items()}
 
     def params(self, stored: Mapping[str, Any]) -> Params:
-        """What the objective takes: the values of the columns, or all of a pool's row."""
-        if isinstance(self.space, PoolSpace):
-            return self.space.decode(self.encode([stored]))[0]
-        return self.restored(stored)
+        """Return the parameters that the objective takes, from the values of all columns that a trial stores."""
+        return self.space.decode(self.encode([stored]))[0]
 
     def encode(self, stored: Sequence[Mapping[str, Any]]) -> Array:
-        """Stored parameters as points, n x d; raises ``SpaceError`` if one does not belong to the space.
+        """Encode what trials store as points, n x d, leaving out what is not a column of the space.
 
-        What else a trial holds, for a parameter that is not of this space, is passed over.
+        Raises:
+            SpaceError: If one does not belong to the space.
         """
         own = [{name: one[name] for name in self.names if name in one} for one in stored]
-        return self.space.encode([self.restored(one) for one in own])
+        return self.space.from_values([self.restored(one) for one in own])
 
     def internal(self, stored: Mapping[str, Any]) -> dict[str, float]:
-        """Stored parameters as the numbers in which Optuna's storages keep them."""
+        """Return stored values as the numbers that Optuna's storages keep."""
         return {name: float(self.distributions[name].to_internal_repr(stored[name])) for name in self.names}
 
     def external(self, internal: Mapping[str, float]) -> dict[str, Any]:
-        """Stored parameters from the numbers in which Optuna's storages keep them."""
+        """Return stored values from the numbers that Optuna's storages keep."""
         return {n: self.distributions[n].to_external_repr(v) for n, v in internal.items() if n in self.distributions}
 
     def restricted(self, names: Collection[str]) -> OptunaSpace:
-        """The same space with some of its columns only."""
-        if set(names) == set(self.names):
-            return self
-        if isinstance(self.space, PoolSpace):
-            raise RecipeError(f"the columns of a pool cannot be fixed one by one, and only {sorted(names)} are free")
-        return optuna_space(ProductSpace({n: p for n, p in self.space.parameters.items() if n in names}))
+        """Return the space of some of the columns only.
+
+        Raises:
+            SpaceError: If the columns cannot be chosen one by one.
+        """
+        return self if set(names) == set(self.names) else optuna_space(self.space.subspace(names))
 
     def _stored(self, name: str, value: Any) -> Any:
         distribution = self.distributions[name]
@@ -147,29 +158,38 @@ class OptunaSpace:
 
 
 def optuna_space(space: Space) -> OptunaSpace:
-    """A space as Optuna sees it."""
-    if isinstance(space, PoolSpace):
-        parameters, distributions = _pool_columns(space)
-    elif isinstance(space, ProductSpace):
-        parameters = space.parameters
-        distributions = {name: distribution_of(parameter) for name, parameter in parameters.items()}
-    else:
-        raise RecipeError(
-            f"Optuna can keep a product of parameters or a pool of rows, got {type(space).__name__}; "
-            "use calibo.Optimizer for other spaces"
-        )
-    labelled = {n: p for n, p in parameters.items() if isinstance(p, Categorical | Ordinal) and labels(p.choices)}
+    """Return a space as Optuna stores it.
+
+    Raises:
+        RecipeError: If it has columns of a kind that Optuna cannot store.
+    """
+    columns = dict(zip(space.names, space.columns, strict=True))
+    ranges = _pool_ranges(space) if space.is_pool else {}
+    distributions = {name: ranges.get(name) or distribution_of(column) for name, column in columns.items()}
+    labelled = {n: c for n, c in columns.items() if isinstance(c, Categorical | Ordinal) and labels(c.choices)}
     return OptunaSpace(space, distributions, labelled)
 
 
+def _pool_ranges(space: Space) -> dict[str, BaseDistribution]:
+    """Return the distributions of a pool's numeric columns: from the smallest to the largest value that a row has."""
+    rows, ranges = space.values(space.enumerate()), dict[str, BaseDistribution]()  # pyright: ignore[reportArgumentType]
+    for name, choices in zip(space.names, space.categories, strict=True):
+        numbers = [row[name] for row in rows]
+        if not choices and all(isinstance(number, int) for number in numbers):
+            ranges[name] = IntDistribution(min(numbers), max(numbers))
+        elif not choices:
+            ranges[name] = FloatDistribution(float(min(numbers)), float(max(numbers)))
+    return ranges
+
+
 def space_of(distributions: Mapping[str, BaseDistribution]) -> OptunaSpace:
-    """The product of some Optuna distributions, in their order; ``distributions`` are kept as they are."""
+    """Return the product of some Optuna distributions, in their order; they are kept as they are."""
     space = ProductSpace({name: parameter_of(distribution) for name, distribution in distributions.items()})
     return OptunaSpace(space, dict(distributions), {})
 
 
 def suggest(trial: optuna.Trial, space: OptunaSpace) -> dict[str, Any]:
-    """Have a trial hold a value of every column of the space, as its sampler (or queue) says; the stored values."""
+    """Let a trial take a value of every column of the space from its sampler (or queue), and return what it stores."""
     return {name: _suggest(trial, name, distribution) for name, distribution in space.distributions.items()}
 
 
@@ -181,21 +201,3 @@ def _suggest(trial: optuna.Trial, name: str, distribution: BaseDistribution) -> 
         return trial.suggest_int(name, d.low, d.high, step=d.step, log=d.log)
     assert isinstance(d, CategoricalDistribution)
     return trial.suggest_categorical(name, d.choices)
-
-
-def _pool_columns(space: PoolSpace) -> tuple[dict[str, Categorical], dict[str, BaseDistribution]]:
-    """For each feature of a pool its parameter (only if it has choices) and its distribution."""
-    rows = space.decode(space.X)
-    columns: dict[str, Categorical] = {}
-    distributions: dict[str, BaseDistribution] = {}
-    for j, name in enumerate(space.names):
-        values = [row[name] for row in rows]
-        if space.categories[j]:
-            first = np.unique(space.X[:, j], return_index=True)[1]
-            columns[name] = Categorical([values[i] for i in first])
-            distributions[name] = distribution_of(columns[name])
-        elif all(isinstance(value, int) for value in values):
-            distributions[name] = IntDistribution(min(values), max(values))
-        else:
-            distributions[name] = FloatDistribution(float(min(values)), float(max(values)))
-    return columns, distributions

@@ -11,7 +11,6 @@ from calibo.errors import RecipeError, SpaceError, StudyError
 from calibo.optimize import Direction, believed, fitted_models, makes_forecasts
 from calibo.optimize.slices import slices_at
 from calibo.report.data import OutcomeData, ReportData
-from calibo.spaces import ProductSpace
 from calibo.study.trials import Entry
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def _expected_best(result: Result, entries: Sequence[Entry]) -> tuple[float | No
     measured = [entry for entry in entries if entry.value is not None]
     rng = np.random.default_rng(result.seed)
     try:
-        X = result.optuna_space.space.encode([entry.params for entry in measured])
+        X = result.optuna_space.space.from_values([entry.params for entry in measured])
         model = fitted_models(result.data(), result.strategy, rng)[0]
     except (RecipeError, SpaceError):
         # A method without a model, or trials from before a range was changed: the line is left out.
@@ -81,7 +80,7 @@ def _expected_best(result: Result, entries: Sequence[Entry]) -> tuple[float | No
 def _slices(result: Result, objective: int) -> tuple[Any, ...]:
     """Predictions of an objective along each parameter through its best point; none without a model."""
     space = result.space
-    if not isinstance(space, ProductSpace) or result.strategy is None or not len(result.data()):
+    if space is None or space.is_pool or result.strategy is None or not len(result.data()):
         return ()
     try:
         return slices_at(

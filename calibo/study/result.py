@@ -18,7 +18,7 @@ from calibo.data import Array, Dataset, Params
 from calibo.errors import StudyError
 from calibo.optimize import Direction, Strategy, checked_outcome, makes_forecasts, meets, predict_table
 from calibo.pareto import hypervolumes, inferred_reference, pareto_mask
-from calibo.spaces import PoolSpace, ProductSpace, as_space
+from calibo.spaces import Space, as_space
 from calibo.study.attributes import read_description, read_seed, read_stamp
 from calibo.study.description import rebuilt
 from calibo.study.distributions import OptunaSpace, optuna_space, space_of
@@ -81,7 +81,7 @@ class Result:
         return tuple(entry for entry in self.entries if entry.state == "failed")
 
     @property
-    def space(self) -> ProductSpace | PoolSpace | None:
+    def space(self) -> Space | None:
         """What may be tried; ``None`` if that is not known."""
         return None if self.optuna_space is None else self.optuna_space.space
 

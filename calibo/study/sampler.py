@@ -160,7 +160,7 @@ class CalibratedSampler(BaseSampler):
             number=trial.number,
             n_initial=self._n_initial,
         )
-        stored = space.stored(suggestion.params)
+        stored = space.stored(suggestion.x)
         stamp = Stamp(
             number=trial.number,
             params=space.internal(stored),

@@ -20,7 +20,7 @@ from calibo.spaces import (
     space_from_dict,
     space_from_toml,
 )
-from calibo.spaces.spec import cell_spec
+from calibo.spaces.spec import kind_of
 
 TOML = """
 [lr]
@@ -116,7 +116,7 @@ def test_a_cell_is_one_table(tmp_path: Path) -> None:
     ids=repr,
 )
 def test_a_cell_written_down_is_read_back(space: CellSpace | GraphCellSpace) -> None:
-    table = json.loads(json.dumps(cell_spec(space)))
+    table = json.loads(json.dumps(kind_of(space)))
     assert table["path_bits"] == space.path_bits
     again = space_from_dict({"cell": table})
     assert again == space and type(again) is type(space)

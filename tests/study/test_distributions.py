@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import optuna
 import pytest
 from hypothesis import given
@@ -37,7 +36,7 @@ def test_there_and_back(parameter: Parameter, distribution: BaseDistribution) ->
 def test_every_value_is_one_for_optuna_and_is_kept_exactly(u: float, which: int) -> None:
     parameter, distribution = PAIRS[which]
     space = optuna_space(ProductSpace({"p": parameter}))
-    stored = space.stored({"p": parameter.decode(u)})
+    stored = space.stored(space.space.encode([{"p": parameter.decode(u)}])[0])
     internal = space.internal(stored)
     assert distribution._contains(internal["p"])
     again = space.external(internal)
@@ -82,7 +81,7 @@ def test_choices_that_optuna_cannot_store_have_labels() -> None:
     space = optuna_space(ProductSpace({"c": Categorical(choices), "b": Categorical([1, True])}))
     for choice in choices:
         for number in (1, True):
-            stored = space.stored({"c": choice, "b": number})
+            stored = space.stored(space.space.encode([{"c": choice, "b": number}])[0])
             assert all(isinstance(value, str) for value in stored.values())
             restored = space.params(stored)
             assert restored["c"] is choice
@@ -100,12 +99,12 @@ def test_a_pool_is_stored_by_its_features_and_given_by_its_rows() -> None:
         "same": FloatDistribution(1.5, 1.5),
     }
     for row in rows:
-        stored = space.stored(row)
+        stored = space.stored(space.space.encode([row])[0])
         assert "id" not in stored
         assert space.params(space.external(space.internal(stored))) == row
     with pytest.raises(SpaceError):
         space.encode([{"n": 0, "x": 1.0, "kind": "u", "same": 1.5}])
-    with pytest.raises(RecipeError, match="cannot be fixed one by one"):
+    with pytest.raises(SpaceError, match="cannot be fixed one by one"):
         space.restricted(["n"])
 
 
@@ -117,14 +116,21 @@ def test_a_space_of_some_columns() -> None:
     assert part.encode([{"x": 0.5, "k": 1, "c": "(2,)"}]).tolist() == [[0.5, 0.75]]
 
 
-def test_spaces_of_another_kind_are_refused() -> None:
-    class Sphere:
-        def encode(self, params: Any) -> Any: ...
-        def decode(self, X: Any) -> Any: ...
-        def sample(self, n: int, rng: np.random.Generator) -> Any: ...
+def test_columns_of_another_kind_are_refused() -> None:
+    class Ratio(Int):
+        pass
 
-    with pytest.raises(RecipeError, match=r"calibo\.Optimizer"):
-        optuna_space(Sphere())
+    class Odd(Parameter):
+        cells = None
+
+        def _index(self, value: Any) -> int: ...
+        def _value(self, index: int) -> Any: ...
+
+    assert distribution_of(Ratio(1, 4)) == IntDistribution(1, 4)
+    with pytest.raises(
+        RecipeError, match=r"got a Odd; use one of these for the columns of the space, or calibo\.Optimizer"
+    ):
+        optuna_space(ProductSpace({"p": Odd()}))
 
 
 def test_a_trial_takes_values_of_every_column() -> None:
