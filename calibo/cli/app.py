@@ -1,4 +1,4 @@
-"""The commands. Whatever is slow to import is imported inside them, so that help comes at once."""
+"""The commands. Slow imports are inside them, so that `--help` is quick."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
     from calibo.study import Interrupted, Result
 
-#: Exit codes: of anything calibo reports as an error, and of a run stopped by Ctrl-C (as shells have it).
+#: Exit codes of errors, and of a run stopped by Ctrl-C (as shells define it).
 FAILED = 2
 INTERRUPTED = 130
 
-#: Where studies are kept unless told otherwise.
+#: Default storage of studies.
 STORAGE = "calibo.db"
 
-#: So many failed trials are shown with all that their command printed, further ones in one line.
+#: Failed trials shown with the output of their command; later ones are shown in one line.
 SHOWN_IN_FULL = 3
 
 app = typer.Typer(
-    help="Calibrated Bayesian optimization: suggestions with forecasts that are held to their word.",
+    help="Calibrated Bayesian optimization: suggestions with forecasts whose calibration is checked.",
     no_args_is_help=True,
-    # Help in boxes would take twice as long to come.
+    # Help in boxes would take twice as long.
     rich_markup_mode=None,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -50,25 +50,27 @@ StorageArgument = Annotated[
     str, typer.Argument(metavar="STORAGE", help="A URL such as sqlite:///study.db, or a .db file.")
 ]
 StudyArgument = Annotated[str | None, typer.Argument(metavar="STUDY", help="Not needed if there is only one study.")]
-SpaceOption = Annotated[str | None, typer.Option(help="Only for a pool, or choices that are no plain values.")]
+SpaceOption = Annotated[
+    str | None, typer.Option(help="Needed only for pools, and for choices that are no plain values.")
+]
 MethodOption = Annotated[str | None, typer.Option(help="Instead of the method the study was made with.")]
 ReferenceOption = Annotated[
     str | None,
     typer.Option(
-        help='Of several objectives, the values that are just not worth having, such as "1.5,0".', show_default=False
+        help='Reference point for the hypervolume of several objectives, such as "1.5,0".', show_default=False
     ),
 ]
 CompositeOption = Annotated[
     str | None,
     typer.Option(
-        help="FILE.py:FUNCTION, the known function of a vector that the objective returns or prints: torch, m x k -> m.",
+        help="FILE.py:FUNCTION, a known function (m x k tensor to m values) of the vector that the objective returns.",
         show_default=False,
     ),
 ]
 
 
 def explained(command: _Command) -> _Command:
-    """The command with errors of calibo as one readable message and warnings as one line."""
+    """Decorate a command to print errors of calibo as a message instead of a traceback, and warnings as a line."""
 
     @functools.wraps(command)
     def wrapped(*args: Any, debug: bool = False, **kwargs: Any) -> None:
@@ -78,7 +80,7 @@ def explained(command: _Command) -> _Command:
             try:
                 command(*args, debug=debug, **kwargs)
             except BrokenPipeError:
-                # Whoever read the output has had enough; Typer ends quietly then.
+                # The reader of a pipe has closed it; Typer ends quietly then.
                 raise
             except (CaliboError, OSError) as error:
                 if debug:
@@ -90,13 +92,13 @@ def explained(command: _Command) -> _Command:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
-    # Failed trials are all shown anyway.
+    # Failed trials are shown by `_Watched`.
     if issubclass(category, CaliboWarning) and category is not TrialFailedWarning:
         typer.echo(f"warning: {message}", err=True)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from calibo import __version__
 
         typer.echo(f"calibo {__version__}")
@@ -109,7 +111,7 @@ def _options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Calibrated Bayesian optimization: suggestions with forecasts that are held to their word."""
+    """Calibrated Bayesian optimization: suggestions with forecasts whose calibration is checked."""
 
 
 @app.command()
@@ -139,10 +141,12 @@ def run(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Makes the suggestions reproducible.")] = None,
-    maximize: Annotated[bool, typer.Option("--maximize/--minimize", help="Which values are wanted.")] = False,
+    maximize: Annotated[bool, typer.Option("--maximize/--minimize", help="Direction of a single objective.")] = False,
     directions: Annotated[
         str | None,
-        typer.Option(help='For several objectives, such as "minimize,maximize": one for each.', show_default=False),
+        typer.Option(
+            help='One direction for each of several objectives, such as "minimize,maximize".', show_default=False
+        ),
     ] = None,
     reference: ReferenceOption = None,
     composite: CompositeOption = None,
@@ -151,7 +155,7 @@ def run(
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")] = True,
     debug: Debug = False,
 ) -> None:
-    """Look for the best parameters of a function or of a command; run it again to add trials to the same study.
+    """Optimize the parameters of a function or a command; run it again to add trials to the same study.
 
     \b
     calibo run train.py:objective --space space.toml --trials 50
@@ -160,7 +164,7 @@ def run(
     if (objective is None) == (command is None):
         raise ObjectiveError("give either FILE.py:FUNCTION or --command, such as `calibo run train.py:objective ...`")
     if not space:
-        raise ObjectiveError("say what may be tried with --space FILE.toml or --space FILE.py:NAME")
+        raise ObjectiveError("give the space with --space FILE.toml or --space FILE.py:NAME")
     if report is not None:
         _check_report(report)
     options = RunOptions(
@@ -199,7 +203,7 @@ def _run(options: RunOptions, trials: int) -> None:
     if before is not None and before.trials:
         typer.echo(f"Resuming study {options.study!r} in {options.storage}: {counted(before)}.")
     watched = _Watched(objective)
-    # A cluster that stops a job is to be treated like a user who does.
+    # A job stopped by a cluster ends like one stopped by Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         result = minimize(
@@ -227,13 +231,13 @@ def _run(options: RunOptions, trials: int) -> None:
 
 @dataclass
 class _Watched:
-    """An objective whose trials are counted, and whose failures are shown in full.
+    """An objective that counts its trials and shows failures.
 
     Attributes:
-        objective: The objective itself.
-        finished: How many trials have come to an end.
-        failures: How many of them failed.
-        error: What the latest evaluation raised, if it did.
+        objective: The objective.
+        finished: Number of finished trials.
+        failures: Number of failed trials.
+        error: Exception raised by the latest evaluation, if any.
     """
 
     objective: Callable[[dict[str, Any]], Any]
@@ -250,7 +254,7 @@ class _Watched:
             raise
 
     def after(self, study: Any, trial: FrozenTrial) -> None:
-        """To be called after each trial."""
+        """Count a finished trial, and show it if it failed (an Optuna callback)."""
         self.finished += 1
         if trial.state.name == "FAIL":
             self.failures += 1
@@ -259,12 +263,12 @@ class _Watched:
     def _show(self, trial: FrozenTrial) -> None:
         from tqdm import tqdm
 
-        # With the trial only the beginning of a reason is stored, and a command says what went wrong at the end.
+        # A trial stores only the beginning of a message, but the output of a failed command matters at the end.
         reason = str(self.error) if isinstance(self.error, ObjectiveError) else trial.user_attrs.get("error", "")
         message = f"trial {trial.number} failed: {reason}"
         if self.failures > SHOWN_IN_FULL:
             message = message.splitlines()[0]
-        # A plain print would tear the progress bar.
+        # A plain print would break the progress bar.
         tqdm.write(message, file=sys.stderr)
 
 
@@ -276,7 +280,7 @@ def _stopped(stop: Interrupted, options: RunOptions, left: int) -> None:
     if any(entry.values is not None for entry in result.entries):
         show_result(result)
     done = sum(entry.values is not None for entry in result.entries)
-    typer.echo(f"Stopped. All {done} completed trials are stored. To go on with the {left} that are left:")
+    typer.echo(f"Stopped. All {done} completed trials are stored. To run the remaining {left}:")
     typer.echo(f"  {options.line(left)}")
 
 
@@ -290,7 +294,7 @@ def report(
     method: MethodOption = None,
     debug: Debug = False,
 ) -> None:
-    """Write the report of a study: one HTML file that needs nothing else."""
+    """Write the report of a study, one self-contained HTML file."""
     _write_report(_load(storage, study, space, method), output)
 
 
@@ -310,7 +314,7 @@ def predict(
     method: MethodOption = None,
     debug: Debug = False,
 ) -> None:
-    """Say what is to be expected of parameters: mean, median and calibrated intervals."""
+    """Predict the outcomes of given parameters: mean, median and calibrated intervals."""
     from calibo.cli.output import read_params, show_predictions, write_predictions
 
     result = _load(storage, study, space, method)
@@ -325,14 +329,14 @@ def predict(
 @app.command()
 @explained
 def methods(debug: Debug = False) -> None:
-    """List the methods that there are."""
+    """List the methods."""
     from calibo.cli.output import show_methods
 
     show_methods()
 
 
 def _load(storage: str, study: str | None, space: str | None, method: str | None) -> Result:
-    """A study that is in a storage, for reading."""
+    """Load a study to read it."""
     from calibo.cli.objectives import load_space
     from calibo.study import load_result
 
@@ -340,18 +344,18 @@ def _load(storage: str, study: str | None, space: str | None, method: str | None
 
 
 def _so_far(options: RunOptions) -> Result | None:
-    """The study that is to be resumed, if there is one."""
+    """The study to resume, if there is one."""
     from calibo.study import load_result
 
     try:
         return load_result(options.storage, options.study)
     except StudyError:
-        # Either there is nothing yet, or what is wrong will be said when the study is opened.
+        # There is none yet, or opening it will raise the same error.
         return None
 
 
 def _directions(given: str | None, maximize: bool) -> tuple[str, ...]:
-    """The directions asked for, in full."""
+    """Directions by their full names."""
     from calibo.optimize.records import Direction
 
     if given is None:
@@ -362,7 +366,7 @@ def _directions(given: str | None, maximize: bool) -> tuple[str, ...]:
 
 
 def _numbers(text: str) -> tuple[float, ...]:
-    """Numbers separated by commas."""
+    """Parse numbers separated by commas."""
     try:
         return tuple(float(word) for word in text.split(","))
     except ValueError:
@@ -370,7 +374,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 def _study_name(objective: str | None, command: str | None) -> str:
-    """A name by which the same command line finds its study again."""
+    """Default name of the study, by which the same command line finds it again."""
     if objective is not None:
         path, _, name = objective.rpartition(":")
         return f"{Path(path).stem}:{name}" if path else Path(objective).stem
@@ -380,12 +384,12 @@ def _study_name(objective: str | None, command: str | None) -> str:
 def _parameter_names(space: Any) -> list[str]:
     import numpy as np
 
-    # What a suggestion will hold; of a pool, its columns that are not features too.
+    # Names of a suggestion's parameters; a pool has columns that are no features, too.
     return list(space.decode(space.sample(1, np.random.default_rng(0)))[0])
 
 
 def _check_report(path: Path) -> None:
-    """Before the first trial rather than after the last."""
+    """Fail before the first trial rather than after the last."""
     if not path.parent.is_dir() or path.is_dir() or not os.access(path.parent, os.W_OK):
         raise StudyError(f"a report cannot be written to {path}: give a file in a folder you may write to")
 

@@ -1,4 +1,4 @@
-"""What a command line names, as Python objects: functions and spaces in files, and commands that print a value."""
+"""Objectives and spaces named on the command line: in Python and TOML files, and commands that print a value."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
     from calibo.spaces import Space
 
-#: How much of what a failed command printed is shown.
+#: Lines of the output of a failed command that are shown.
 TAIL_LINES = 12
 _TAIL_BYTES = 16_384
 
-#: How long an interrupted command may take to stop by itself, in seconds.
+#: Seconds that an interrupted command may take to stop by itself.
 _PATIENCE = 5.0
 
 
 def load_objective(reference: str) -> Callable[[dict[str, Any]], float]:
-    """The function that ``FILE.py:name`` (or ``FILE.py``, with the name ``objective``) refers to."""
+    """Load the function that `FILE.py:name` (or `FILE.py`, with the name `objective`) refers to."""
     found = _load(reference, default="objective")
     if not callable(found):
         raise ObjectiveError(f"{reference} is a {type(found).__name__}; name a function of a dict of parameters")
@@ -45,7 +45,7 @@ def load_objective(reference: str) -> Callable[[dict[str, Any]], float]:
 
 
 def load_composite(reference: str) -> Callable[[Any], Any]:
-    """The known function of a composite objective that ``FILE.py:name`` (by default ``composite``) refers to."""
+    """Load the known function of a composite objective from `FILE.py:name` (by default `composite`)."""
     found = _load(reference, default="composite")
     if not callable(found):
         raise ObjectiveError(
@@ -55,7 +55,7 @@ def load_composite(reference: str) -> Callable[[Any], Any]:
 
 
 def load_space(reference: str) -> Space:
-    """The space in ``FILE.toml``, or the one that ``FILE.py:name`` (by default ``space``) refers to.
+    """Load the space in `FILE.toml`, or the one that `FILE.py:name` (by default `space`) refers to.
 
     In a Python file it may be a space, a mapping of names to parameters, a table of rows, or a function without
     arguments that returns one of these.
@@ -100,7 +100,7 @@ def _load(reference: str, default: str) -> Any:
 
 
 def _module(path: Path) -> ModuleType:
-    """The file as a module, loaded once, with the files beside it importable as they are when it is run itself."""
+    """Import the file as a module, once, with the files beside it importable as if it were run itself."""
     full = path.resolve()
     name = _module_name(full)
     loaded = sys.modules.get(name)
@@ -123,20 +123,20 @@ def _module(path: Path) -> ModuleType:
 
 
 def _module_name(path: Path) -> str:
-    """The file's own name, by which worker processes of an objective can import it, unless that is taken."""
+    """The file's own name, by which worker processes can import it, unless that is taken."""
     name = path.stem
     taken = sys.modules.get(name)
     if taken is not None:
         free = getattr(taken, "__file__", None) == str(path)
     else:
-        # A file that is called like a package (random.py, torch.py) must not take its place.
+        # A file with the name of a package (random.py, torch.py) must not replace it.
         found = importlib.util.find_spec(name) if name.isidentifier() else None
         free = name.isidentifier() and (found is None or found.origin == str(path))
     return name if free else f"_calibo_file_{name}"
 
 
 def _line(error: BaseException, path: Path) -> str:
-    """Where in the file itself an error arose, if it did there."""
+    """The line of the file where an error was raised, if it was raised there."""
     lines: list[int] = []
     trace = error.__traceback__
     while trace is not None:
@@ -148,18 +148,18 @@ def _line(error: BaseException, path: Path) -> str:
 
 @dataclass(frozen=True)
 class CommandObjective:
-    """An objective that is a command: parameters go in by placeholders, the last line of its output is the value.
+    """An objective that runs a command with placeholders for the parameters and reads the last line of its output.
 
-    Several objectives, or the vector of a composite one, are several numbers in that line, also in brackets. It may be a
-    JSON object with constraints, each met where it is not positive:
-    ``{"values": [0.3, 12], "constraints": {"memory": -1.5}}``.
+    Several objectives, or the vector of a composite one, are several numbers in that line, also in brackets. The line
+    may be a JSON object with constraints, each met where it is at most 0, and standard errors of the values:
+    `{"values": [0.3, 12], "constraints": {"memory": -1.5}, "sem": [0.01, 0.5]}`.
 
-    No shell is involved: the command is split into words first and the values are put into the words, so that a value
-    can be anything and stays one word.
+    No shell is involved: the command is split into words before the values are put in, so that every value stays part
+    of one word.
 
     Attributes:
-        words: The words of the command, each a sequence of (text, placeholder after it or ``None``).
-        objectives: How many numbers the last line has; ``None`` for a vector, whose length shows in the first one.
+        words: The words of the command, each a sequence of (text, placeholder after it or `None`).
+        objectives: Number of values in the last line; `None` for a vector of any length.
     """
 
     words: tuple[tuple[tuple[str, str | None], ...], ...]
@@ -167,7 +167,7 @@ class CommandObjective:
 
     @classmethod
     def parse(cls, command: str, names: Iterable[str], objectives: int | None = 1) -> CommandObjective:
-        """The objective of a command line for the parameters of those names.
+        """Parse a command line with a placeholder for each of the named parameters.
 
         Raises:
             ObjectiveError: If the command cannot be parsed or found, or its placeholders are not the parameters.
@@ -187,26 +187,26 @@ class CommandObjective:
                 "correct the name, or write {{ and }} where braces are meant"
             )
         if unused := [name for name in known if name not in used]:
-            raise ObjectiveError(f"the command does not use {_braced(unused)}; add it, or take it out of the space")
+            raise ObjectiveError(f"the command does not use {_braced(unused)}; add it, or remove it from the space")
         program = words[0]
         if all(name is None for _, name in program):
             _find_program("".join(text for text, _ in program))
         return cls(words, objectives)
 
     def arguments(self, params: Mapping[str, Any]) -> list[str]:
-        """The words of the command for some parameters."""
+        """Return the words of the command for some parameters."""
         return [
             "".join(text + ("" if name is None else _text(params[name])) for text, name in word) for word in self.words
         ]
 
     def __call__(self, params: Mapping[str, Any]) -> Outcome:
-        """What the command prints for some parameters.
+        """Run the command and return the outcome it prints.
 
         Raises:
             ObjectiveError: If it fails, or its last line is not as many finite numbers as there are objectives.
         """
         arguments = self.arguments(params)
-        # Into files rather than memory: a training run may print without end.
+        # Output goes to files rather than memory, since a training run may print a lot.
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
             try:
                 process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
@@ -240,7 +240,7 @@ def _placeholders(word: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def _text(value: Any) -> str:
-    """A value as a word: floats with all their digits, so that what was run is what is stored."""
+    """Format a value, floats with all their digits, so that what is run is what is stored."""
     return repr(value) if isinstance(value, float) else str(value)
 
 
@@ -250,7 +250,7 @@ def _braced(names: Iterable[str]) -> str:
 
 def _find_program(program: str) -> None:
     if shutil.which(program) is None:
-        raise ObjectiveError(f"the command's program {program!r} is not there, or may not be executed; give its path")
+        raise ObjectiveError(f"the command's program {program!r} was not found or is not executable; give its path")
 
 
 @contextlib.contextmanager
@@ -288,7 +288,7 @@ def _shown(lines: list[str]) -> str:
 
 
 def _outcome(line: str, objectives: int | None) -> Outcome:
-    """What the last line of a command's output says; a ``ValueError`` tells what is wrong with it."""
+    """Parse the last line of a command's output; a `ValueError` explains what is wrong with it."""
     if not line:
         raise ValueError("it printed nothing, not a number")
     said: dict[str, Any] = {"values": line.strip("[]()").replace(",", " ").split()}

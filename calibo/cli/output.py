@@ -1,7 +1,8 @@
-"""What the commands print, and the parameters they read."""
+"""Output of the commands, and the parameters they read."""
 
 from __future__ import annotations
 
+import contextlib
 import csv as csv_format
 import json
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
 from rich import box
 from rich.console import Console
@@ -17,19 +19,21 @@ from rich.text import Text
 
 from calibo.errors import DataError, SpaceError
 from calibo.optimize.predictions import COVERAGES
-from calibo.spaces import Categorical, Float, Int, Ordinal, Space
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from calibo.spaces import Parameter, Space
     from calibo.study import Result
 
-#: Columns of a table of predictions: which distribution, and what it is called.
-_LAWS = {"measured": "next measurement", "mean": "mean value"}
+#: Distributions in a table of predictions, and the headings of their columns.
+_DISTRIBUTIONS = {"measured": "next measurement", "mean": "mean value"}
+#: Values of a parameter that are compared with the text of a CSV file.
+_MOST_VALUES = 1000
 
 
 def show_result(result: Result) -> None:
-    """The best parameters, and how far the forecasts can be believed."""
+    """Print the best parameters or the Pareto front, and the calibration of the forecasts."""
     typer.echo(f"Study {result.study_name!r}: {counted(result)}.")
     if not any(entry.values is not None for entry in result.entries):
         return
@@ -56,15 +60,36 @@ def _show_best(result: Result) -> None:
 
 
 def _show_front(result: Result) -> None:
-    """The results that no other dominates, by the first objective."""
+    """Print the Pareto-optimal trials by the first objective, in as many tables as the width of the terminal needs."""
     front = result.pareto_front.sort_values("value_0")
     volume = result.hypervolume().iloc[-1]
-    typer.echo(f"{len(front)} results that no other beats in every objective (hypervolume {volume:.6g}):")
-    names = [name for name in front.columns if name.startswith(("value_", "constraint_", "params_"))]
-    table = _table("trial", *(name.removeprefix("params_") for name in names))
-    for _, row in front.iterrows():
-        table.add_row(str(row["number"]), *(Text(shown(row[name])) for name in names))
-    _console().print(table)
+    typer.echo(f"{len(front)} Pareto-optimal trials (hypervolume {volume:.6g}):")
+    names = ["number", *(name for name in front.columns if name.startswith(("value_", "constraint_", "params_")))]
+    first, *others = [[_heading(name), *(shown(value) for value in front[name])] for name in names]
+    console = _console()
+    tables: list[list[list[str]]] = []
+    room = 0
+    for column in others:
+        width = 3 + max(map(len, column))
+        if width > room:
+            tables.append([first])
+            room = console.width - 3 - max(map(len, first))
+        tables[-1].append(column)
+        room -= width
+    for columns in tables:
+        headings, *rows = zip(*columns, strict=True)
+        table = _table(*headings)
+        for row in rows:
+            table.add_row(*map(Text, row))
+        console.print(table)
+
+
+def _heading(column: str) -> str:
+    """A column of the history as the heading of a table."""
+    for start, heading in (("number", "trial"), ("value_", "objective "), ("constraint_", ""), ("params_", "")):
+        if column.startswith(start):
+            return heading + column.removeprefix(start)
+    return column
 
 
 def _show_calibration(result: Result, outcome: int | str, name: str) -> None:
@@ -75,14 +100,14 @@ def _show_calibration(result: Result, outcome: int | str, name: str) -> None:
 
 
 def counted(result: Result) -> str:
-    """How many trials a study has, and what became of them."""
+    """Count the trials of a study by state: "8 trials (7 complete, 1 failed)"."""
     states = [entry.state for entry in result.entries]
     parts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
     return f"{len(states)} {'trial' if len(states) == 1 else 'trials'} ({', '.join(parts)})" if states else "no trials"
 
 
 def show_methods() -> None:
-    """The methods that can be had by name."""
+    """Print the methods that have a name."""
     from calibo.methods import METHODS
 
     table = _table("name", "what it does", "paper")
@@ -92,33 +117,35 @@ def show_methods() -> None:
 
 
 def show_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame) -> None:
-    """A table for each point: intervals of the next measurement, and of the mean value."""
+    """Print the predictions for each point: intervals of the next measurement, and of the mean value."""
     console = _console()
     outcomes = [column.removesuffix("median") for column in table.columns if column.endswith("median")]
     for point, (_, row) in zip(points, table.iterrows(), strict=True):
+        typer.echo(", ".join(f"{name} = {shown(value)}" for name, value in point.items()))
         for prefix in outcomes:
-            console.print(_prediction(point, row, prefix))
+            console.print(_prediction(row, prefix))
         if "feasible" in table.columns:
             typer.echo(f"meets all constraints with probability {row['feasible']:.3g}")
 
 
-def _prediction(point: Mapping[str, Any], row: pd.Series, prefix: str) -> Table:
-    """What is believed of one outcome at one point; ``prefix`` begins the names of its columns."""
-    predictions = _table(prefix.removesuffix("_"), *_LAWS.values())
-    predictions.title = Text(", ".join(f"{name} = {shown(value)}" for name, value in point.items()))
-    predictions.add_row("expected", Text(f"{row[f'{prefix}mean']:.5g}"), "")
+def _prediction(row: pd.Series, prefix: str) -> Table:
+    """The prediction of one outcome at one point; `prefix` begins the names of its columns."""
+    name = prefix.removesuffix("_")
+    heading = f"objective {name}" if name.isdigit() else name.removeprefix("constraint_")
+    predictions = _table(heading, *_DISTRIBUTIONS.values())
+    predictions.add_row("mean", Text(f"{row[f'{prefix}mean']:.5g}"), "")
     predictions.add_row("median", Text(f"{row[f'{prefix}median']:.5g}"), "")
     for c in (round(100 * coverage) for coverage in COVERAGES):
         ends = [
             f"{row[f'{prefix}{distribution}_low_{c}']:.5g} to {row[f'{prefix}{distribution}_high_{c}']:.5g}"
-            for distribution in _LAWS
+            for distribution in _DISTRIBUTIONS
         ]
         predictions.add_row(f"{c} %", *(Text(end) for end in ends))
     return predictions
 
 
 def write_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame, path: str) -> None:
-    """Parameters and predictions as CSV, into a file or (``-``) to the output."""
+    """Write parameters and predictions as CSV to a file, or to the standard output if `path` is `-`."""
     import pandas as pd
 
     whole = pd.concat([pd.DataFrame(list(points)), table], axis=1)
@@ -133,14 +160,23 @@ def write_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame, 
 
 
 def read_params(given: Sequence[str], space: Space | None) -> list[dict[str, Any]]:
-    """Sets of parameters, each given as a JSON object, or many in a .json or .csv file."""
-    points = [point for text in given for point in _points(text, space)]
+    """Read sets of parameters, each given as a JSON object, or many in a .json or .csv file.
+
+    Args:
+        given: JSON objects or names of files.
+        space: The space, whose parameters say how the text of a CSV file is read; may be unknown.
+
+    Raises:
+        SpaceError: If there are none, or a text or file cannot be read.
+    """
+    columns = {} if space is None else dict(zip(space.names, space.columns, strict=True))
+    points = [point for text in given for point in _points(text, columns)]
     if not points:
-        raise SpaceError("say which parameters are meant: --params '{\"lr\": 0.01}', or a .json or .csv file")
+        raise SpaceError("give the parameters: --params '{\"lr\": 0.01}', or a .json or .csv file")
     return points
 
 
-def _points(text: str, space: Space | None) -> list[dict[str, Any]]:
+def _points(text: str, columns: Mapping[str, Parameter]) -> list[dict[str, Any]]:
     if text.lstrip().startswith(("{", "[")):
         return _from_json(text, "--params")
     path = Path(text)
@@ -153,7 +189,7 @@ def _points(text: str, space: Space | None) -> list[dict[str, Any]]:
     if path.suffix == ".json":
         return _from_json(content, text)
     rows = list(csv_format.DictReader(content.splitlines()))
-    return [{name: _from_text(name, value, space) for name, value in row.items()} for row in rows]
+    return [{name: _from_text(value, columns.get(name)) for name, value in row.items()} for row in rows]
 
 
 def _from_json(text: str, source: str) -> list[dict[str, Any]]:
@@ -167,27 +203,26 @@ def _from_json(text: str, source: str) -> list[dict[str, Any]]:
     return points
 
 
-def _from_text(name: str, text: str, space: Space | None) -> Any:
-    """A cell of a CSV file as the value of its parameter; a text that cannot be one stays and is rejected later."""
-    parameter = space.columns[space.names.index(name)] if space is not None and name in space.names else None
-    if isinstance(parameter, Categorical | Ordinal):
-        return next((choice for choice in parameter.choices if str(choice) == text), text)
-    kinds = {Int: (int, float), Float: (float,)}.get(type(parameter), (int, float))
-    for kind in kinds:
-        try:
+def _from_text(text: str, parameter: Parameter | None) -> Any:
+    """The value of a parameter in a cell of a CSV file; a text that is none is returned and rejected later."""
+    if parameter is not None and parameter.cells is not None and parameter.cells <= _MOST_VALUES:
+        values = [parameter.decode(float(u)) for u in parameter.position(np.arange(parameter.cells))]
+        matches = [value for value in values if str(value) == text]
+        if matches:
+            return matches[0]
+    for kind in (int, float):
+        with contextlib.suppress(TypeError, ValueError):
             return kind(text)
-        except (TypeError, ValueError):
-            continue
     return text
 
 
 def shown(value: Any) -> str:
-    """A parameter's value, with as many digits as a reader wants."""
+    """Format the value of a parameter, with six significant digits."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD)
     for column in columns:
         table.add_column(Text(column), overflow="fold")
     return table

@@ -1,4 +1,4 @@
-"""What ``calibo run`` was asked for, and the command line that asks for it again."""
+"""Options of `calibo run`, and the command line that repeats them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What ``calibo run`` was asked for, but for the number of trials; see there."""
+    """Options of `calibo run` except the number of trials; see `calibo run --help`."""
 
     objective: str | None
     command: str | None
@@ -26,7 +26,7 @@ class RunOptions:
     progress: bool
 
     def line(self, trials: int) -> str:
-        """The command line that adds ``trials`` trials."""
+        """Return the command line that adds `trials` trials."""
         what = [self.objective] if self.objective is not None else ["--command", self.command or ""]
         words = ["calibo", "run", *what, "--space", self.space, "--trials", str(trials)]
         words += [] if self.method is None else ["--method", self.method]

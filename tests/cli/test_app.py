@@ -144,7 +144,7 @@ class TestRunning:
         [
             ([], "give either FILE.py:FUNCTION or --command"),
             (["cli_objectives.py:bowl", "--command", "echo"], "give either FILE.py:FUNCTION or --command"),
-            (["cli_objectives.py:bowl"], "say what may be tried with --space"),
+            (["cli_objectives.py:bowl"], "give the space with --space"),
             (["cli_objectives.py:bow", "--space", "space.toml"], "has no 'bow'; it has bowl, sometimes, never"),
             (["cli_objectives.py:bowl", "--space", "spice.toml"], "spice.toml: cannot be read"),
             (["cli_objectives.py:bowl", "--space", "space.toml", "--method", "magic"], "unknown method 'magic'"),
@@ -284,7 +284,7 @@ class TestReading:
         [
             (["predict", "s.db", "--params", '{"x": 0.5}'], "missing ['kind']"),
             (["predict", "s.db", "--params", '{"x": 5, "kind": "plain"}'], "lies outside"),
-            (["predict", "s.db"], "say which parameters"),
+            (["predict", "s.db"], "give the parameters"),
             (["report", "s.db", "c"], "there is no study 'c'"),
             (["report", "t.db"], "t.db: there is no such file"),
             (["report", "sqlite:///t.db"], "t.db: there is no such file"),
@@ -347,7 +347,7 @@ def objective(params):
     output, complaint = process.communicate(timeout=60)
     assert process.returncode == INTERRUPTED, complaint
     assert "Traceback" not in complaint
-    assert "Stopped. All 3 completed trials are stored. To go on with the 6 that are left:" in output
+    assert "Stopped. All 3 completed trials are stored. To run the remaining 6:" in output
     line = re.search(r"^  (calibo run .*)$", output, flags=re.MULTILINE)
     assert line is not None
     resumed = _process([*shlex.split(line.group(1))[1:], "--no-progress"], folder)

@@ -146,7 +146,7 @@ class TestCommandLines:
             ("{python} {x:.3f}", "the name of a parameter in braces"),
             ("{python} 'open {x}", "cannot be split"),
             ("", "is empty"),
-            ("no-such-program-anywhere {x}", "is not there"),
+            ("no-such-program-anywhere {x}", "was not found"),
         ],
     )
     def test_errors_before_the_first_trial(self, command: str, message: str) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from calibo.cli.output import read_params, show_methods, show_predictions, shown, write_predictions
+from calibo import minimize
+from calibo.cli.output import read_params, show_methods, show_predictions, show_result, shown, write_predictions
 from calibo.errors import CaliboError, DataError, SpaceError
 from calibo.methods import METHODS
 from calibo.spaces import Categorical, Float, Int, Ordinal, ProductSpace
@@ -52,14 +53,14 @@ class TestReadingParameters:
     @pytest.mark.parametrize(
         ("given", "message"),
         [
-            ([], "say which parameters"),
+            ([], "give the parameters"),
             (["{lr: 1}"], "is not valid JSON"),
             (["[1, 2]"], "must be a JSON object"),
             (["0.3"], "takes a JSON object in quotes"),
             (["nowhere.csv"], "cannot be read"),
         ],
     )
-    def test_what_is_wrong_is_said(self, given: list[str], message: str) -> None:
+    def test_errors(self, given: list[str], message: str) -> None:
         with pytest.raises(SpaceError, match=message):
             read_params(given, SPACE)
 
@@ -89,6 +90,28 @@ def test_unwritable_csv(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be written"):
         write_predictions([{"lr": 0.1}], _predictions(1), str(tmp_path / "missing" / "out.csv"))
     assert issubclass(DataError, CaliboError)
+
+
+def test_a_wide_front_is_split_to_fit_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = {f"a_long_parameter_{i}": Float(0, 1) for i in range(6)}
+    monkeypatch.setenv("COLUMNS", "80")
+    result = minimize(
+        lambda p: (p["a_long_parameter_0"], 1.0 - p["a_long_parameter_0"] ** 2),
+        space,
+        n_trials=3,
+        method="gp_ei",
+        directions=["min", "min"],
+        seed=0,
+        progress=False,
+    )
+    show_result(result)
+    printed = capsys.readouterr().out
+    table = printed[printed.index("trial ") : printed.index("Objective 0")]
+    assert max(map(len, table.splitlines())) <= 80
+    assert all(f" {name} " in table for name in (*space, "objective 0", "objective 1"))
+    assert table.count(" trial ") > 1
 
 
 def test_methods_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
