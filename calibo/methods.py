@@ -39,7 +39,7 @@ from calibo.optimize.likelihood_free import LikelihoodFree
 from calibo.optimize.replicated import Replicated
 from calibo.optimize.strategy import ModelBased, Strategy
 from calibo.optimize.turbo import TuRBO
-from calibo.search import CandidateSearch, Langevin, MutatedBest, Mutation
+from calibo.search import Langevin, MutatedBest, Mutation, Search
 
 
 def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = None, **options: Any) -> ModelBased:
@@ -97,7 +97,7 @@ def cbo(
     ratio: RatioEstimator | None = DensityRatio(),  # noqa: B008 (frozen)
     surrogate: Surrogate | None = None,
     rule: AcquisitionRule | None = None,
-    search: CandidateSearch | None = None,
+    search: Search | None = None,
     **options: Any,
 ) -> ModelBased:
     """Conformal Bayesian optimization: full conformal sets of the GP, data weighted by where the search goes.
@@ -172,7 +172,7 @@ def bananas(
     *,
     surrogate: Surrogate | None = None,
     rule: AcquisitionRule | None = None,
-    search: CandidateSearch | None = None,
+    search: Search | None = None,
     **options: Any,
 ) -> ModelBased:
     """Architecture search by a neural ensemble and independent Thompson draws among copies of the best, uncalibrated."""
@@ -186,7 +186,7 @@ def bananas_cp(
     by: Recalibrator = Conformal(),  # noqa: B008 (frozen)
     evidence: Resampler = Split(),  # noqa: B008 (frozen)
     rule: AcquisitionRule | None = None,
-    search: CandidateSearch | None = None,
+    search: Search | None = None,
     **options: Any,
 ) -> ModelBased:
     """BANANAS with conformal intervals, or calibrated otherwise.
@@ -207,7 +207,7 @@ def conformal_ensemble(
     by: Conformal = Conformal(),  # noqa: B008 (frozen)
     evidence: Resampler = Split(0.3),  # noqa: B008 (frozen)
     rule: AcquisitionRule | None = None,
-    search: CandidateSearch | None = None,
+    search: Search | None = None,
     **options: Any,
 ) -> ModelBased:
     """A neural ensemble with conformal intervals on any space: for many columns, choices, or features of a space's own."""
@@ -235,7 +235,7 @@ def cqr(
     *,
     surrogate: Surrogate | None = None,
     rule: AcquisitionRule | None = None,
-    search: CandidateSearch | None = None,
+    search: Search | None = None,
     **options: Any,
 ) -> ModelBased:
     """Conformalised quantile regression with trees: the practical default for large, discrete or many-columned spaces."""
@@ -288,6 +288,6 @@ def strategy(method: str | Strategy) -> Strategy:
         if name not in METHODS:
             raise RecipeError(f"unknown method {method!r}; known are {', '.join(sorted(METHODS))}")
         return METHODS[name].make()
-    if not hasattr(method, "plan"):
-        raise RecipeError(f"a method is a name or a strategy with plan(), got a {type(method).__name__}")
+    if not isinstance(method, Strategy):
+        raise RecipeError(f"a method is a name or a Strategy, got a {type(method).__name__}")
     return method

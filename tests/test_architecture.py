@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "models": _BELIEFS | {"networks"},
     "calibration": _MODELS,
     "acquisition": _CALIBRATED,
-    "search": _CORE | {"spaces"},
+    "search": _CORE | {"spaces", "models.base"},
     "classifiers": _CORE | {"spaces", "acquisition", "networks"},
     "optimize": _OPTIMIZING,
     "diagnostics": _CORE | {"distributions"},

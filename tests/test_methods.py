@@ -49,7 +49,7 @@ without_a_set = pytest.mark.filterwarnings("ignore:conformal sets at . of . poin
 PLAIN = sorted(set(METHODS) - {"composite_lfbo"})
 SQUARE = {"x": Float(0, 1), "y": Float(-1, 1)}
 #: Likelihood-free methods have no predictive distribution.
-WITHOUT_FORECASTS = {name for name, method in METHODS.items() if not getattr(method.make(), "forecasts", True)}
+WITHOUT_FORECASTS = {name for name, method in METHODS.items() if not method.make().makes_forecasts}
 
 
 def quick_cbo(**options: Any) -> ModelBased:
@@ -90,7 +90,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 @pytest.mark.parametrize("method", [None, 3, GaussianProcess()])
 def test_what_is_no_strategy_is_refused(method: object) -> None:
-    with pytest.raises(RecipeError, match="a name or a strategy"):
+    with pytest.raises(RecipeError, match="a name or a Strategy"):
         strategy(method)  # type: ignore[arg-type]
 
 

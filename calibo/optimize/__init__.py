@@ -16,19 +16,26 @@ from calibo.optimize.records import (
     reference_values,
     turned,
 )
-from calibo.optimize.strategy import ModelBased, Plan, Strategy
-from calibo.optimize.suggest import generator, propose, suggest
+from calibo.optimize.sources import CandidateSource, Chosen, PoolSource, SpaceSource
+from calibo.optimize.strategy import ModelBased, Strategy
+from calibo.optimize.suggest import choose, generator, propose, suggest
+from calibo.search import Plan
 
 __all__ = [
+    "CandidateSource",
+    "Chosen",
     "Direction",
     "ModelBased",
     "Optimizer",
     "Plan",
+    "PoolSource",
     "Record",
+    "SpaceSource",
     "State",
     "Strategy",
     "believed",
     "checked_outcome",
+    "choose",
     "constraint_names",
     "dataset",
     "finite_constraints",

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,18 +21,18 @@ from calibo.classifiers.composite import (
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning, RecipeError, ValueRejected
 from calibo.models import SuccessModel
-from calibo.optimize.likelihood_free import Refitted, with_pruned
+from calibo.optimize.likelihood_free import Refitted, constant, with_pruned
 from calibo.optimize.records import Direction
-from calibo.optimize.strategy import Plan, Strategy, anchor_points, check_outcomes
-from calibo.search import CandidateSearch, EpsilonGreedy, Indifferent, MultiStart, Pool
-from calibo.spaces import PoolSpace, Space
+from calibo.optimize.strategy import Strategy, anchor_points, check_outcomes
+from calibo.search import EpsilonGreedy, MultiStart, Plan, Pool, Search
+from calibo.spaces import Space
 
 #: Of more points than this the probability of success, a Gaussian process, takes too long: failures become negatives.
 _MOST_FOR_SUCCESS = 300
 
 
 @dataclass(frozen=True)
-class CompositeLikelihoodFree:
+class CompositeLikelihoodFree(Strategy):
     """A network of the measured vectors h, classified by the known function g of them (Song et al. 2022, 5.3 and B.4).
 
     1. ``CompositeNetwork`` learns h and, at once, which points exceed the threshold; log u of g(h) is maximised.
@@ -55,10 +55,9 @@ class CompositeLikelihoodFree:
 
     outer: Outer | None = None
     network: CompositeNetwork = field(default_factory=CompositeNetwork)
-    search: CandidateSearch | None = None
+    search: Search | None = None
     epsilon: float = 0.0
     name: str = "composite_lfbo"
-    single_objective: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.outer is not None and not callable(self.outer):
@@ -68,9 +67,12 @@ class CompositeLikelihoodFree:
         EpsilonGreedy(Pool(), self.epsilon)
 
     @property
-    def forecasts(self) -> bool:
-        """Whether suggestions come with forecasts: no."""
+    def makes_forecasts(self) -> bool:
         return False
+
+    @property
+    def single_objective(self) -> bool:
+        return True
 
     def composed(self, outer: Outer) -> CompositeLikelihoodFree:
         """The same strategy for a known function, larger is better."""
@@ -79,23 +81,23 @@ class CompositeLikelihoodFree:
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         check_outcomes(self, data.objectives, data.constraints)
         seed, success = rng.integers(2**63, size=2)
+        acquisition = self._acquisition(with_pruned(data), int(seed), np.random.default_rng(success))
         return Plan(
-            acquisition=self._acquisition(with_pruned(data), int(seed), np.random.default_rng(success)),
-            forecaster=None,
-            models=(),
+            acquisition=acquisition,
+            at_random=acquisition is constant,
             anchors=anchor_points(data),
-            taken=np.vstack([data.X, data.X_failed, data.X_pending]),
+            avoid=np.vstack([data.X, data.X_failed, data.X_pending]),
         )
 
-    def searcher(self, space: Space) -> CandidateSearch:
-        suited = Pool() if isinstance(space, PoolSpace) else MultiStart()
+    def searcher(self, space: Space) -> Search:
+        suited = Pool() if space.is_pool else MultiStart()
         return EpsilonGreedy(self.search or suited, self.epsilon)
 
     def _acquisition(self, data: Dataset, seed: int, rng: np.random.Generator) -> Acquisition:
         if self.outer is None:
             raise RecipeError(_LACKING.format(name=self.name))
+        acquisition: Acquisition = constant
         few = len(data) + len(data.X_failed) <= _MOST_FOR_SUCCESS
-        acquisition: Acquisition = Indifferent()
         if data.H is None:
             warnings.warn(
                 f"none of the {len(data)} points known has a vector that {self.name} could learn from, so points are drawn "
@@ -196,7 +198,7 @@ def composed(
     ``composite`` is in the user's sign: with "minimize" it is minimised. A function that a strategy has itself is larger
     is better, as all in the house, so that with "minimize" the values shown are minus those of the function.
     """
-    name = getattr(strategy, "name", type(strategy).__name__)
+    name = strategy.name
     if not isinstance(strategy, TakesComposite):
         if composite is None:
             return strategy, None

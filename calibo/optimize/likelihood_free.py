@@ -15,16 +15,16 @@ from calibo.checks import check_has, check_whole
 from calibo.classifiers import Classifier, History, Labelled, LabelRule, LogOdds, Tchebycheff, WarmStarted, merits
 from calibo.data import Array, Dataset
 from calibo.models import HasHyperparameters, SuccessModel, Surrogate
-from calibo.optimize.strategy import ModelForecaster, Plan, anchor_points
-from calibo.search import CandidateSearch, EpsilonGreedy, Indifferent, MultiStart, Mutation, Pool
-from calibo.spaces import PoolSpace, Space
+from calibo.optimize.strategy import ModelForecaster, Strategy, anchor_points
+from calibo.search import EpsilonGreedy, MultiStart, Mutation, Plan, Pool, Search
+from calibo.spaces import Space
 
 #: Of more points than this the probability of success, a Gaussian process, takes too long: failures become negatives.
 _MOST_FOR_SUCCESS = 300
 
 
 @dataclass(frozen=True)
-class LikelihoodFree:
+class LikelihoodFree(Strategy):
     """Outcomes -> labels -> a classifier, whose log-odds are maximised (LFBO, Song et al. 2022; BORE, Tiao et al. 2021).
 
     1. All outcomes of a point become one number (``merits``: several objectives are traded off with random weights; what
@@ -56,7 +56,7 @@ class LikelihoodFree:
 
     labels: LabelRule
     classifier: Classifier
-    search: CandidateSearch | None = None
+    search: Search | None = None
     epsilon: float = 0.0
     ensemble: int = 1
     forecaster: Surrogate | None = None
@@ -72,18 +72,17 @@ class LikelihoodFree:
         EpsilonGreedy(self.search or Pool(), self.epsilon)
 
     @property
-    def forecasts(self) -> bool:
-        """Whether suggestions come with forecasts."""
+    def makes_forecasts(self) -> bool:
         return self.forecaster is not None
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         seed, success, believing = (np.random.default_rng(s) for s in rng.integers(2**63, size=3))
+        acquisition = self._acquisition(data, int(seed.integers(2**63)), success)
         plan = Plan(
-            acquisition=self._acquisition(data, int(seed.integers(2**63)), success),
-            forecaster=None,
-            models=(),
+            acquisition=acquisition,
+            at_random=acquisition is constant,
             anchors=anchor_points(data),
-            taken=np.vstack([data.X, data.X_failed, data.X_pending]),
+            avoid=np.vstack([data.X, data.X_failed, data.X_pending]),
         )
         if self.forecaster is None:
             return plan
@@ -95,19 +94,20 @@ class LikelihoodFree:
             hyperparameters=tuple(m.hyperparameters if isinstance(m, HasHyperparameters) else () for m in models),
         )
 
-    def searcher(self, space: Space) -> CandidateSearch:
+    def searcher(self, space: Space) -> Search:
         if self.search is not None:
             return EpsilonGreedy(self.search, self.epsilon)
-        if isinstance(space, PoolSpace):
+        if space.is_pool:
             return EpsilonGreedy(Pool(shuffled=not self.classifier.smooth), self.epsilon)
         return EpsilonGreedy(MultiStart() if self.classifier.smooth else Mutation(), self.epsilon)
 
     def _acquisition(self, data: Dataset, seed: int, rng: np.random.Generator) -> Acquisition:
+        """Return the classifier's log-odds (``constant`` if all outcomes are equal), weighted by the probability of success."""
         told, data = data, with_pruned(data)
         # Where log-odds are the same over wide areas, the probability of success alone would choose the point there.
         gated = self.classifier.smooth and len(data) + len(data.X_failed) <= _MOST_FOR_SUCCESS
         success = SuccessModel.of(data, rng=rng) if len(data.X_failed) and gated else None
-        acquisition: Acquisition = Indifferent()
+        acquisition: Acquisition = constant
         if self._labelled(data, np.random.default_rng([seed, 0])) is not None:
             classifiers = cache(lambda member: self._resumed(told, member))
             negatives = np.vstack([data.X_pending, *([] if gated else [data.X_failed])])
@@ -133,7 +133,7 @@ class LikelihoodFree:
         """
         labelled = self._labelled(data, np.random.default_rng([seed, place]))
         if labelled is None:
-            return Indifferent()
+            return constant
         labelled = labelled.with_negatives(negatives)
         members: list[LogOdds] = []
         for member in range(self.ensemble):
@@ -150,6 +150,11 @@ class LikelihoodFree:
             return self.classifier
         history = History(data.X, data.Y[:, 0], self.labels)
         return self.classifier.resumed(history, categories=data.categories, member=member)
+
+
+def constant(X: Array) -> Array:
+    """Return zeros for `m x d` points or `m x q x d` batches, `m`: nothing was learned."""
+    return np.zeros(len(X))
 
 
 @dataclass(frozen=True, eq=False)

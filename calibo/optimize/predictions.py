@@ -38,7 +38,7 @@ def fitted_models(data: Dataset, strategy: Strategy, rng: np.random.Generator) -
 
 def makes_forecasts(strategy: Strategy | None) -> bool:
     """Whether a strategy's suggestions come with forecasts: if it does not say that they do not (``forecasts``)."""
-    return bool(getattr(strategy, "forecasts", True))
+    return strategy is None or strategy.makes_forecasts
 
 
 def believed(model: Model, X: Array, direction: Direction, *, latent: bool) -> Distribution:

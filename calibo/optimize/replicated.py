@@ -3,58 +3,62 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
 from calibo.checks import check_whole
 from calibo.data import Array, Dataset
 from calibo.models.heteroscedastic import same_points
-from calibo.optimize.strategy import Plan, Strategy, check_outcomes
-from calibo.search import CandidateSearch
-from calibo.search.base import Acquisition
+from calibo.optimize.strategy import Strategy, check_outcomes
+from calibo.search import Plan, Search
 from calibo.spaces import Space
 
 
 @dataclass(frozen=True)
-class Replicated:
-    """A strategy whose points are each asked for several times before the next one is chosen.
+class Replicated(Strategy):
+    """A strategy that measures each point several times before it chooses the next one.
 
-    Which points are due again follows from the data alone: every point with an outcome (or pending) that was asked for
-    fewer than ``times`` times so far, outcomes, failures and pending points counted, the earliest first. Points of the
-    initial design, which are proposed once each, and points that were told without being asked for are therefore
-    completed as well. A point that has only failed is not asked for again.
+    Which points are to be repeated follows from the data alone: every point with an outcome (or pending) that was
+    measured fewer than ``times`` times so far, outcomes, failures and pending points counted, the earliest first. Points
+    of the initial design, which are suggested once each, and points observed without being suggested are therefore
+    completed as well. A point that has only failed is not repeated.
 
-    In a batch the points due come first; what is left of it goes to the strategy's own choices, ``times`` places each.
+    In a batch the repeats come first; the rest of it is filled with the strategy's own choices, ``times`` each.
 
     Attributes:
-        strategy: What chooses points; its forecasts and its model are used as they are.
-        times: Measurements of each point, from 1 on.
+        strategy: Chooses the points; its models and forecasts are used as they are.
+        times: Measurements of each point, at least 1.
     """
 
     strategy: Strategy
     times: int = 3
-    single_objective: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_whole("times, how often a point is measured,", self.times)
+        check_whole("times", self.times)
 
     @property
     def name(self) -> str:
-        """That of the strategy."""
-        return getattr(self.strategy, "name", "custom")
+        return self.strategy.name
+
+    @property
+    def makes_forecasts(self) -> bool:
+        return self.strategy.makes_forecasts
+
+    @property
+    def single_objective(self) -> bool:
+        return True
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         check_outcomes(self, data.objectives, data.constraints)
         plan = self.strategy.plan(data, rng=rng)
-        return replace(plan, acquisition=WithDue(plan.acquisition, due_points(data, self.times)))
+        return replace(plan, repeats=points_to_repeat(data, self.times), replicates=self.times)
 
-    def searcher(self, space: Space) -> CandidateSearch:
-        return DueFirst(self.strategy.searcher(space), self.times)
+    def searcher(self, space: Space) -> Search:
+        return self.strategy.searcher(space)
 
 
-def due_points(data: Dataset, times: int) -> Array:
-    """Points to be measured again, r x d, each as often as it is short of ``times``, the earliest first."""
+def points_to_repeat(data: Dataset, times: int) -> Array:
+    """Return the points to measure again, `r x d`, each as often as it is short of ``times``, the earliest first."""
     tried = np.vstack([data.X, data.X_pending, data.X_failed])
     if not len(tried):
         return tried
@@ -64,45 +68,3 @@ def due_points(data: Dataset, times: int) -> Array:
     alive = np.arange(len(tried)) < len(data.X) + len(data.X_pending)
     short = np.where(alive & (count > 0), np.maximum(times - count, 0), 0)
     return np.repeat(tried, short, axis=0)
-
-
-@dataclass(frozen=True, eq=False)
-class WithDue:
-    """An acquisition function, and points that are due before it is asked.
-
-    Attributes:
-        acquisition: Of points, m x d, or sets, m x q x d.
-        due: r x d.
-    """
-
-    acquisition: Acquisition
-    due: Array
-
-    def __call__(self, X: Array) -> Array:
-        return self.acquisition(X)
-
-
-@dataclass(frozen=True)
-class DueFirst:
-    """Gives the points that are due, then those another search finds, each several times.
-
-    Attributes:
-        search: For points that are not due.
-        times: How often a point found is given.
-    """
-
-    search: CandidateSearch
-    times: int
-
-    def maximize(
-        self, acquisition: Acquisition, space: Space, q: int, *, anchors: Array, taken: Array, rng: np.random.Generator
-    ) -> Array:
-        due = np.empty((0, taken.shape[1]))
-        if isinstance(acquisition, WithDue):
-            acquisition, due = acquisition.acquisition, acquisition.due[:q]
-        left = q - len(due)
-        if not left:
-            return due
-        fresh = -(-left // self.times)
-        found = self.search.maximize(acquisition, space, fresh, anchors=anchors, taken=taken, rng=rng)
-        return np.vstack([due, np.repeat(found, self.times, axis=0)[:left]])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -28,54 +28,13 @@ from calibo.errors import RecipeError
 from calibo.models import HasHyperparameters, Model, SuccessModel, Surrogate
 from calibo.models.base import KnowsItsDistribution, LearnsFromProposals
 from calibo.pareto import pareto_mask
-from calibo.search import (
-    CandidateSearch,
-    CopiesParents,
-    Dynamic,
-    EpsilonGreedy,
-    Explored,
-    MultiStart,
-    Pool,
-    RandomDraw,
-)
-from calibo.spaces import PoolSpace, Space
+from calibo.search import MultiStart, Plan, Pool, RandomDraw, Search
+from calibo.spaces import Space
 
 #: How many of the best points tried are searched around.
 _ANCHORS = 5
 #: Rows of a pool that are drawn for a rule whose values may be compared within one call only.
 _DRAWN_ROWS = 1024
-
-
-@dataclass(frozen=True, eq=False)
-class LearningAcquisition:
-    """The acquisition of models that learn from where the search goes.
-
-    Attributes:
-        models: What is believed of each outcome.
-        build: The acquisition of models: the same for the same models, whenever it is called.
-    """
-
-    models: tuple[Model, ...]
-    build: Callable[[tuple[Model, ...]], Acquisition]
-    _of_points: Acquisition = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_of_points", self.build(self.models))
-
-    def __call__(self, X: Array) -> Array:
-        """Values of points, m x d, or of sets, m x q x d, m."""
-        return self._of_points(X)
-
-    def learned(self, proposals: Array, *, rng: np.random.Generator) -> LearningAcquisition:
-        """The acquisition of the models as learned from ``proposals``, p x d."""
-        # All outcomes were measured at the same points, so all models learn the same of where the search goes.
-        seed = int(rng.integers(2**63))
-        learned: list[Model] = []
-        for model in self.models:
-            if not isinstance(model, LearnsFromProposals):
-                raise RecipeError(f"a {type(model).__name__} cannot learn from proposals: it has no learned()")
-            learned.append(model.learned(proposals, rng=np.random.default_rng(seed)))
-        return LearningAcquisition(tuple(learned), self.build)
 
 
 @dataclass(frozen=True)
@@ -99,53 +58,43 @@ class ModelForecaster:
         return [Forecast(tuple(distributions), self.made_by) for distributions in zip(*by_stage, strict=True)]
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How to choose the next points.
+class Strategy(ABC):
+    """A method: makes a plan from the observations, and knows how to search.
 
-    Attributes:
-        acquisition: What is to be maximised.
-        forecaster: Forecasts of measurements at points, q x d -> q of them; ``None`` for a strategy without beliefs.
-        models: What is believed of each outcome, for predictions; empty for a strategy without beliefs.
-        anchors: Points worth searching around, a x d.
-        taken: Points not to be tried again, t x d.
-        hyperparameters: Per outcome, to be stored with the suggestion.
+    Every family of methods implements ``plan`` and ``searcher``; the other members have defaults.
     """
 
-    acquisition: Acquisition
-    forecaster: Callable[[Array], tuple[Forecasts, ...]] | None
-    models: tuple[Model, ...]
-    anchors: Array
-    taken: Array
-    hyperparameters: tuple[tuple[float, ...], ...] = ()
+    @property
+    def name(self) -> str:
+        """Name of the method, for messages and stored studies."""
+        return "custom"
 
-    def after(self, explored: Explored) -> Plan:
-        """The plan after an exploration: by what was learned on the way, and searching first around what was found."""
-        anchors = np.vstack([explored.points, self.anchors])
-        learned = explored.acquisition
-        plan = replace(self, acquisition=learned, anchors=anchors)
-        if not isinstance(learned, LearningAcquisition):
-            return plan
-        forecaster = self.forecaster
-        if isinstance(forecaster, ModelForecaster):
-            forecaster = replace(forecaster, models=learned.models)
-        return replace(plan, models=learned.models, forecaster=forecaster)
+    @property
+    def makes_forecasts(self) -> bool:
+        """Whether suggestions come with forecasts."""
+        return True
 
+    @property
+    def single_objective(self) -> bool:
+        """Whether the method optimizes one objective without constraints only."""
+        return False
 
-class Strategy(Protocol):
-    """What all families of methods have in common: data -> plan, and how to search."""
-
+    @abstractmethod
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
-        """The plan for data of at least one point."""
-        ...
+        """Return the plan for the next suggestions.
 
-    def searcher(self, space: Space) -> CandidateSearch:
-        """The search that suits the strategy and the space."""
-        ...
+        Args:
+            data: The observations, at least one.
+            rng: The only source of randomness.
+        """
+
+    @abstractmethod
+    def searcher(self, space: Space) -> Search:
+        """Return the search that suits the strategy and the space."""
 
 
 @dataclass(frozen=True)
-class ModelBased:
+class ModelBased(Strategy):
     """Surrogate -> models -> acquisition: the strategy of every method with a predictive distribution.
 
     Each outcome has a model of its own, made by the same recipe. Several objectives are traded off; a constraint
@@ -164,7 +113,7 @@ class ModelBased:
 
     surrogate: Surrogate
     rule: AcquisitionRule
-    search: CandidateSearch | None = None
+    search: Search | None = None
     replicate: bool = False
     name: str = "custom"
     tradeoff: TradeoffRule = field(default_factory=HypervolumeImprovement)
@@ -180,7 +129,7 @@ class ModelBased:
         check_has("tradeoff", self.tradeoff, "build", "HypervolumeImprovement()")
         check_whole("anchors", self.anchors, least=0)
         check_flag("replicate", self.replicate)
-        if self.replicate and isinstance(_innermost(self.search), Dynamic):
+        if self.replicate and self.search is not None and self.search.counts_evaluations:
             raise RecipeError(
                 "Dynamic counts evaluations by the points that are not to be tried again, which with replicate=True are "
                 "only the pending ones: it would choose at random for ever. Use MutatedBest() or RandomCandidates()"
@@ -189,26 +138,30 @@ class ModelBased:
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         models = tuple(self.surrogate.fit(data.outcome(i), rng=rng) for i in range(data.Y.shape[1]))
         tried = np.vstack([data.X, data.X_failed])
-        search = _innermost(self.search)
-        parents = search.parents if isinstance(search, CopiesParents) else 0
+        needed = 0 if self.search is None else self.search.anchors_needed
+        learns = isinstance(models[0], LearnsFromProposals)
+        # While a plan learns, the models change but not the base samples of the rule.
+        seed = int(rng.integers(2**63)) if learns else 0
+        success = _success(data, rng)
+
+        def acquisition(models: tuple[Model, ...]) -> Acquisition:
+            return self._gated(models, data, success, np.random.default_rng(seed) if learns else rng)
+
+        def learn(plan: Plan, proposals: Array, rng: np.random.Generator) -> Plan:
+            # All outcomes were measured at the same points, so all models learn the same density ratio.
+            seed = int(rng.integers(2**63))
+            models = tuple(_learned(model, proposals, seed) for model in plan.models)
+            forecaster = ModelForecaster(models, makers(self.surrogate))
+            return replace(plan, models=models, acquisition=acquisition(models), forecaster=forecaster)
+
         return Plan(
-            acquisition=self._acquisition(models, data, rng),
+            acquisition=acquisition(models),
             forecaster=ModelForecaster(models, makers(self.surrogate)),
             models=models,
-            anchors=anchor_points(data, max(self.anchors, parents)),
-            taken=data.X_pending if self.replicate else np.vstack([tried, data.X_pending]),
+            anchors=anchor_points(data, max(self.anchors, needed)),
+            avoid=data.X_pending if self.replicate else np.vstack([tried, data.X_pending]),
             hyperparameters=tuple(m.hyperparameters if isinstance(m, HasHyperparameters) else () for m in models),
-        )
-
-    def _acquisition(self, models: tuple[Model, ...], data: Dataset, rng: np.random.Generator) -> Acquisition:
-        """The acquisition behind the gates; one that can learn if the models can."""
-        if not isinstance(models[0], LearnsFromProposals):
-            return self._gated(models, data, _success(data, rng), rng)
-        # What changes from one update to the next is what was learned, not the base samples of the rule.
-        seed = int(rng.integers(2**63))
-        success = _success(data, rng)
-        return LearningAcquisition(
-            models, lambda learned: self._gated(learned, data, success, np.random.default_rng(seed))
+            learn=learn if learns else None,
         )
 
     def _gated(
@@ -258,25 +211,29 @@ class ModelBased:
             return _of_last(acquisition, gates)
         return gated(acquisition, gates, logarithmic=self.rule.logarithmic, pending=goals.X_pending)
 
-    def searcher(self, space: Space) -> CandidateSearch:
+    def searcher(self, space: Space) -> Search:
         if self.search is not None:
             return self.search
-        if isinstance(space, PoolSpace):
+        if space.is_pool:
             return Pool() if self.rule.smooth else Pool(drawn=_DRAWN_ROWS)
         return MultiStart() if self.rule.smooth else RandomDraw()
 
 
-def _innermost(search: CandidateSearch | None) -> CandidateSearch | None:
-    """The search inside those that now and then choose at random."""
-    return _innermost(search.search) if isinstance(search, EpsilonGreedy) else search
+def _learned(model: Model, proposals: Array, seed: int) -> Model:
+    assert isinstance(model, LearnsFromProposals), "all outcomes have the same kind of model"
+    return model.learned(proposals, rng=np.random.default_rng(seed))
 
 
 def check_outcomes(strategy: Strategy, objectives: int, constraints: int = 0) -> None:
-    """Refuses several objectives, or constraints, for a strategy that knows only one objective, and says so."""
-    if getattr(strategy, "single_objective", False) and (objectives != 1 or constraints):
+    """Check that a strategy for a single objective is not given several, or constraints.
+
+    Raises:
+        RecipeError: If it is; the message names methods that take them.
+    """
+    if strategy.single_objective and (objectives != 1 or constraints):
         given = f"{objectives} objectives" if objectives > 1 else f"{constraints} constraints"
         raise RecipeError(
-            f"{getattr(strategy, 'name', 'this method')} optimises one objective without constraints, got {given}; "
+            f"{strategy.name} optimises one objective without constraints, got {given}; "
             "ocbo, locbo, cbo and gp_ei take both"
         )
 

@@ -1,4 +1,4 @@
-"""The spine: one pure way from what is known to what to try next."""
+"""From observations to suggestions: one pure function, used by every optimizer, study and ranking."""
 
 from __future__ import annotations
 
@@ -8,32 +8,43 @@ import numpy as np
 
 from calibo.data import Dataset, Suggestion
 from calibo.optimize.design import design_point, initial_size
-from calibo.optimize.strategy import Plan, Strategy
-from calibo.search import CandidateSearch, Explorer, Learning
+from calibo.optimize.sources import CandidateSource, Chosen, as_source
+from calibo.optimize.strategy import Strategy
 from calibo.spaces import Space
 
-#: A model of fewer points is not asked for forecasts of the initial design.
+#: With fewer observations no forecasts are made for points of the initial design.
 _FEWEST_FOR_FORECAST = 3
 
 
 def generator(seed: int, number: int) -> np.random.Generator:
-    """The generator of a suggestion: the same for the same seed and number, whatever happened before."""
+    """Return the random generator of a suggestion: the same for the same seed and number."""
     return np.random.default_rng([seed, number])
 
 
-def suggest(
-    data: Dataset, *, space: Space, strategy: Strategy, search: CandidateSearch, q: int, rng: np.random.Generator
-) -> list[Suggestion]:
-    """The next ``q`` points by the strategy's plan, each with its forecast; ``data`` has at least one point.
+def choose(
+    data: Dataset, *, source: Space | CandidateSource, strategy: Strategy, q: int, rng: np.random.Generator
+) -> Chosen:
+    """Choose the next points by the strategy's plan.
 
-    Where the acquisition depends on where the search goes, a search that can explore does so first, and the points,
-    their forecasts and all else come from what was learned.
+    Where the acquisition function depends on where the search goes (CBO), the source explores first; the points and
+    their forecasts follow the plan after that, which is part of the result.
+
+    Args:
+        data: The observations, at least one.
+        source: A search space, or another source of candidates.
+        strategy: Makes the plan.
+        q: Number of points.
+        rng: The only source of randomness.
     """
     plan = strategy.plan(data, rng=rng)
-    if isinstance(search, Explorer) and isinstance(plan.acquisition, Learning):
-        plan = plan.after(search.explore(plan.acquisition, space, anchors=plan.anchors, rng=rng))
-    X = search.maximize(plan.acquisition, space, q, anchors=plan.anchors, taken=plan.taken, rng=rng)
-    return _suggestions(X, plan, space)
+    return as_source(source).choose(plan, strategy, q, rng=rng)
+
+
+def suggest(
+    data: Dataset, *, source: Space | CandidateSource, strategy: Strategy, q: int, rng: np.random.Generator
+) -> list[Suggestion]:
+    """Suggest the next ``q`` points, each with its forecast; the arguments are those of ``choose``."""
+    return choose(data, source=source, strategy=strategy, q=q, rng=rng).suggestions()
 
 
 def propose(
@@ -46,19 +57,19 @@ def propose(
     q: int = 1,
     n_initial: int | None = None,
 ) -> list[Suggestion]:
-    """The next ``q`` suggestions: points of the initial design while little is known, then the strategy's.
+    """Suggest the next ``q`` points: those of the initial design while there are few observations, then the strategy's.
 
     Args:
-        data: All that is known, larger is better.
-        space: What may be tried.
-        strategy: How to choose.
-        seed: Of the study.
-        number: How many points were asked for before; with the seed it determines all randomness.
-        q: How many points are wanted.
-        n_initial: Points of the initial design, those told count; by default as many as the dimension suggests.
+        data: All observations, larger is better.
+        space: The search space.
+        strategy: Chooses points after the initial design.
+        seed: Seed of the study.
+        number: How many points were suggested before; with the seed it determines all randomness.
+        q: Number of points.
+        n_initial: Size of the initial design, points observed otherwise included; by default it depends on the dimension.
     """
     enough = initial_size(data.X.shape[1]) if n_initial is None else n_initial
-    enough = min(enough, getattr(space, "size", None) or enough)
+    enough = min(enough, space.size or enough)
     suggestions: list[Suggestion] = []
     for offset in range(q):
         known = len(data) + len(data.X_pending) + len(data.X_failed)
@@ -69,24 +80,15 @@ def propose(
         data = replace(data, X_pending=np.vstack([data.X_pending, suggestion.x]))
     if len(suggestions) < q:
         rng = generator(seed, number + len(suggestions))
-        search = strategy.searcher(space)
-        suggestions += suggest(data, space=space, strategy=strategy, search=search, q=q - len(suggestions), rng=rng)
+        suggestions += suggest(data, source=space, strategy=strategy, q=q - len(suggestions), rng=rng)
     return [replace(s, number=number + i) for i, s in enumerate(suggestions)]
 
 
 def _designed(data: Dataset, space: Space, strategy: Strategy, seed: int, number: int) -> Suggestion:
-    """A point of the initial design, with a forecast as soon as a model can make one."""
-    taken = np.vstack([data.X, data.X_pending, data.X_failed])
-    X = design_point(space, seed=seed, number=number, taken=taken)[None, :]
+    """Return a point of the initial design, with a forecast as soon as a model can make one."""
+    tried = np.vstack([data.X, data.X_pending, data.X_failed])
+    X = design_point(space, seed=seed, number=number, avoid=tried)[None, :]
     if len(data) < _FEWEST_FOR_FORECAST:
         return Suggestion(params=space.decode(X)[0], x=X[0])
     plan = strategy.plan(data, rng=generator(seed, number))
-    return _suggestions(X, plan, space)[0]
-
-
-def _suggestions(X: np.ndarray, plan: Plan, space: Space) -> list[Suggestion]:
-    forecasts = (None,) * len(X) if plan.forecaster is None else plan.forecaster(X)
-    return [
-        Suggestion(params=params, x=x, forecasts=forecast, hyperparameters=plan.hyperparameters)
-        for params, x, forecast in zip(space.decode(X), X, forecasts, strict=True)
-    ]
+    return Chosen(X, tuple(space.decode(X)), plan).suggestions()[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,9 +15,8 @@ from calibo.data import Array, Dataset
 from calibo.models import Model, Surrogate
 from calibo.models.gp_posterior import Hyperparameters
 from calibo.optimize.design import initial_size
-from calibo.optimize.strategy import ModelBased, Plan, check_outcomes
-from calibo.search import CandidateSearch
-from calibo.search.trust_region import Box, TrustRegion, Within
+from calibo.optimize.strategy import ModelBased, Strategy, check_outcomes
+from calibo.search import Box, Plan, Search
 from calibo.spaces import Space
 
 #: Within these the length scales of the published recipe are sought; beyond them a column counts as at the bound.
@@ -118,7 +117,7 @@ def region_state(y: Array, schedule: Schedule, *, n_initial: int, batch_size: in
 
 
 @dataclass(frozen=True)
-class TuRBO:
+class TuRBO(Strategy):
     """Surrogate -> model -> acquisition, maximised within a trust region around the best point.
 
     A strategy owns no state: the region is folded anew from the outcomes, in the order they arrived, at every call.
@@ -151,13 +150,12 @@ class TuRBO:
 
     surrogate: Surrogate
     rule: AcquisitionRule
-    search: CandidateSearch | None = None
+    search: Search | None = None
     replicate: bool = False
     name: str = "turbo"
     batch_size: int = 1
     n_initial: int | None = None
     success_tolerance: int = 10
-    single_objective: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         counts = {"batch_size": self.batch_size, "success_tolerance": self.success_tolerance}
@@ -167,6 +165,10 @@ class TuRBO:
             check_whole(f"TuRBO's {name}", count)
         check_has("surrogate", self.surrogate, "fit", "GaussianProcess()")
         check_has("rule", self.rule, "build", "ThompsonSampling()")
+
+    @property
+    def single_objective(self) -> bool:
+        return True
 
     def region(self, data: Dataset) -> RegionState:
         """The state of the trust region after all outcomes."""
@@ -182,14 +184,15 @@ class TuRBO:
         # Failures count, or a region whose design keeps failing would never begin.
         if not len(since) or len(known) < self._design(data.X.shape[1]):
             plan = self._inner.plan(data, rng=rng)
-            return replace(plan, acquisition=spreading(known, data.categories), anchors=plan.anchors[:0])
+            spread = spreading(known, data.categories)
+            return replace(plan, acquisition=spread, anchors=plan.anchors[:0], learn=None)
         plan = self._inner.plan(since, rng=rng)
         box = _region(plan.models[0], since, state.length)
-        taken = plan.taken if self.replicate else np.vstack([plan.taken, earlier])
-        return replace(plan, acquisition=Within(plan.acquisition, box), taken=taken)
+        avoid = plan.avoid if self.replicate else np.vstack([plan.avoid, earlier])
+        return replace(plan, region=box, avoid=avoid)
 
-    def searcher(self, space: Space) -> CandidateSearch:
-        return TrustRegion(self._inner.searcher(space))
+    def searcher(self, space: Space) -> Search:
+        return self._inner.searcher(space)
 
     @property
     def _inner(self) -> ModelBased:

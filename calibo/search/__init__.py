@@ -1,27 +1,29 @@
-"""Candidate searches: acquisition function -> points."""
+"""Searches: find the points where a plan's acquisition function is large."""
 
-from calibo.search.base import CandidateSearch, CopiesParents, Explored, Explorer, Learning
-from calibo.search.exploring import EpsilonGreedy, Indifferent
+from calibo.search.base import Search, SearchWrapper
+from calibo.search.epsilon_greedy import EpsilonGreedy
 from calibo.search.finite import Pool, RandomDraw
 from calibo.search.langevin import Langevin
 from calibo.search.multistart import MultiStart
 from calibo.search.mutation import Mutation
 from calibo.search.parents import Dynamic, MutatedBest, RandomCandidates
+from calibo.search.plan import Acquisition, Box, Plan
+from calibo.search.trust_region import TrustRegion
 
 __all__ = [
-    "CandidateSearch",
-    "CopiesParents",
+    "Acquisition",
+    "Box",
     "Dynamic",
     "EpsilonGreedy",
-    "Explored",
-    "Explorer",
-    "Indifferent",
     "Langevin",
-    "Learning",
     "MultiStart",
     "MutatedBest",
     "Mutation",
+    "Plan",
     "Pool",
     "RandomCandidates",
     "RandomDraw",
+    "Search",
+    "SearchWrapper",
+    "TrustRegion",
 ]

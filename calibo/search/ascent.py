@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibo.data import Array
-from calibo.search.base import Acquisition
+from calibo.search.plan import Acquisition
 
 #: Step of the central differences: truncation and rounding errors are both about 1e-10 for smooth acquisitions.
 _STEP = 1e-5

@@ -1,108 +1,137 @@
-"""What a candidate search is: it finds points where an acquisition function is large, and knows nothing of outcomes."""
+"""The interface of searches, and what they share: greedy batches and points to avoid."""
 
 from __future__ import annotations
 
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from calibo.checks import check_has
 from calibo.data import Array
+from calibo.errors import RepeatWarning
+from calibo.search.plan import Plan
 from calibo.spaces import Space
 
-#: Points m x d, or sets of points m x q x d, to m values (as in ``calibo.acquisition``, which this room does not see).
-Acquisition = Callable[[Array], Array]
+#: Points drawn before a small space is enumerated.
+_DRAWN = 1024
 
 
-class CandidateSearch(Protocol):
-    """A way to maximise an acquisition function over a space."""
-
-    def maximize(
-        self, acquisition: Acquisition, space: Space, q: int, *, anchors: Array, taken: Array, rng: np.random.Generator
-    ) -> Array:
-        """A batch of points with a large acquisition, q x d, chosen one after the other.
-
-        Args:
-            acquisition: Of points, m x d, or of sets, m x j x d, whose last point is the candidate.
-            space: What may be tried.
-            q: Number of points.
-            anchors: Points worth searching around, a x d, the most promising first; may be empty.
-            taken: Points not to be suggested again, t x d; may be empty.
-            rng: The only source of randomness.
-        """
-        ...
-
-
-@runtime_checkable
-class CopiesParents(Protocol):
-    """A search that copies the best points."""
+class Search(ABC):
+    """Finds points of a space where a plan's acquisition function is large."""
 
     @property
-    def parents(self) -> int:
-        """The largest number of points copied: so many anchors are of use to it."""
-        ...
+    def anchors_needed(self) -> int:
+        """How many anchors the search makes use of beyond the strategy's own number; 0 for any."""
+        return 0
 
+    @property
+    def counts_evaluations(self) -> bool:
+        """Whether the search counts evaluations by ``plan.avoid``, which must then hold every point tried."""
+        return False
 
-@runtime_checkable
-class Learning(Protocol):
-    """An acquisition function that depends on where the search goes."""
+    def explore(self, plan: Plan, space: Space, *, rng: np.random.Generator) -> Plan:
+        """Return the plan after it has learned where the search goes; by default the plan as it is.
 
-    def __call__(self, X: Array) -> Array:
-        """Values of points, m x d, or of sets, m x q x d, m."""
-        ...
+        Args:
+            plan: What to maximize.
+            space: The search space.
+            rng: The only source of randomness.
+        """
+        return plan
 
-    def learned(self, proposals: Array, *, rng: np.random.Generator) -> Learning:
-        """The acquisition of a search that has gone to ``proposals``, p x d: all of them so far."""
-        ...
+    @abstractmethod
+    def maximize(self, plan: Plan, space: Space, q: int, *, rng: np.random.Generator) -> Array:
+        """Return a batch of points with a large acquisition value, `q x d`.
+
+        Args:
+            plan: What to maximize, where to start, and what to avoid.
+            space: The search space.
+            q: Number of points.
+            rng: The only source of randomness.
+        """
 
 
 @dataclass(frozen=True)
-class Explored:
-    """What came of an exploration.
+class SearchWrapper(Search):
+    """A search that modifies another one, and forwards everything else to it.
 
     Attributes:
-        acquisition: As learned from where the search went.
-        points: The most promising points found, k x d, the best first.
+        search: The search inside.
     """
 
-    acquisition: Learning
-    points: Array
+    search: Search
+
+    def __post_init__(self) -> None:
+        check_has("search", self.search, "maximize", "MultiStart()")
+
+    @property
+    def anchors_needed(self) -> int:
+        return self.search.anchors_needed
+
+    @property
+    def counts_evaluations(self) -> bool:
+        return self.search.counts_evaluations
+
+    def explore(self, plan: Plan, space: Space, *, rng: np.random.Generator) -> Plan:
+        return self.search.explore(plan, space, rng=rng)
+
+    def maximize(self, plan: Plan, space: Space, q: int, *, rng: np.random.Generator) -> Array:
+        return self.search.maximize(plan, space, q, rng=rng)
 
 
-@runtime_checkable
-class Explorer(Protocol):
-    """A search that first finds out where it goes, for acquisitions that depend on it."""
+def one_by_one(plan: Plan, q: int, choose: Callable[[Plan], Array]) -> Array:
+    """Choose a batch greedily, `q x d`: each point by the plan given those chosen before it.
 
-    def explore(self, acquisition: Learning, space: Space, *, anchors: Array, rng: np.random.Generator) -> Explored:
-        """The acquisition as learned from the search's own proposals, and the best points on the way.
-
-        Args:
-            acquisition: What the search would maximise.
-            space: What may be tried.
-            anchors: Points worth searching around, a x d, the most promising first; may be empty.
-            rng: The only source of randomness.
-        """
-        ...
+    Args:
+        plan: Of the first point.
+        q: Number of points.
+        choose: Returns the best point of a plan, `d`.
+    """
+    chosen: list[Array] = []
+    for _ in range(q):
+        chosen.append(choose(plan.given(chosen)))
+    return np.stack(chosen)
 
 
-def with_chosen(acquisition: Acquisition, chosen: list[Array]) -> Acquisition:
-    """The acquisition of a further point beside those already chosen for the batch."""
-    if not chosen:
-        return acquisition
-    fixed = np.stack(chosen)
-
-    def of_sets(X: Array) -> Array:
-        earlier = np.broadcast_to(fixed, (len(X), *fixed.shape))
-        return acquisition(np.concatenate([earlier, X[:, None, :]], axis=1))
-
-    return of_sets
-
-
-def is_taken(X: Array, taken: Array) -> np.ndarray:
-    """Which points, m x d, coincide with one of ``taken``, t x d, up to rounding."""
-    if not len(taken) or not len(X):
+def coincides(X: Array, points: Array) -> np.ndarray:
+    """Return which of `m x d` points equal one of ``points``, `t x d`, up to rounding."""
+    if not len(points) or not len(X):
         return np.zeros(len(X), dtype=bool)
     from scipy.spatial.distance import cdist
 
-    return cdist(X, taken, "chebyshev").min(axis=1) < 1e-9
+    return cdist(X, points, "chebyshev").min(axis=1) < 1e-9
+
+
+def finite(values: Array) -> Array:
+    """Return values with everything that is not finite replaced by minus infinity."""
+    return np.where(np.isfinite(values), values, -np.inf)
+
+
+def best_available(points: Array, values: Array, avoid: Array, space: Space, rng: np.random.Generator) -> Array:
+    """Return the best of `m x d` points that is not to be avoided; else an untried point, or a repeat if there is none."""
+    for i in np.argsort(-values, kind="stable"):
+        if not coincides(points[[i]], avoid)[0]:
+            return points[i]
+    untried = untried_point(space, avoid, rng)
+    if untried is not None:
+        return untried
+    warnings.warn("every point of the space has been tried; suggesting one again", RepeatWarning, stacklevel=4)
+    return points[int(np.argmax(values))]
+
+
+def untried_point(space: Space, avoid: Array, rng: np.random.Generator) -> Array | None:
+    """Return a random point, `d`, that is not among ``avoid``, `t x d`; ``None`` if the space has no other."""
+    if not space.is_pool:
+        found = _drawn(space.sample(_DRAWN, rng), avoid, rng)
+        if found is not None or space.size is None or space.size > 10 * (len(avoid) + _DRAWN):
+            return found
+    every = space.enumerate()
+    return None if every is None else _drawn(every, avoid, rng)
+
+
+def _drawn(points: Array, avoid: Array, rng: np.random.Generator) -> Array | None:
+    free = points[~coincides(points, avoid)]
+    return free[rng.integers(len(free))] if len(free) else None

@@ -7,7 +7,7 @@ exp(acquisition / temperature), and what they visit is handed back to the acquis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 import numpy as np
@@ -15,11 +15,12 @@ import numpy as np
 from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.search.ascent import central_differences
-from calibo.search.base import Acquisition, CandidateSearch, Explored, Learning
+from calibo.search.base import Search, finite
 from calibo.search.finite import Pool
 from calibo.search.moves import climbed_columns, finite_columns
 from calibo.search.multistart import MultiStart, scattered
-from calibo.spaces import PoolSpace, ProductSpace, Space
+from calibo.search.plan import Acquisition, Plan
+from calibo.spaces import Space
 
 #: Points scored at the start, at random and near the anchors: the chains start from some, and all give the spread.
 _SCORED, _AROUND = 96, 32
@@ -32,7 +33,7 @@ _ROWS = 512
 
 
 @dataclass(frozen=True)
-class Langevin:
+class Langevin(Search):
     """Stochastic gradient Langevin chains with momentum, then another search on what they taught the acquisition.
 
     ``explore``, on a product of parameters:
@@ -74,7 +75,7 @@ class Langevin:
     friction: float = 0.3
     updates: int = 3
     standardized: bool = True
-    then: CandidateSearch | None = None
+    then: Search | None = None
 
     def __post_init__(self) -> None:
         if self.chains < 1 or not 0 <= self.burn_in < self.steps:
@@ -110,38 +111,44 @@ class Langevin:
             steps=512, burn_in=32, step_size=2e-2, temperature=4e-3, friction=0.1, updates=480, standardized=False
         )
 
-    def maximize(
-        self, acquisition: Acquisition, space: Space, q: int, *, anchors: Array, taken: Array, rng: np.random.Generator
-    ) -> Array:
-        then = self.then or (Pool() if isinstance(space, PoolSpace) else MultiStart())
-        return then.maximize(acquisition, space, q, anchors=anchors, taken=taken, rng=rng)
+    def maximize(self, plan: Plan, space: Space, q: int, *, rng: np.random.Generator) -> Array:
+        then = self.then or (Pool() if space.is_pool else MultiStart())
+        return then.maximize(plan, space, q, rng=rng)
 
-    def explore(self, acquisition: Learning, space: Space, *, anchors: Array, rng: np.random.Generator) -> Explored:
-        if isinstance(space, PoolSpace):
-            rows = space.sample(min(_ROWS, space.size), rng)
-            learned = acquisition.learned(rows, rng=rng)
-            return Explored(learned, rows[np.argsort(-_finite(learned(rows)), kind="stable")[: self.chains]])
-        if not isinstance(space, ProductSpace):
-            raise RecipeError(f"Langevin explores a product of parameters or a pool, got a {type(space).__name__}")
-        X, scale = self._start(acquisition, space, anchors, rng)
+    @property
+    def anchors_needed(self) -> int:
+        return 0 if self.then is None else self.then.anchors_needed
+
+    @property
+    def counts_evaluations(self) -> bool:
+        return self.then is not None and self.then.counts_evaluations
+
+    def explore(self, plan: Plan, space: Space, *, rng: np.random.Generator) -> Plan:
+        if plan.learn is None:
+            return plan
+        if space.is_pool:
+            rows = space.sample(min(_ROWS, space.size or _ROWS), rng)
+            plan = plan.learned(rows, rng=rng)
+            best = rows[np.argsort(-finite(plan.acquisition(rows)), kind="stable")[: self.chains]]
+            return replace(plan, anchors=np.vstack([best, plan.anchors]))
+        X, scale = self._start(plan, space, rng)
         chains = _Chains(space, X, np.zeros_like(X), T=self.temperature / X.shape[1] ** 0.5, friction=self.friction)
         learning = self._learning_steps()
         visited: list[Array] = []
         for t, size in enumerate(self._step_sizes(), start=1):
-            chains.step(acquisition, scale, size, rng)
+            chains.step(plan.acquisition, scale, size, rng)
             if t > self.burn_in:
                 visited.append(space.repair(chains.X))
             if t in learning:
-                acquisition = acquisition.learned(np.concatenate(visited), rng=rng)
-        return Explored(acquisition, _best_of_chains(acquisition, np.stack(visited)))
+                plan = plan.learned(np.concatenate(visited), rng=rng)
+        best = _best_of_chains(plan.acquisition, np.stack(visited))
+        return replace(plan, anchors=np.vstack([best, plan.anchors]))
 
-    def _start(
-        self, acquisition: Learning, space: ProductSpace, anchors: Array, rng: np.random.Generator
-    ) -> tuple[Array, float]:
+    def _start(self, plan: Plan, space: Space, rng: np.random.Generator) -> tuple[Array, float]:
         """Where the chains start, chains x d, and the unit in which the acquisition is measured."""
         count = max(_SCORED, 2 * self.chains)
-        points = np.vstack([space.sample(count, rng), scattered(anchors, space, _AROUND, rng)])
-        values = _finite(acquisition(points))
+        points = np.vstack([space.sample(count, rng), scattered(plan.anchors, space, _AROUND, rng)])
+        values = finite(plan.acquisition(points))
         usable = values[np.isfinite(values)]
         scale = _rise(usable) if self.standardized and len(usable) else 1.0
         # The Gumbel trick draws without replacement with probabilities proportional to exp(a / T).
@@ -172,7 +179,7 @@ class _Chains:
         friction: Share of the momentum lost in a step.
     """
 
-    space: ProductSpace
+    space: Space
     X: Array
     velocity: Array
     T: float
@@ -213,18 +220,19 @@ class _Chains:
             cells = column.cells or 1
             others = 1 + (shift[rows] * (cells - 1)).astype(np.int64)
             proposed[rows, j] = column.position((column.cell(self.X[rows, j]) + others) % cells)
-        values = _finite(acquisition(np.concatenate([self.X, proposed]))).reshape(2, -1)
+        values = finite(acquisition(np.concatenate([self.X, proposed]))).reshape(2, -1)
         with np.errstate(invalid="ignore"):
             gain = (values[1] - values[0]) / (scale * self.T)
         # Between two points without a finite value the chain wanders freely.
         accepted = -rng.exponential(size=len(gain)) <= np.nan_to_num(gain, nan=0.0)
+        accepted &= self.space.valid(proposed)
         self.X = np.where(accepted[:, None], proposed, self.X)
 
 
 def _best_of_chains(acquisition: Acquisition, visited: Array) -> Array:
     """Of points steps x chains x d the best of each chain by the acquisition, chains x d, the best chain first."""
     steps, chains, d = visited.shape
-    values = _finite(acquisition(visited.reshape(-1, d))).reshape(steps, chains)
+    values = finite(acquisition(visited.reshape(-1, d))).reshape(steps, chains)
     best, every = np.argmax(values, axis=0), np.arange(chains)
     order = np.argsort(-values[best, every], kind="stable")
     return visited[best, every][order]
@@ -234,7 +242,3 @@ def _rise(values: Array) -> float:
     """From the median to the largest value, or all their range where most are equal; 1 if all are."""
     top = float(values.max())
     return (top - float(np.median(values))) or (top - float(values.min())) or 1.0
-
-
-def _finite(values: Array) -> Array:
-    return np.where(np.isfinite(values), values, -np.inf)

@@ -1,4 +1,4 @@
-"""Search by scoring thousands of random and mutated points in one call: for acquisitions without a slope."""
+"""Search by evaluating thousands of random and mutated points in one call: for acquisition functions without gradients."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ import numpy as np
 
 from calibo.data import Array
 from calibo.errors import RecipeError
-from calibo.search.base import Acquisition, with_chosen
+from calibo.search.base import Search, best_available, finite, one_by_one
 from calibo.search.finite import Pool
-from calibo.search.multistart import best_available, reflected
-from calibo.spaces import PoolSpace, ProductSpace, Space
+from calibo.search.multistart import drawn_anchors, reflected
+from calibo.search.plan import Plan
+from calibo.spaces import Space
 
-#: Points that agree to so many decimals are one.
+#: Points that agree to this many decimals are the same.
 _DECIMALS = 9
 
 
 @dataclass(frozen=True)
-class Mutation:
-    """Scores random points and mutations of the anchors, all in one call, and takes the best that is not taken.
+class Mutation(Search):
+    """Evaluates random points and mutations of the anchors in one call, and takes the best that is not to be avoided.
 
-    Every row of a pool is scored.
+    Every row of a pool is evaluated.
 
     Attributes:
-        scored: Random points.
-        around: Mutations of the anchors.
-        shortlist: Of the further points of a batch, only so many of the best by themselves are scored beside those
-            chosen before, for acquisitions of sets that cost much more than those of points. ``None`` for all.
+        scored: Number of random points.
+        around: Number of mutations of the anchors.
+        shortlist: For the further points of a batch, evaluate only this many of the best single points beside those
+            already chosen: joint acquisition functions of batches cost much more than those of points. ``None`` for all.
     """
 
     scored: int = 3000
@@ -41,43 +42,36 @@ class Mutation:
                 f"{self.around}, and a shortlist of at least one, got {self.shortlist}"
             )
 
-    def maximize(
-        self, acquisition: Acquisition, space: Space, q: int, *, anchors: Array, taken: Array, rng: np.random.Generator
-    ) -> Array:
-        if isinstance(space, PoolSpace):
-            return Pool(shuffled=True).maximize(acquisition, space, q, anchors=anchors, taken=taken, rng=rng)
-        if not isinstance(space, ProductSpace):
-            raise RecipeError(f"Mutation searches a product of parameters or a pool, got a {type(space).__name__}")
-        chosen: list[Array] = []
-        for _ in range(q):
-            unavailable = np.vstack([taken.reshape(-1, len(space.columns)), *chosen])
-            points = np.vstack([space.sample(self.scored, rng), mutated(anchors, space, self.around, rng)])
-            # In any order, so that of equal values, which trees have many of, neither kind comes first.
+    def maximize(self, plan: Plan, space: Space, q: int, *, rng: np.random.Generator) -> Array:
+        if space.is_pool:
+            return Pool(shuffled=True).maximize(plan, space, q, rng=rng)
+
+        def choose(given: Plan) -> Array:
+            points = np.vstack([space.sample(self.scored, rng), mutated(plan.anchors, space, self.around, rng)])
+            # In random order, so that neither kind of point comes first among equal values, which trees have many of.
             points = rng.permutation(points)
-            fresh = points[~_known(points, unavailable) & space.valid(points)]
+            fresh = points[~_known(points, given.avoid)]
             points = fresh if len(fresh) else points
-            if chosen and self.shortlist is not None and len(points) > self.shortlist:
-                alone = np.nan_to_num(acquisition(points), nan=-np.inf)
+            if given is not plan and self.shortlist is not None and len(points) > self.shortlist:
+                alone = np.nan_to_num(plan.acquisition(points), nan=-np.inf)
                 points = points[np.argsort(-alone, kind="stable")[: self.shortlist]]
-            values = with_chosen(acquisition, chosen)(points)
-            values = np.where(np.isfinite(values), values, -np.inf)
-            chosen.append(best_available(points, values, unavailable, space, rng))
-        return np.stack(chosen)
+            return best_available(points, finite(given.acquisition(points)), given.avoid, space, rng)
+
+        return one_by_one(plan, q, choose)
 
 
-def mutated(anchors: Array, space: ProductSpace, count: int, rng: np.random.Generator) -> Array:
-    """Mutations of the anchors, count x d.
+def mutated(anchors: Array, space: Space, count: int, rng: np.random.Generator) -> Array:
+    """Draw mutations of the anchors, `count x d`.
 
-    1. An anchor, the earlier the more often.
-    2. A number of columns to change, from one to all, small numbers being more frequent.
-    3. Of these every fourth, and all categorical ones, are drawn anew; the others take a normal step whose width is
-       log-uniform between 0.001 and 0.3, and which leads to another value if the column has finitely many.
+    1. Draw an anchor, earlier ones more often.
+    2. Draw the number of columns to change, from one to all, small numbers more often.
+    3. Redraw every fourth of these and all categorical ones; the others take a normal step whose width is log-uniform
+       between 0.001 and 0.3, and which leads to another value if the column has finitely many.
     """
-    d = len(space.columns)
+    d = space.dimension
     if not len(anchors) or not count:
         return np.empty((0, d))
-    chances = 1.0 / (1.0 + np.arange(len(anchors)))
-    points = anchors[rng.choice(len(anchors), size=count, p=chances / chances.sum())]
+    points = drawn_anchors(anchors, count, rng)
     share = d ** -rng.random((count, 1))
     changed = rng.random((count, d)) < share
     changed[np.arange(count), rng.integers(d, size=count)] = True
@@ -90,8 +84,11 @@ def mutated(anchors: Array, space: ProductSpace, count: int, rng: np.random.Gene
     return space.repair(np.where(changed, moved, points))
 
 
-def _known(points: Array, taken: Array) -> np.ndarray:
-    """Which points, m x d, are among ``taken``, t x d, in a time that hardly grows with t; rounding may hide some."""
-    both = np.ascontiguousarray(np.round(np.vstack([taken, points]), _DECIMALS) + 0.0)
+def _known(points: Array, avoid: Array) -> np.ndarray:
+    """Return which of `m x d` points are among ``avoid``, `t x d`, in time nearly independent of t.
+
+    Rounding may hide some; ``best_available`` compares exactly.
+    """
+    both = np.ascontiguousarray(np.round(np.vstack([avoid, points]), _DECIMALS) + 0.0)
     rows = both.view([("", both.dtype)] * both.shape[1]).ravel()
-    return np.isin(rows[len(taken) :], rows[: len(taken)])
+    return np.isin(rows[len(avoid) :], rows[: len(avoid)])

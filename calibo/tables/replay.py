@@ -23,8 +23,15 @@ from calibo.checks import check_seed, check_whole
 from calibo.data import Array, Dataset, Forecasts, Marginal
 from calibo.diagnostics import best_so_far, covered, simple_regret
 from calibo.errors import DataError, RecipeError
-from calibo.optimize import Direction, Plan, Strategy, generator, turned
-from calibo.search import Explored, Learning
+from calibo.optimize import (
+    Direction,
+    Plan,
+    PoolSource,
+    Strategy,
+    choose,
+    generator,
+    turned,
+)
 from calibo.spaces import PoolSpace
 from calibo.spaces.pool import is_frame
 
@@ -38,8 +45,6 @@ Replicates = Literal["draw", "mean"]
 #: better).
 Watch = Callable[[Plan, Dataset, Rows, Array], None]
 
-#: Rows of a pool that a density ratio is learned from: all, or so many drawn at random.
-_SAMPLE = 2048
 #: What the generators of a replay are called, so that start and replicates are the same for every method.
 _START, _DRAW = 1, 2
 
@@ -287,22 +292,10 @@ def _suggested(
     data: Dataset, space: PoolSpace, strategy: Strategy, q: int, rng: np.random.Generator
 ) -> tuple[Rows, tuple[Forecasts | None, ...], Plan]:
     """The next candidates, q, their forecasts in the house's sign, and the plan they follow."""
-    known = {x.tobytes() for x in data.X}
+    chosen = choose(data, source=PoolSource(space, tried=data.X), strategy=strategy, q=q, rng=rng)
     places = {x.tobytes(): place for place, x in enumerate(space.X)}
-    free = np.array([place for key, place in places.items() if key not in known])
-    plan = strategy.plan(data, rng=rng)
-    if isinstance(plan.acquisition, Learning):
-        sample = free if len(free) <= _SAMPLE else rng.choice(free, _SAMPLE, replace=False)
-        learned = plan.acquisition.learned(space.X[sample], rng=rng)
-        plan = plan.after(Explored(learned, np.empty((0, data.X.shape[1]))))
-    search = strategy.searcher(space)
-    X = search.maximize(plan.acquisition, space, q, anchors=plan.anchors, taken=data.X, rng=rng)
-    if any(x.tobytes() in known for x in X):
-        raise RecipeError(
-            "a replay reveals every candidate once, but the method asked for one again: use a method without replicates"
-        )
-    forecasts = (None,) * len(X) if plan.forecaster is None else plan.forecaster(X)
-    return np.array([places[x.tobytes()] for x in X], dtype=np.intp), forecasts, plan
+    rows = np.array([places[x.tobytes()] for x in chosen.X], dtype=np.intp)
+    return rows, tuple(suggestion.forecasts for suggestion in chosen.suggestions()), chosen.plan
 
 
 def _regret(merit: Array, order: Rows, begun: int) -> Array:

@@ -15,7 +15,6 @@ from calibo.errors import DataError, FallbackWarning
 from calibo.models.gp_posterior import Features
 from calibo.optimize import Direction, ModelBased, Plan, generator, turned
 from calibo.pareto import pareto_front
-from calibo.search import Explored, Learning
 from calibo.tables.answer import LITTLE_MEASURED, NOTHING_MEASURED, answer, expectations, reasons
 from calibo.tables.columns import Keys, column_keys, row_keys
 from calibo.tables.encoding import Encoding
@@ -156,10 +155,7 @@ class TableRound:
     def _planned(self, data: Dataset, sample: Array, rng: np.random.Generator) -> Plan:
         """The plan; one whose acquisition depends on where the search goes learns it from the sample (CBO, appendix C.3)."""
         plan = self.strategy.plan(data, rng=rng)
-        if len(sample) and isinstance(plan.acquisition, Learning):
-            learned = plan.acquisition.learned(sample[:SAMPLE], rng=rng)
-            plan = plan.after(Explored(learned, points=sample[:0]))
-        return plan
+        return plan.learned(sample[:SAMPLE], rng=rng) if len(sample) else plan
 
     def _corrected(self, plan: Plan, data: Dataset, rng: np.random.Generator) -> Plan:
         """The plan with forecasts that learn from those of earlier rounds."""

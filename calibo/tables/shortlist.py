@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibo.data import Array
-from calibo.search.base import Acquisition, with_chosen
+from calibo.search.plan import Acquisition, with_chosen
 from calibo.tables.columns import Keys, column_keys, row_keys
 from calibo.tables.encoding import Encoding
 from calibo.tables.reading import Frame, Table

@@ -15,7 +15,7 @@ from calibo.diagnostics import calibration_error, covered, observed_frequencies,
 from calibo.methods import gp_ei
 from calibo.optimize import Optimizer
 from calibo.problems import nas_bench_201
-from calibo.search.base import is_taken
+from calibo.search.base import coincides
 from calibo.spaces import CellSpace
 
 #: Nominal coverage of the intervals that are counted.
@@ -86,7 +86,7 @@ def model_free(job: Job, cell: CellSpace) -> tuple[Array, list[Marginal]]:
         )
         return np.stack(found), []
     drawn = cell.sample(job.evaluations, rng)
-    return np.vstack([first, drawn[~is_taken(drawn, first)]])[: job.evaluations], []
+    return np.vstack([first, drawn[~coincides(drawn, first)]])[: job.evaluations], []
 
 
 def evolution(first: Array, cell: CellSpace, measure: Any, count: int, rng: np.random.Generator) -> Iterator[Array]:

@@ -29,7 +29,7 @@ from calibo.calibration import (
 from calibo.methods import bananas, bananas_cp
 from calibo.models import NeuralEnsemble, Perceptron, QuantileNetwork
 from calibo.optimize import ModelBased
-from calibo.search import CandidateSearch, Dynamic, MutatedBest, RandomCandidates
+from calibo.search import Dynamic, MutatedBest, RandomCandidates, Search
 
 RANDOM, EVOLUTION = "random search", "regularised evolution"
 BANANAS = "BANANAS"
@@ -70,7 +70,7 @@ SIDE = "cifar100"
 TRAINING = 0
 INITIAL, BATCH = 10, 10
 #: By name, in the order of the thesis.
-CANDIDATES: dict[str, CandidateSearch] = {
+CANDIDATES: dict[str, Search] = {
     "mutation": MutatedBest(parents=2, candidates=100),
     "random": RandomCandidates(100),
     "dynamic": Dynamic(budget=150, candidates=100),

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from settings import RANDOM, Job, strategy
 from variants import SeldomRefitted
 
-from calibo.acquisition import Acquisition
 from calibo.data import Array, Dataset, Forecasts
 from calibo.errors import FallbackWarning
-from calibo.optimize import ModelBased, Optimizer
+from calibo.optimize import CandidateSource, Chosen, ModelBased, Optimizer, Plan, Strategy, suggest
 from calibo.problems import NoisyProblem, RadioProblem, ackley2_heteroscedastic, locbo_1d, radio, with_noise
-from calibo.search import Explored, Learning
 
 #: Stations and candidates of the radio problem; each station has a power (column b) and a tilt (column b + 9).
 STATIONS, CANDIDATES = 9, 100
@@ -141,13 +139,21 @@ def choose(
 
     A model that learns from where the search goes (CBO's weights) learns from the candidates.
     """
-    plan = method.plan(data, rng=rng)
-    acquisition: Acquisition = plan.acquisition
-    if isinstance(acquisition, Learning):
-        plan = plan.after(Explored(acquisition.learned(candidates, rng=rng), candidates[:0]))
-    assert plan.forecaster is not None
-    x = candidates[np.argmax(plan.acquisition(candidates))]
-    return x, plan.forecaster(x[None, :])[0], plan.hyperparameters
+    (found,) = suggest(data, source=Candidates(candidates), strategy=method, q=1, rng=rng)
+    assert found.forecasts is not None
+    return found.x, found.forecasts, found.hyperparameters
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates(CandidateSource):
+    """A few points, c x d, of which the one with the largest acquisition is chosen; a plan learns from all of them."""
+
+    X: Array
+
+    def choose(self, plan: Plan, strategy: Strategy, q: int, *, rng: np.random.Generator) -> Chosen:
+        plan = plan.learned(self.X, rng=rng)
+        best = self.X[[np.argmax(plan.acquisition(self.X))]]
+        return Chosen(best, ({},), plan)
 
 
 def curve_step(steps: int) -> int:

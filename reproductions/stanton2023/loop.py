@@ -1,7 +1,7 @@
 """One optimization that keeps, of every query, which sets held its outcome (Figures 6, 7 and 15).
 
-The steps are those of ``calibo.optimize.suggest``, taken one by one: the conformal set of a query is that of the model as it
-was when the query was chosen, with the density ratio learned while searching, and a suggestion carries its distribution only.
+The conformal set of a query is that of the model as it was when the query was chosen, with the density ratio learned while
+searching; ``calibo.optimize.choose`` returns the plan that has this model.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from calibo.calibration.conformal_bayes import ConformalModel, ShiftedModel
 from calibo.calibration.conformal_set import leave_one_out_score
 from calibo.data import Array, Dataset
 from calibo.models import Model, Surrogate
-from calibo.optimize.strategy import Plan, Strategy
+from calibo.optimize import Strategy, choose
 from calibo.problems import NoisyProblem
-from calibo.search import Explorer, Learning
 from calibo.spaces import ProductSpace, as_space
 
 
@@ -114,7 +113,8 @@ def optimize(
     log = Log(best=[float((sign * target(target.from_unit(X))).max())])
     for number in range(rounds):
         rng = np.random.default_rng([seed, 2, number])
-        queries, plan = step(data, space, strategy, q, rng)
+        chosen = choose(data, source=space, strategy=strategy, q=q, rng=rng)
+        queries, plan = chosen.X, chosen.plan
         original = target.from_unit(queries)
         y = sign * problem(original, noise)
         log.query(plan.models[0], queries, y, len(data))
@@ -127,16 +127,6 @@ def optimize(
             hyperparameters=plan.hyperparameters,
         )
     return log
-
-
-def step(
-    data: Dataset, space: ProductSpace, strategy: Strategy, q: int, rng: np.random.Generator
-) -> tuple[Array, Plan]:
-    """The next queries, q x d, and the plan they follow, with all that was learned while searching."""
-    plan, search = strategy.plan(data, rng=rng), strategy.searcher(space)
-    if isinstance(search, Explorer) and isinstance(plan.acquisition, Learning):
-        plan = plan.after(search.explore(plan.acquisition, space, anchors=plan.anchors, rng=rng))
-    return search.maximize(plan.acquisition, space, q, anchors=plan.anchors, taken=plan.taken, rng=rng), plan
 
 
 def holdout_coverage(surrogate: Surrogate, data: Dataset, rng: np.random.Generator) -> tuple[int, float, float, float]:

@@ -8,14 +8,14 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from loop import Log, holdout_coverage, step
+from loop import Log, holdout_coverage
 from settings import NOISE, TradeoffSize, orthant_design
 
 from calibo.acquisition import HypervolumeImprovement
 from calibo.data import Array, Dataset
 from calibo.methods import cbo, gp_ei
 from calibo.models import GaussianProcess
-from calibo.optimize.strategy import Strategy
+from calibo.optimize import Strategy, choose
 from calibo.problems import MultiObjectiveProblem, branin_currin, penicillin
 from calibo.spaces import ProductSpace, as_space
 
@@ -65,7 +65,8 @@ def run(problem: str, method: str, seed: int, size: TradeoffSize) -> dict[str, A
     volumes = [_share(target, F)]
     for number in range(size.rounds[problem]):
         rng = np.random.default_rng([seed, 2, number])
-        queries, plan = step(data, space, recipe, 1, rng)
+        chosen = choose(data, source=space, strategy=recipe, q=1, rng=rng)
+        queries, plan = chosen.X, chosen.plan
         reached = truth(target, queries)
         y = reached + sd * noise.standard_normal(reached.shape)
         F = np.vstack([F, reached])

@@ -351,7 +351,7 @@ def test_vectors_that_do_not_fit_are_named() -> None:
 
 def test_the_parts_of_the_recipe() -> None:
     made = composite_lfbo(outer=gain, gamma=0.2)
-    assert made == CompositeLikelihoodFree(gain, CompositeNetwork(gamma=0.2)) and not made.forecasts
+    assert made == CompositeLikelihoodFree(gain, CompositeNetwork(gamma=0.2)) and not made.makes_forecasts
     bound, door = composed(composite_lfbo(), loss, [Direction.MINIMIZE])
     assert isinstance(bound, CompositeLikelihoodFree) and isinstance(bound.outer, Turned) and door is not None
     assert door.measured([0.3, 0.8])[1] == pytest.approx(0.01)

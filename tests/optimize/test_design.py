@@ -8,7 +8,7 @@ from scipy.stats import qmc
 
 from calibo.errors import RepeatWarning
 from calibo.optimize.design import design_point, initial_size
-from calibo.search.base import is_taken
+from calibo.search.base import coincides
 from calibo.spaces import Categorical, Float, Int, PoolSpace, ProductSpace, Space
 
 CUBE = ProductSpace({"x": Float(0, 1), "y": Float(-1, 1)})
@@ -18,7 +18,7 @@ MIXED = ProductSpace({"x": Float(0, 1, step=0.1), "n": Int(1, 50, log=True), "c"
 def points(space: ProductSpace | PoolSpace, n: int, seed: int = 0) -> np.ndarray:
     taken = np.empty((0, len(space.categories)))
     for number in range(n):
-        taken = np.vstack([taken, design_point(space, seed=seed, number=number, taken=taken)])
+        taken = np.vstack([taken, design_point(space, seed=seed, number=number, avoid=taken)])
     return taken
 
 
@@ -29,10 +29,10 @@ def test_its_size(d: int, size: int) -> None:
 
 def test_any_point_by_its_number() -> None:
     none = np.empty((0, 2))
-    forwards = [design_point(CUBE, seed=3, number=i, taken=none) for i in range(8)]
-    backwards = [design_point(CUBE, seed=3, number=i, taken=none) for i in reversed(range(8))][::-1]
+    forwards = [design_point(CUBE, seed=3, number=i, avoid=none) for i in range(8)]
+    backwards = [design_point(CUBE, seed=3, number=i, avoid=none) for i in reversed(range(8))][::-1]
     np.testing.assert_array_equal(forwards, backwards)
-    assert not np.array_equal(forwards[0], design_point(CUBE, seed=4, number=0, taken=none))
+    assert not np.array_equal(forwards[0], design_point(CUBE, seed=4, number=0, avoid=none))
 
 
 def test_it_fills_the_space() -> None:
@@ -46,8 +46,8 @@ def test_on_the_grid() -> None:
 
 
 def test_a_taken_point_is_passed_over() -> None:
-    first = design_point(CUBE, seed=0, number=0, taken=np.empty((0, 2)))
-    assert not is_taken(design_point(CUBE, seed=0, number=0, taken=first[None])[None], first[None]).any()
+    first = design_point(CUBE, seed=0, number=0, avoid=np.empty((0, 2)))
+    assert not coincides(design_point(CUBE, seed=0, number=0, avoid=first[None])[None], first[None]).any()
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_repeat_is_announced() -> None:
     space = ProductSpace({"i": Int(1, 2)})
     every = space.encode([{"i": 1}, {"i": 2}])
     with pytest.warns(RepeatWarning):
-        assert is_taken(design_point(space, seed=0, number=2, taken=every)[None], every).all()
+        assert coincides(design_point(space, seed=0, number=2, avoid=every)[None], every).all()
 
 
 def test_many_dimensions() -> None:
@@ -98,4 +98,4 @@ def test_a_space_of_someone_elses_making() -> None:
             return [{"angle": float(x[0])} for x in X]
 
     assert isinstance(Circle(), Space)
-    assert design_point(Circle(), seed=0, number=0, taken=np.empty((0, 1))).shape == (1,)
+    assert design_point(Circle(), seed=0, number=0, avoid=np.empty((0, 1))).shape == (1,)

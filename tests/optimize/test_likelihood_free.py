@@ -31,7 +31,7 @@ from calibo.methods import bore, lfbo
 from calibo.models import GaussianProcess
 from calibo.optimize import Optimizer, propose
 from calibo.optimize.likelihood_free import LikelihoodFree, Refitted, with_pruned
-from calibo.search import EpsilonGreedy, Indifferent, MultiStart, Mutation, Pool, RandomDraw
+from calibo.search import EpsilonGreedy, MultiStart, Mutation, Pool, RandomDraw
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 
 CUBE = {"x": Float(0, 1), "y": Float(0, 1)}
@@ -171,7 +171,7 @@ def test_a_larger_ensemble_depends_less_on_the_draw() -> None:
 def test_where_nothing_can_be_learned_points_are_random(Y: list[float]) -> None:
     X = np.random.default_rng(0).random((len(Y), 2))
     data = Dataset(X=X, Y=np.array(Y)[:, None])
-    assert isinstance(lfbo().plan(data, rng=np.random.default_rng(0)).acquisition, Indifferent)
+    assert lfbo().plan(data, rng=np.random.default_rng(0)).at_random
     asked = [
         propose(data, space=ProductSpace(CUBE), strategy=lfbo(), seed=0, number=i, n_initial=1)[0].x for i in range(9)
     ]

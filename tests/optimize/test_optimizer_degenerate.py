@@ -64,7 +64,7 @@ def test_one_point(method: str, value: float) -> None:
     optimizer = Optimizer({"x": Float(0, 1)}, method, seed=0)
     optimizer.tell({"x": 0.5}, value)
     assert len(optimizer.ask(q=8)) == 8
-    if getattr(optimizer.strategy, "forecasts", True):
+    if optimizer.strategy.makes_forecasts:
         believed = optimizer.predict([{"x": 0.1}, {"x": 0.5}])
         # Where nothing is held out conformal intervals have no end.
         assert np.isfinite(believed[["mean", "median"]].to_numpy()).all() and not np.isnan(believed.to_numpy()).any()

@@ -15,7 +15,7 @@ from calibo.spaces import Categorical, Float
 pytestmark = pytest.mark.filterwarnings("ignore:conformal sets at")
 
 #: Methods with a predictive distribution.
-BELIEVING = sorted(name for name, method in METHODS.items() if getattr(method.make(), "forecasts", True))
+BELIEVING = sorted(name for name, method in METHODS.items() if method.make().makes_forecasts)
 
 SPACE = {"x": Float(0, 1), "c": Categorical(["a", "b"])}
 POINTS = [{"x": 0.2, "c": "a"}, {"x": 0.9, "c": "b"}, {"x": 0.5, "c": "a"}]

@@ -14,7 +14,7 @@ from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, HeteroscedasticGP
 from calibo.optimize import ModelBased, Optimizer, suggest
-from calibo.optimize.replicated import Replicated, due_points
+from calibo.optimize.replicated import Replicated, points_to_repeat
 from calibo.optimize.turbo import TuRBO
 from calibo.spaces import Float, ProductSpace
 
@@ -44,12 +44,12 @@ def told(which: list[int], pending: list[int] | None = None, failed: list[int] |
     ],
 )
 def test_which_points_are_due(which: list[int], pending: list[int], failed: list[int], expected: list[int]) -> None:
-    np.testing.assert_array_equal(due_points(told(which, pending, failed), 3), POINTS[expected])
+    np.testing.assert_array_equal(points_to_repeat(told(which, pending, failed), 3), POINTS[expected])
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=15), st.lists(st.integers(0, 4), max_size=5), st.integers(1, 4))
 def test_what_is_due_makes_every_point_complete(which: list[int], pending: list[int], times: int) -> None:
-    due = due_points(told(which, pending), times)
+    due = points_to_repeat(told(which, pending), times)
     after = Counter(map(tuple, np.vstack([POINTS[which], POINTS[pending], due])))
     assert all(count >= times for count in after.values())
     assert len(due) == sum(max(0, times - c) for c in Counter([*which, *pending]).values())
@@ -57,12 +57,12 @@ def test_what_is_due_makes_every_point_complete(which: list[int], pending: list[
 
 def found(data: Dataset, q: int, times: int = 3) -> np.ndarray:
     strategy = Replicated(PLAIN, times)
-    got = suggest(data, space=SPACE, strategy=strategy, search=strategy.searcher(SPACE), q=q, rng=RNG(0))
+    got = suggest(data, source=SPACE, strategy=strategy, q=q, rng=RNG(0))
     assert all(s.forecasts is not None for s in got)
     return np.stack([s.x for s in got])
 
 
-def test_due_points_come_before_new_ones() -> None:
+def test_points_to_repeat_come_before_new_ones() -> None:
     data = told([0, 0, 1, 1, 1])
     np.testing.assert_array_equal(found(data, 1), POINTS[[0]])
     batch = found(data, 6)
@@ -74,7 +74,7 @@ def test_due_points_come_before_new_ones() -> None:
 
 def test_new_points_are_the_strategys_own() -> None:
     data = told([0, 1, 2])
-    own = suggest(data, space=SPACE, strategy=PLAIN, search=PLAIN.searcher(SPACE), q=2, rng=RNG(0))
+    own = suggest(data, source=SPACE, strategy=PLAIN, q=2, rng=RNG(0))
     np.testing.assert_array_equal(found(data, 2, times=1), np.stack([s.x for s in own]))
 
 

@@ -23,14 +23,12 @@ from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, SuccessModel
 from calibo.models.base import KnowsItsDistribution, LearnsFromProposals
 from calibo.models.gp_posterior import Posterior
-from calibo.optimize import ModelBased, suggest
-from calibo.optimize.strategy import LearningAcquisition, anchor_points
+from calibo.optimize import ModelBased, SpaceSource, suggest
+from calibo.optimize.strategy import anchor_points
 from calibo.search import (
     Dynamic,
     EpsilonGreedy,
-    Explored,
     Langevin,
-    Learning,
     MultiStart,
     MutatedBest,
     Pool,
@@ -55,15 +53,15 @@ def test_anchors_are_the_best_points_best_first() -> None:
     np.testing.assert_array_equal(anchors, told.X[np.argsort(-told.Y[:, 0])[: len(anchors)]])
 
 
-def test_everything_tried_or_awaited_is_taken() -> None:
+def test_everything_tried_or_pending_is_avoided() -> None:
     told = data(X_pending=np.array([[0.1, 0.1]]), X_failed=np.array([[0.2, 0.2]]))
-    taken = GP_EI.plan(told, rng=RNG(0)).taken
+    taken = GP_EI.plan(told, rng=RNG(0)).avoid
     assert {tuple(x) for x in taken} == {*map(tuple, told.X), (0.1, 0.1), (0.2, 0.2)}
 
 
-def test_replication_leaves_only_what_is_awaited_taken() -> None:
+def test_with_replication_only_pending_points_are_avoided() -> None:
     told = data(X_pending=np.array([[0.1, 0.1]]))
-    np.testing.assert_array_equal(replace(GP_EI, replicate=True).plan(told, rng=RNG(0)).taken, told.X_pending)
+    np.testing.assert_array_equal(replace(GP_EI, replicate=True).plan(told, rng=RNG(0)).avoid, told.X_pending)
 
 
 @pytest.mark.parametrize(("surrogate", "stages"), [(GaussianProcess(), 1), (NESTED, 3)], ids=["raw", "nested"])
@@ -120,7 +118,7 @@ class WeighedModel:
     def predict(self, X: np.ndarray, *, latent: bool) -> Gaussian:
         distribution = self.base.predict(X, latent=latent)
         return replace(
-            distribution, std=distribution.std * np.sqrt(len(self.X) / effective_sample_size(self.ratio(self.X)))
+            distribution, sd=distribution.sd * np.sqrt(len(self.X) / effective_sample_size(self.ratio(self.X)))
         )
 
     def learned(self, proposals: np.ndarray, *, rng: np.random.Generator) -> WeighedModel:
@@ -143,10 +141,9 @@ def corner() -> np.ndarray:
 def test_only_a_model_that_learns_gets_an_acquisition_that_does() -> None:
     learning = ModelBased(WeighedProcess(), ExpectedImprovement()).plan(data(), rng=RNG(0))
     assert isinstance(learning.models[0], LearnsFromProposals) and isinstance(learning.models[0], KnowsItsDistribution)
-    assert isinstance(learning.acquisition, LearningAcquisition) and isinstance(learning.acquisition, Learning)
-    assert learning.acquisition.models is learning.models
+    assert learning.learn is not None
     plain = GP_EI.plan(data(), rng=RNG(0))
-    assert not isinstance(plain.models[0], LearnsFromProposals) and not isinstance(plain.acquisition, Learning)
+    assert not isinstance(plain.models[0], LearnsFromProposals) and plain.learn is None
 
 
 @RULES
@@ -154,15 +151,13 @@ def test_only_a_model_that_learns_gets_an_acquisition_that_does() -> None:
 @pytest.mark.parametrize("pending", [0, 2])
 def test_building_again_gives_the_same_acquisition(rule: object, failures: int, pending: int) -> None:
     told = data(X_failed=0.9 + 0.1 * RNG(1).random((failures, 2)), X_pending=RNG(2).random((pending, 2)))
-    acquisition = ModelBased(WeighedProcess(), rule).plan(told, rng=RNG(0)).acquisition  # type: ignore[arg-type]
-    assert isinstance(acquisition, LearningAcquisition)
+    plan = ModelBased(WeighedProcess(), rule).plan(told, rng=RNG(0))  # type: ignore[arg-type]
     X = RNG(5).random((30, 2))
-    again = LearningAcquisition(acquisition.models, acquisition.build)
-    np.testing.assert_array_equal(again(X), acquisition(X))
-    learned = acquisition.learned(np.empty((0, 2)), rng=RNG(7))
-    np.testing.assert_array_equal(learned(X), acquisition(X))
-    assert np.abs(acquisition.learned(corner(), rng=RNG(7))(X) - acquisition(X)).max() > 1e-3
-    np.testing.assert_array_equal(again(X), acquisition(X))
+    before = plan.acquisition(X)
+    same = plan.learned(np.empty((0, 2)), rng=RNG(7)).acquisition
+    np.testing.assert_array_equal(same(X), before)
+    assert np.abs(plan.learned(corner(), rng=RNG(7)).acquisition(X) - before).max() > 1e-3
+    np.testing.assert_array_equal(plan.acquisition(X), before)
 
 
 @RULES
@@ -171,8 +166,7 @@ def test_out_of_distribution_is_worth_nothing_or_the_mean(rule: object, failures
     """And a failure, of what is left, the worst outcome; up to a constant, as for every acquisition."""
     told = data(X_failed=0.15 * RNG(1).random((failures, 2)))
     plan = ModelBased(WeighedProcess(), rule).plan(told, rng=RNG(0))  # type: ignore[arg-type]
-    assert isinstance(plan.acquisition, LearningAcquisition)
-    learned = plan.acquisition.learned(corner(), rng=RNG(1))
+    learned = plan.learned(corner(), rng=RNG(1))
     (model,) = learned.models
     assert isinstance(model, WeighedModel)
     X = RNG(5).random((300, 2))
@@ -191,28 +185,27 @@ def test_out_of_distribution_is_worth_nothing_or_the_mean(rule: object, failures
             # Out of distribution everything is worth the mean; a failure is no better for being unlikely.
             kept = gain * chance if number == 0 else np.where(gain > 0, gain * chance, gain / chance)
             values, floor = worth + kept, worth
-    np.testing.assert_allclose(learned(X), values - floor, rtol=1e-7)
+    np.testing.assert_allclose(learned.acquisition(X), values - floor, rtol=1e-7)
 
 
-def test_a_model_that_cannot_learn_says_so() -> None:
-    model = GaussianProcess().fit(data(), rng=RNG(0))
-    with pytest.raises(RecipeError, match="Posterior cannot learn"):
-        LearningAcquisition((model,), lambda m: np.zeros).learned(corner(), rng=RNG(0))  # type: ignore[arg-type, return-value]
+def test_a_plan_that_does_not_learn_stays_as_it_is() -> None:
+    plan = GP_EI.plan(data(), rng=RNG(0))
+    assert plan.learned(corner(), rng=RNG(0)) is plan
 
 
-def test_a_plan_after_an_exploration() -> None:
+def test_a_learned_plan() -> None:
     plan = ModelBased(WeighedProcess(), ExpectedImprovement()).plan(data(), rng=RNG(0))
-    assert isinstance(plan.acquisition, LearningAcquisition) and plan.forecaster is not None
-    learned = plan.acquisition.learned(corner(), rng=RNG(1))
-    found = np.array([[0.2, 0.3], [0.4, 0.5]])
-    after = plan.after(Explored(learned, found))
-    assert after.acquisition is learned and after.models is learned.models and after.forecaster is not None
-    np.testing.assert_array_equal(after.anchors, np.vstack([found, plan.anchors]))
-    np.testing.assert_array_equal(after.taken, plan.taken)
+    plan = replace(plan, repeats=plan.avoid[:1], replicates=3)
+    after = plan.learned(corner(), rng=RNG(1))
+    assert plan.forecaster is not None and after.forecaster is not None
+    # What a wrapper has added to the plan stays.
+    np.testing.assert_array_equal(after.repeats, plan.repeats)
+    assert after.replicates == 3
+    np.testing.assert_array_equal(after.avoid, plan.avoid)
     assert after.hyperparameters == plan.hyperparameters
     X = RNG(2).random((3, 2))
     before, now = (forecaster(X) for forecaster in (plan.forecaster, after.forecaster))
-    distribution = learned.models[0].predict(X, latent=False)
+    distribution = after.models[0].predict(X, latent=False)
     assert [f[0].calibrated.std for f in now] == pytest.approx(list(distribution.std))
     assert all(b[0].calibrated.std < n[0].calibrated.std for b, n in zip(before, now, strict=True))
     assert [f[0].makers for f in now] == [f[0].makers for f in before]
@@ -224,20 +217,22 @@ def test_one_call_explores_learns_and_suggests(rule: object) -> None:
     told, found = data(), {}
     for search in (Langevin(), MultiStart()):
         strategy = ModelBased(WeighedProcess(), rule, search=search)  # type: ignore[arg-type]
-        one, same = (suggest(told, space=SQUARE, strategy=strategy, search=search, q=1, rng=RNG(1)) for _ in range(2))
+        one, same = (
+            suggest(told, source=SpaceSource(SQUARE, search), strategy=strategy, q=1, rng=RNG(1)) for _ in range(2)
+        )
         np.testing.assert_array_equal(one[0].x, same[0].x)
         found[type(search)] = one[0]
     raw = GaussianProcess().fit(told, rng=RNG(0))
     for kind, suggestion in found.items():
-        std = suggestion.forecasts[0].calibrated.std  # type: ignore[index]
+        sd = suggestion.forecasts[0].calibrated.std  # type: ignore[index]
         plain = float(raw.predict(suggestion.x[None, :], latent=False).std[0])
-        assert std > 1.01 * plain if kind is Langevin else std == pytest.approx(plain)
+        assert sd > 1.01 * plain if kind is Langevin else sd == pytest.approx(plain)
 
 
 def test_a_pool_is_learned_from_too() -> None:
     pool = PoolSpace([{"x": i / 29, "y": (i * 7 % 30) / 29} for i in range(30)])
     strategy = ModelBased(WeighedProcess(), ExpectedImprovement(), search=Langevin())
-    (suggestion,) = suggest(data(), space=pool, strategy=strategy, search=strategy.searcher(pool), q=1, rng=RNG(1))
+    (suggestion,) = suggest(data(), source=pool, strategy=strategy, q=1, rng=RNG(1))
     assert suggestion.params in [{"x": i / 29, "y": (i * 7 % 30) / 29} for i in range(30)]
 
 
@@ -285,8 +280,8 @@ class Unclassified:
         ("search", "pool", r"such as MultiStart\(\), got 'pool'"),
         ("search", Pool, "the class Pool"),
         ("tradeoff", "ehvi", r"such as HypervolumeImprovement\(\), got 'ehvi'"),
-        ("anchors", 2.5, "anchors must be a whole number"),
-        ("replicate", "yes", "replicate must be True or False"),
+        ("anchors", 2.5, "anchors is a whole number"),
+        ("replicate", "yes", "replicate is True or False"),
     ],
 )
 def test_parts_that_are_none_are_refused_when_composing(part: str, bad: object, message: str) -> None:

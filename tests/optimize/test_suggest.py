@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
+from calibo.acquisition import ExpectedImprovement
+from calibo.calibration import ConformalBayes, DensityRatio
+from calibo.calibration.conformal_bayes import ShiftedModel
+from calibo.calibration.density_ratio import Ratio, Unshifted
 from calibo.data import Dataset
-from calibo.methods import gp_ei, ocbo
-from calibo.optimize import Plan, generator, propose, suggest
+from calibo.methods import cbo, gp_ei, ocbo
+from calibo.models import GaussianProcess
+from calibo.optimize import Plan, SpaceSource, Strategy, choose, generator, propose, suggest
 from calibo.optimize.design import initial_size
-from calibo.search import CandidateSearch, Langevin, MultiStart
+from calibo.optimize.replicated import Replicated
+from calibo.optimize.turbo import TuRBO
+from calibo.search import EpsilonGreedy, Langevin, MultiStart, Search
 from calibo.spaces import Categorical, Float, Int, ProductSpace, Space
 
 SPACE = ProductSpace({"x": Float(-5, 5), "n": Int(1, 9), "c": Categorical(["a", "b"])})
@@ -26,14 +33,16 @@ def data(n: int, **options: object) -> Dataset:
 def test_suggest_is_pure() -> None:
     told = data(9)
     before = told.X.copy(), told.Y.copy()
-    one, other = (suggest(told, space=SPACE, strategy=gp_ei(), search=MultiStart(), q=2, rng=RNG(1)) for _ in range(2))
+    one, other = (
+        suggest(told, source=SpaceSource(SPACE, MultiStart()), strategy=gp_ei(), q=2, rng=RNG(1)) for _ in range(2)
+    )
     assert [s.params for s in one] == [s.params for s in other]
     np.testing.assert_array_equal(told.X, before[0])
     np.testing.assert_array_equal(told.Y, before[1])
 
 
 def test_a_suggestion_is_whole() -> None:
-    (suggestion,) = suggest(data(9), space=SPACE, strategy=ocbo(), search=MultiStart(), q=1, rng=RNG(1))
+    (suggestion,) = suggest(data(9), source=SpaceSource(SPACE, MultiStart()), strategy=ocbo(), q=1, rng=RNG(1))
     np.testing.assert_allclose(SPACE.encode([suggestion.params])[0], suggestion.x, atol=1e-12)
     assert suggestion.forecasts is not None and len(suggestion.hyperparameters[0]) == 5
 
@@ -71,25 +80,23 @@ def test_randomness_comes_from_the_seed_and_the_number_alone() -> None:
 
 @dataclass(frozen=True)
 class Fleeing:
-    """An acquisition without a model that wants to be far from where the search has gone."""
+    """An acquisition function without a model: the distance from where the search has gone."""
 
     seen: np.ndarray
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         return np.linalg.norm(X - self.seen.mean(axis=0), axis=-1)
 
-    def learned(self, proposals: np.ndarray, *, rng: np.random.Generator) -> Fleeing:
-        return Fleeing(proposals)
-
 
 @dataclass(frozen=True)
-class Flight:
-    """A strategy without beliefs whose acquisition learns."""
+class Flight(Strategy):
+    """A strategy without models whose acquisition function learns."""
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
-        return Plan(Fleeing(np.zeros((1, 3))), None, (), anchors=data.X[:2], taken=data.X)
+        learn = lambda plan, proposals, rng: replace(plan, acquisition=Fleeing(proposals))
+        return Plan(Fleeing(np.zeros((1, 3))), anchors=data.X[:2], avoid=data.X, learn=learn)
 
-    def searcher(self, space: Space) -> CandidateSearch:
+    def searcher(self, space: Space) -> Search:
         return Langevin()
 
 
@@ -97,7 +104,7 @@ def test_an_exploration_comes_before_the_search() -> None:
     """Towards (1, 1, 1) by itself; once its own way there is known, away from it."""
     values = {}
     for search in (Langevin(temperature=0.01), MultiStart()):
-        (found,) = suggest(data(9), space=SPACE, strategy=Flight(), search=search, q=1, rng=RNG(1))
+        (found,) = suggest(data(9), source=SpaceSource(SPACE, search), strategy=Flight(), q=1, rng=RNG(1))
         values[type(search)] = found.x
         assert found.forecasts is None
     assert values[MultiStart].mean() > 0.8 > values[Langevin].mean()
@@ -106,7 +113,43 @@ def test_an_exploration_comes_before_the_search() -> None:
 @pytest.mark.parametrize("make", [gp_ei, ocbo])
 def test_a_search_that_explores_changes_nothing_for_other_methods(make: object) -> None:
     one, other = (
-        suggest(data(9), space=SPACE, strategy=make(), search=search, q=2, rng=RNG(1))  # type: ignore[operator]
+        suggest(data(9), source=SpaceSource(SPACE, search), strategy=make(), q=2, rng=RNG(1))  # type: ignore[operator]
         for search in (Langevin(), MultiStart())
     )
     assert [s.params for s in one] == [s.params for s in other]
+
+
+@dataclass(frozen=True)
+class CountedRatio:
+    """A density ratio estimator that counts its fits."""
+
+    fits: list[int] = field(default_factory=list)
+
+    def fit(
+        self, data: np.ndarray, proposals: np.ndarray, *, previous: Ratio | None, rng: np.random.Generator
+    ) -> Ratio:
+        self.fits.append(len(proposals))
+        return DensityRatio().fit(data, proposals, previous=previous, rng=rng)
+
+
+LEARNING = {
+    "cbo": lambda ratio: cbo(ratio=ratio),
+    "replicated": lambda ratio: Replicated(cbo(ratio=ratio), 2),
+    "turbo": lambda ratio: TuRBO(
+        ConformalBayes(GaussianProcess(), ratio=ratio), ExpectedImprovement(), search=Langevin(), n_initial=5
+    ),
+    "epsilon": lambda ratio: cbo(ratio=ratio, search=EpsilonGreedy(Langevin())),
+}
+
+
+@pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
+@pytest.mark.parametrize("name", LEARNING)
+def test_every_composition_learns_its_density_ratio(name: str) -> None:
+    ratio = CountedRatio()
+    strategy = LEARNING[name](ratio)
+    found = choose(data(9), source=SPACE, strategy=strategy, q=1, rng=RNG(0))
+    assert len(ratio.fits) == 3
+    # The plan that chose the point has the model that learned, and its out-of-distribution weight.
+    assert isinstance(found.plan.models[0], ShiftedModel) and not isinstance(found.plan.models[0].ratio, Unshifted)
+    inside = found.plan.models[0].in_distribution(SPACE.sample(200, RNG(1)))
+    assert inside.min() < 0.9 or inside.max() - inside.min() > 0.0

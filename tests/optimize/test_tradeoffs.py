@@ -15,7 +15,7 @@ from calibo.data import Dataset
 from calibo.errors import CaliboWarning, DataError, FallbackWarning, RecipeError, ValueRejected
 from calibo.methods import cbo, gp_ei, locbo, ocbo
 from calibo.models import GaussianProcess
-from calibo.optimize.strategy import LearningAcquisition, ModelBased
+from calibo.optimize.strategy import ModelBased
 from calibo.pareto import hypervolume, pareto_mask
 from calibo.search import RandomDraw
 
@@ -125,12 +125,12 @@ def test_learning_models_learn_alike_for_all_outcomes() -> None:
     X = RNG(0).random((14, 2))
     Y = np.column_stack([np.sin(4 * X[:, 0]), X[:, 1]])
     plan = cbo().plan(Dataset(X=X, Y=Y), rng=RNG(0))
-    assert isinstance(plan.acquisition, LearningAcquisition) and len(plan.acquisition.models) == 2
-    learned = plan.acquisition.learned(0.8 + 0.2 * RNG(1).random((200, 2)), rng=RNG(2))
+    assert plan.learn is not None and len(plan.models) == 2
+    learned = plan.learned(0.8 + 0.2 * RNG(1).random((200, 2)), rng=RNG(2))
     points = RNG(3).random((5, 2))
     first, second = (model.in_distribution(points) for model in learned.models)  # type: ignore[attr-defined]
     np.testing.assert_array_equal(first, second)
-    assert np.isfinite(learned(points)).any()
+    assert np.isfinite(learned.acquisition(points)).any()
 
 
 def test_eight_pending_points_are_respected() -> None:

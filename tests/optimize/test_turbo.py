@@ -20,7 +20,6 @@ from calibo.optimize import Optimizer, Strategy, suggest
 from calibo.optimize.turbo import RegionState, Schedule, TuRBO, region_state, spreading
 from calibo.problems import branin
 from calibo.search import MultiStart
-from calibo.search.trust_region import TrustRegion, Within
 from calibo.spaces import Categorical, Float, Int, PoolSpace, ProductSpace
 
 RNG = np.random.default_rng
@@ -122,16 +121,16 @@ def test_the_region_is_around_the_best_point_and_as_long_as_its_state_says() -> 
     told = shrunk(2)
     strategy = TuRBO(GP, UpperQuantile(0.9))
     assert strategy.region(told) == RegionState(0, 0.0, 0.2)
-    acquisition = strategy.plan(told, rng=RNG(0)).acquisition
-    assert isinstance(acquisition, Within)
-    np.testing.assert_array_equal(acquisition.box.centre, [0.3, 0.6])
-    np.testing.assert_allclose(np.prod(2.0 * acquisition.box.reach), 0.2**2)
+    region = strategy.plan(told, rng=RNG(0)).region
+    assert region is not None
+    np.testing.assert_array_equal(region.centre, [0.3, 0.6])
+    np.testing.assert_allclose(np.prod(2.0 * region.reach), 0.2**2)
 
 
 def test_columns_that_matter_less_are_longer() -> None:
     X = RNG(0).random((30, 2))
     told = Dataset(X=X, Y=np.sin(9 * X[:, :1]) + 0.1 * X[:, 1:])
-    box = TuRBO(GP, ExpectedImprovement(), n_initial=30).plan(told, rng=RNG(0)).acquisition.box  # type: ignore[attr-defined]
+    box = TuRBO(GP, ExpectedImprovement(), n_initial=30).plan(told, rng=RNG(0)).region  # type: ignore[attr-defined]
     theta = np.clip(GP.fit(told, rng=RNG(0)).theta.lengthscales, 0.005, 4.0)
     assert theta[1] > 3 * theta[0]
     np.testing.assert_allclose(box.reach, 0.4 * theta / np.sqrt(np.prod(theta)))
@@ -146,19 +145,19 @@ def test_suggestions_lie_in_the_region_with_forecasts(rule: AcquisitionRule, q: 
     busy, bad = np.array([[0.31, 0.6], [0.9, 0.9]]), np.array([[0.28, 0.62]])
     told = shrunk(3, X_pending=busy, X_failed=bad)
     strategy = TuRBO(GP, rule)
-    box = strategy.plan(told, rng=RNG(0)).acquisition.box  # type: ignore[attr-defined]
+    box = strategy.plan(told, rng=RNG(0)).region  # type: ignore[attr-defined]
     space = ProductSpace({"x": Float(0, 1), "y": Float(0, 1)})
-    found = suggest(told, space=space, strategy=strategy, search=strategy.searcher(space), q=q, rng=RNG(0))
+    found = suggest(told, source=space, strategy=strategy, q=q, rng=RNG(0))
     assert len(found) == q
     for suggestion in found:
-        assert box.holds(suggestion.x[None, :]).all()
+        assert box.contains(suggestion.x[None, :]).all()
         assert suggestion.forecasts is not None and suggestion.forecasts[0].makers == ("GaussianProcess",)
 
 
 def test_calibrated_surrogates_have_regions_too() -> None:
     told = shrunk(2)
     plain, calibrated = (
-        TuRBO(s, UpperQuantile(0.9)).plan(told, rng=RNG(0)).acquisition.box  # type: ignore[attr-defined]
+        TuRBO(s, UpperQuantile(0.9)).plan(told, rng=RNG(0)).region  # type: ignore[attr-defined]
         for s in (GP, Calibrated(GP, by=OnlineQuantile(0.2)))
     )
     np.testing.assert_allclose(plain.reach, calibrated.reach)
@@ -171,7 +170,7 @@ def test_a_model_without_length_scales_has_a_cube() -> None:
             return type("Model", (), {"predict": staticmethod(posterior.predict)})()
 
     surrogate: Surrogate = Plain()  # type: ignore[assignment]
-    box = TuRBO(surrogate, UpperQuantile(0.9)).plan(shrunk(1), rng=RNG(0)).acquisition.box  # type: ignore[attr-defined]
+    box = TuRBO(surrogate, UpperQuantile(0.9)).plan(shrunk(1), rng=RNG(0)).region  # type: ignore[attr-defined]
     np.testing.assert_allclose(box.reach, 0.2)
 
 
@@ -187,34 +186,34 @@ def test_a_restart_begins_with_a_design_and_knows_only_what_came_since() -> None
     assert strategy.region(restarted(0)) == RegionState(33, -np.inf, 0.8, restarts=1)
     for since in (0, 1, 4):
         plan = strategy.plan(restarted(since), rng=RNG(0))
-        assert not isinstance(plan.acquisition, Within) and not len(plan.anchors)
+        assert plan.region is None and not len(plan.anchors)
         assert plan.models and plan.forecaster is not None
-        assert len(plan.taken) == 33 + since
+        assert len(plan.avoid) == 33 + since
     told = restarted(5)
     plan = strategy.plan(told, rng=RNG(0))
-    assert isinstance(plan.acquisition, Within)
+    assert plan.region is not None
     assert {tuple(x) for x in plan.anchors} == {tuple(x) for x in told.X[33:]}
-    assert {tuple(x) for x in plan.taken} == {tuple(x) for x in told.X}
+    assert {tuple(x) for x in plan.avoid} == {tuple(x) for x in told.X}
     X = RNG(1).random((4, 2))
     np.testing.assert_allclose(
         plan.models[0].predict(X, latent=True).mean,
         GP.fit(told.rows(slice(33, None)), rng=RNG(0)).predict(X, latent=True).mean,
     )
-    assert not len(replace(strategy, replicate=True).plan(told, rng=RNG(0)).taken)
+    assert not len(replace(strategy, replicate=True).plan(told, rng=RNG(0)).avoid)
 
 
 def test_pending_points_count_for_the_design() -> None:
     strategy = TuRBO(GP, UpperQuantile(0.9))
     for since, pending, inside in ((2, 2, False), (2, 3, True), (0, 9, False)):
         told = replace(restarted(since), X_pending=RNG(2).random((pending, 2)))
-        assert isinstance(strategy.plan(told, rng=RNG(0)).acquisition, Within) is inside
+        assert (strategy.plan(told, rng=RNG(0)).region is not None) is inside
 
 
 def test_points_of_a_design_are_far_apart() -> None:
     strategy = TuRBO(GP, UpperQuantile(0.9), n_initial=16)
     space = ProductSpace({"x": Float(0, 1), "y": Float(0, 1)})
     told = data(1)
-    found = suggest(told, space=space, strategy=strategy, search=strategy.searcher(space), q=15, rng=RNG(0))
+    found = suggest(told, source=space, strategy=strategy, q=15, rng=RNG(0))
     X = np.vstack([told.X, *[s.x for s in found]])
     gap = np.abs(X[:, None] - X[None])
     distance = np.sqrt(np.square(np.minimum(gap, 1 - gap)).sum(-1)) + np.eye(16)
@@ -273,8 +272,8 @@ def test_the_same_data_the_same_suggestion() -> None:
 def test_the_search_inside_is_the_usual_one_or_the_one_given() -> None:
     space, mine = ProductSpace({"x": Float(0, 1)}), MultiStart(scored=7)
     strategy: Strategy = TuRBO(GP, UpperQuantile(0.9))
-    assert strategy.searcher(space) == TrustRegion(MultiStart())
-    assert TuRBO(GP, UpperQuantile(0.9), search=mine).searcher(space) == TrustRegion(mine)
+    assert strategy.searcher(space) == MultiStart()
+    assert TuRBO(GP, UpperQuantile(0.9), search=mine).searcher(space) == mine
 
 
 @pytest.mark.parametrize(

@@ -1,41 +1,64 @@
-"""Sets beside what is chosen, and what counts as taken."""
+"""What searches share: which points are avoided, how batches are conditioned, and what wrappers forward."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from calibo.search import CopiesParents, Dynamic, MultiStart, MutatedBest, RandomCandidates
-from calibo.search.base import is_taken, with_chosen
+from calibo.search import Dynamic, EpsilonGreedy, Langevin, MultiStart, MutatedBest, Plan, RandomCandidates, TrustRegion
+from calibo.search.base import coincides, one_by_one, untried_point
+from calibo.spaces import Categorical, Float, PoolSpace, ProductSpace
+
+RNG = np.random.default_rng
 
 
-def test_nothing_chosen_nothing_changed() -> None:
-    acquisition = lambda X: X.sum(axis=-1)
-    assert with_chosen(acquisition, []) is acquisition
+def test_coincidence_up_to_rounding() -> None:
+    points = np.array([[0.25, 0.5], [0.1, 0.1]])
+    X = np.array([[0.25 + 1e-12, 0.5], [0.25, 0.6], [0.1, 0.1]])
+    np.testing.assert_array_equal(coincides(X, points), [True, False, True])
+    assert not coincides(X, np.empty((0, 2))).any() and coincides(np.empty((0, 2)), points).shape == (0,)
 
 
-def test_chosen_points_stand_before_the_candidate() -> None:
-    seen: list[np.ndarray] = []
-
-    def acquisition(X: np.ndarray) -> np.ndarray:
-        seen.append(X)
-        return X[:, -1, 0]
-
-    chosen = [np.array([0.1, 0.2]), np.array([0.3, 0.4])]
-    candidates = np.random.default_rng(0).random((5, 2))
-    np.testing.assert_array_equal(with_chosen(acquisition, chosen)(candidates), candidates[:, 0])
-    assert seen[0].shape == (5, 3, 2)
-    np.testing.assert_array_equal(seen[0][:, :2], np.broadcast_to(np.stack(chosen), (5, 2, 2)))
-    np.testing.assert_array_equal(seen[0][:, 2], candidates)
+def test_a_batch_is_chosen_given_its_earlier_points() -> None:
+    plan = Plan(lambda X: X.reshape(len(X), -1).sum(axis=1), np.empty((0, 2)), np.zeros((1, 2)))
+    X = np.array([[1.0, 0.0], [0.0, 2.0]])
+    assert plan.given([]) is plan
+    given = plan.given([np.array([10.0, 20.0]), np.array([30.0, 40.0])])
+    np.testing.assert_allclose(given.acquisition(X), [101.0, 102.0])
+    np.testing.assert_array_equal(given.avoid, [[0.0, 0.0], [10.0, 20.0], [30.0, 40.0]])
+    seen: list[int] = []
+    batch = one_by_one(plan, 3, lambda given: seen.append(len(given.avoid)) or np.full(2, len(given.avoid) / 8))
+    assert seen == [1, 2, 3] and batch.shape == (3, 2)
 
 
-def test_taken_up_to_rounding() -> None:
-    taken = np.array([[0.1 + 0.2, 0.5], [1.0, 0.0]])
-    X = np.array([[0.3, 0.5], [0.3, 0.5001], [1.0, 0.0]])
-    np.testing.assert_array_equal(is_taken(X, taken), [True, False, True])
-    assert not is_taken(X, np.empty((0, 2))).any() and is_taken(np.empty((0, 2)), taken).shape == (0,)
+def test_untried_points() -> None:
+    space = ProductSpace({"c": Categorical(["a", "b", "c"]), "d": Categorical(["x", "y"])})
+    tried = space.encode([{"c": c, "d": d} for c in "abc" for d in "xy"])
+    last = untried_point(space, tried[:-1], RNG(0))
+    assert last is not None and space.decode(last[None]) == [{"c": "c", "d": "y"}]
+    assert untried_point(space, tried, RNG(0)) is None
+    pool = PoolSpace([{"x": i} for i in range(4)])
+    found = untried_point(pool, pool.X[[0, 1, 3]], RNG(0))
+    np.testing.assert_array_equal(found, pool.X[2])
+    assert untried_point(pool, pool.X, RNG(0)) is None
+    cube = ProductSpace({"x": Float(0, 1)})
+    assert untried_point(cube, cube.sample(50, RNG(0)), RNG(1)) is not None
 
 
-def test_searches_that_copy_say_how_many() -> None:
-    copying = (MutatedBest(parents=7), Dynamic(budget=160))
-    assert [s.parents for s in copying if isinstance(s, CopiesParents)] == [7, 8]
-    assert not any(isinstance(s, CopiesParents) for s in (RandomCandidates(), MultiStart(), None))
+def test_how_many_anchors_a_search_needs() -> None:
+    assert [s.anchors_needed for s in (MutatedBest(7), Dynamic(150), RandomCandidates(), MultiStart())] == [7, 8, 0, 0]
+
+
+def test_wrappers_forward_what_the_search_inside_needs() -> None:
+    for wrapped in (EpsilonGreedy(Dynamic(150)), TrustRegion(Dynamic(150)), Langevin(then=Dynamic(150))):
+        assert wrapped.anchors_needed == 8 and wrapped.counts_evaluations
+    learned: list[int] = []
+
+    def learn(plan: Plan, proposals: np.ndarray, rng: np.random.Generator) -> Plan:
+        learned.append(len(proposals))
+        return plan
+
+    space = ProductSpace({"x": Float(0, 1)})
+    plan = Plan(lambda X: X[:, 0], np.empty((0, 1)), np.empty((0, 1)), learn=learn)
+    for wrapped in (EpsilonGreedy(Langevin()), TrustRegion(EpsilonGreedy(Langevin())), TrustRegion(Langevin())):
+        wrapped.explore(plan, space, rng=RNG(0))
+    assert learned == 3 * [75, 150, 225]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from calibo.errors import RecipeError, RepeatWarning
-from calibo.search import Pool, RandomDraw
-from calibo.search.base import is_taken
+from calibo.search import Plan, Pool, RandomDraw
+from calibo.search.base import coincides
 from calibo.spaces import Categorical, Float, Int, PoolSpace, ProductSpace
 
 RNG = np.random.default_rng
@@ -22,14 +22,14 @@ def last(X: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("chunk", [3, 8192])
 def test_the_best_row(chunk: int) -> None:
     weights = np.array([1.0, -2.0, 0.3])
-    found = Pool(chunk).maximize(lambda X: X @ weights, POOL, 1, anchors=NONE, taken=NONE, rng=RNG(0))
+    found = Pool(chunk).maximize(Plan(lambda X: X @ weights, NONE, NONE), POOL, 1, rng=RNG(0))
     np.testing.assert_array_equal(found[0], POOL.X[np.argmax(POOL.X @ weights)])
 
 
 def test_a_batch_of_rows_is_distinct_and_untaken() -> None:
     taken = POOL.X[:10]
-    found = Pool().maximize(lambda X: last(X).sum(axis=-1), POOL, 6, anchors=NONE, taken=taken, rng=RNG(0))
-    assert len(np.unique(found, axis=0)) == 6 and not is_taken(found, taken).any()
+    found = Pool().maximize(Plan(lambda X: last(X).sum(axis=-1), NONE, taken), POOL, 6, rng=RNG(0))
+    assert len(np.unique(found, axis=0)) == 6 and not coincides(found, taken).any()
     np.testing.assert_array_equal(found, POOL.encode(POOL.decode(found)))
     values = np.sort(POOL.X[10:].sum(axis=1))[::-1]
     np.testing.assert_allclose(found.sum(axis=1), values[:6])
@@ -37,31 +37,27 @@ def test_a_batch_of_rows_is_distinct_and_untaken() -> None:
 
 def test_an_exhausted_pool_repeats_and_says_so() -> None:
     with pytest.warns(RepeatWarning, match="every row of the pool"):
-        found = Pool().maximize(lambda X: last(X)[:, 0], POOL, 2, anchors=NONE, taken=POOL.X, rng=RNG(0))
+        found = Pool().maximize(Plan(lambda X: last(X)[:, 0], NONE, POOL.X), POOL, 2, rng=RNG(0))
     assert len(np.unique(found, axis=0)) == 2
 
 
 def test_equal_rows_are_one_point() -> None:
     twins = PoolSpace([{"a": 1.0}, {"a": 1.0}, {"a": 0.0}])
-    found = Pool().maximize(
-        lambda X: last(X)[:, 0], twins, 2, anchors=np.empty((0, 1)), taken=np.empty((0, 1)), rng=RNG(0)
-    )
+    found = Pool().maximize(Plan(lambda X: last(X)[:, 0], np.empty((0, 1)), np.empty((0, 1))), twins, 2, rng=RNG(0))
     np.testing.assert_array_equal(found, [[1.0], [0.0]])
 
 
 def test_rows_without_a_value_come_last() -> None:
-    found = Pool().maximize(
-        lambda X: np.where(X[:, 0] > 0.5, np.nan, X[:, 0]), POOL, 1, anchors=NONE, taken=NONE, rng=RNG(0)
-    )
+    found = Pool().maximize(Plan(lambda X: np.where(X[:, 0] > 0.5, np.nan, X[:, 0]), NONE, NONE), POOL, 1, rng=RNG(0))
     assert found[0, 0] == 0.5
 
 
 def test_a_product_is_refused_by_the_pool_and_the_other_way_round() -> None:
     product = ProductSpace({"x": Float(0, 1)})
     with pytest.raises(RecipeError, match="use MultiStart"):
-        Pool().maximize(lambda X: X[:, 0], product, 1, anchors=np.empty((0, 1)), taken=np.empty((0, 1)), rng=RNG(0))
+        Pool().maximize(Plan(lambda X: X[:, 0], np.empty((0, 1)), np.empty((0, 1))), product, 1, rng=RNG(0))
     with pytest.raises(RecipeError, match="use Pool"):
-        RandomDraw().maximize(lambda X: X[:, 0], POOL, 1, anchors=NONE, taken=NONE, rng=RNG(0))
+        RandomDraw().maximize(Plan(lambda X: X[:, 0], NONE, NONE), POOL, 1, rng=RNG(0))
 
 
 SPACE = ProductSpace({"x": Float(-1, 1), "i": Int(1, 9), "c": Categorical(["a", "b"])})
@@ -74,24 +70,22 @@ def test_random_draws_score_every_place_in_one_call() -> None:
         calls.append(X.shape)
         return last(X)[:, 0]
 
-    found = RandomDraw(100, 20).maximize(acquisition, SPACE, 3, anchors=SPACE.sample(2, RNG(1)), taken=NONE, rng=RNG(0))
+    found = RandomDraw(100, 20).maximize(Plan(acquisition, SPACE.sample(2, RNG(1)), NONE), SPACE, 3, rng=RNG(0))
     assert calls == [(120, 3), (120, 2, 3), (120, 3, 3)]
     np.testing.assert_array_equal(found, SPACE.repair(found))
     assert len(np.unique(found, axis=0)) == 3
 
 
-def test_random_draws_avoid_what_is_taken_and_repeat_only_when_they_must() -> None:
+def test_random_draws_avoid_tried_points_and_repeat_only_when_they_must() -> None:
     small = ProductSpace({"i": Int(1, 4)})
     every = small.encode([{"i": i} for i in range(1, 5)])
-    draw = lambda taken: RandomDraw().maximize(lambda X: X[:, 0], small, 1, anchors=every[:0], taken=taken, rng=RNG(0))
+    draw = lambda taken: RandomDraw().maximize(Plan(lambda X: X[:, 0], every[:0], taken), small, 1, rng=RNG(0))
     np.testing.assert_array_equal(draw(every[1:]), every[:1])
     with pytest.warns(RepeatWarning):
         np.testing.assert_array_equal(draw(every), every[-1:])
 
 
 def test_the_same_seed_the_same_points() -> None:
-    draw = lambda seed: RandomDraw().maximize(
-        lambda X: last(X)[:, 0], SPACE, 2, anchors=NONE, taken=NONE, rng=RNG(seed)
-    )
+    draw = lambda seed: RandomDraw().maximize(Plan(lambda X: last(X)[:, 0], NONE, NONE), SPACE, 2, rng=RNG(seed))
     np.testing.assert_array_equal(draw(1), draw(1))
     assert not np.array_equal(draw(1), draw(2))

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from calibo.errors import RecipeError
-from calibo.search import Explorer, Langevin, Learning, MultiStart, Pool
-from calibo.search.base import is_taken
+from calibo.search import Langevin, MultiStart, Plan, Pool
+from calibo.search.base import coincides
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 from calibo.testing.randomness import global_state
 
@@ -30,7 +30,7 @@ MIXED = ProductSpace(
 
 @dataclass(frozen=True)
 class Crowded:
-    """An acquisition that loses value where the search has gone: height minus a share of nearby proposals."""
+    """An acquisition function that learns: height minus a share of nearby proposals."""
 
     height: Callable[[np.ndarray], np.ndarray]
     aversion: float = 0.0
@@ -43,8 +43,13 @@ class Crowded:
         near = np.square(X[:, None, :] - self.history[-1]).sum(axis=-1) < 0.04
         return values - self.aversion * near.mean(axis=1)
 
-    def learned(self, proposals: np.ndarray, *, rng: np.random.Generator) -> Crowded:
-        return replace(self, history=(*self.history, proposals))
+    def plan(self, anchors: np.ndarray) -> Plan:
+        return Plan(self, anchors, anchors[:0], learn=learn)
+
+
+def learn(plan: Plan, proposals: np.ndarray, rng: np.random.Generator) -> Plan:
+    assert isinstance(plan.acquisition, Crowded)
+    return replace(plan, acquisition=replace(plan.acquisition, history=(*plan.acquisition.history, proposals)))
 
 
 def cube(d: int) -> ProductSpace:
@@ -60,14 +65,14 @@ def bowl(centre: float = 0.3, unit: float = 1.0) -> Callable[[np.ndarray], np.nd
 
 
 def explored(search: Langevin, acquisition: Crowded, space: ProductSpace, seed: int = 0) -> tuple[Crowded, np.ndarray]:
-    found = search.explore(acquisition, space, anchors=none(space), rng=RNG(seed))
+    found = search.explore(acquisition.plan(none(space)), space, rng=RNG(seed))
     assert isinstance(found.acquisition, Crowded)
-    return found.acquisition, found.points
+    return found.acquisition, found.anchors
 
 
-def test_it_is_an_explorer_and_its_acquisition_learns() -> None:
-    assert isinstance(Langevin(), Explorer) and not isinstance(MultiStart(), Explorer)
-    assert isinstance(Crowded(bowl()), Learning) and not isinstance(bowl(), Learning)
+def test_a_plan_that_does_not_learn_is_not_explored() -> None:
+    plan = Plan(bowl(), none(cube(2)), none(cube(2)))
+    assert Langevin().explore(plan, cube(2), rng=RNG(0)) is plan
 
 
 @pytest.mark.parametrize("friction", [0.3, 1.0])
@@ -158,8 +163,8 @@ def test_anchors_are_where_chains_may_start() -> None:
     def acquisition(X: np.ndarray) -> np.ndarray:
         return np.exp(-np.square(X - peak).sum(axis=-1) / 0.01)
 
-    found = Langevin().explore(Crowded(acquisition), space, anchors=peak[None, :] + 0.03, rng=RNG(0))
-    assert acquisition(found.points).max() > 0.8
+    found = Langevin().explore(Crowded(acquisition).plan(peak[None, :] + 0.03), space, rng=RNG(0))
+    assert acquisition(found.anchors[:-1]).max() > 0.8
 
 
 @pytest.mark.parametrize("bad", [np.nan, -np.inf, np.inf])
@@ -186,24 +191,24 @@ def test_cliffs_do_not_throw_chains_about() -> None:
 def test_on_a_pool_rows_are_the_proposals() -> None:
     rows = [{"x": float(i), "y": float(i * i % 17)} for i in range(700)]
     space = PoolSpace(rows)
-    found = Langevin().explore(Crowded(bowl()), space, anchors=space.X[:2], rng=RNG(0))
+    found = Langevin().explore(Crowded(bowl()).plan(space.X[:2]), space, rng=RNG(0))
     assert isinstance(found.acquisition, Crowded)
     (proposals,) = found.acquisition.history
     assert (
-        proposals.shape == (512, 2) and is_taken(proposals, space.X).all() and len(np.unique(proposals, axis=0)) == 512
+        proposals.shape == (512, 2) and coincides(proposals, space.X).all() and len(np.unique(proposals, axis=0)) == 512
     )
-    np.testing.assert_allclose(bowl()(found.points), np.sort(bowl()(proposals))[::-1][:5])
-    small = Langevin().explore(Crowded(bowl()), PoolSpace(rows[:3]), anchors=space.X[:1], rng=RNG(0))
-    assert small.points.shape == (3, 2)
+    np.testing.assert_allclose(bowl()(found.anchors[:5]), np.sort(bowl()(proposals))[::-1][:5])
+    small = Langevin().explore(Crowded(bowl()).plan(space.X[:0]), PoolSpace(rows[:3]), rng=RNG(0))
+    assert small.anchors.shape == (3, 2)
 
 
 def test_the_search_afterwards_suits_the_space_or_is_the_one_given() -> None:
-    options = dict(anchors=none(cube(2)), taken=none(cube(2)))
+    plan = Plan(bowl(), none(cube(2)), none(cube(2)))
     for given, same in ((Langevin(), MultiStart()), (Langevin(then=MultiStart(scored=9)), MultiStart(scored=9))):
-        one, other = (s.maximize(bowl(), cube(2), 1, rng=RNG(3), **options) for s in (given, same))
+        one, other = (s.maximize(plan, cube(2), 1, rng=RNG(3)) for s in (given, same))
         np.testing.assert_array_equal(one, other)
     pool = PoolSpace([{"x": i, "y": -i} for i in range(20)])
-    one, other = (s.maximize(bowl(), pool, 1, rng=RNG(3), **options) for s in (Langevin(), Pool()))
+    one, other = (s.maximize(plan, pool, 1, rng=RNG(3)) for s in (Langevin(), Pool()))
     np.testing.assert_array_equal(one, other)
 
 
@@ -255,7 +260,7 @@ def test_impossible_settings_are_rejected(options: dict[str, float], said: str) 
 
 def test_another_kind_of_space_is_rejected() -> None:
     with pytest.raises(RecipeError, match="got a object"):
-        Langevin().explore(Crowded(bowl()), object(), anchors=np.empty((0, 2)), rng=RNG(0))  # type: ignore[arg-type]
+        Langevin().explore(Crowded(bowl()).plan(np.empty((0, 2))), object(), rng=RNG(0))  # type: ignore[arg-type]
 
 
 def test_the_budget_of_evaluations() -> None:
@@ -267,5 +272,5 @@ def test_the_budget_of_evaluations() -> None:
         return bowl()(X)
 
     start = time.process_time()
-    Langevin().explore(Crowded(acquisition), cube(6), anchors=RNG(0).random((5, 6)), rng=RNG(0))
+    Langevin().explore(Crowded(acquisition).plan(RNG(0).random((5, 6))), cube(6), rng=RNG(0))
     assert counted[0] < 4500 and time.process_time() - start < 0.1

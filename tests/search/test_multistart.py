@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from calibo.errors import RecipeError, RepeatWarning
-from calibo.search import MultiStart
-from calibo.search.base import is_taken
+from calibo.search import MultiStart, Plan
+from calibo.search.base import coincides
 from calibo.search.multistart import best_available, scattered
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 
@@ -40,11 +40,9 @@ def search(
     seed: int = 0,
 ) -> np.ndarray:
     return MultiStart().maximize(
-        acquisition,
+        Plan(acquisition, none(space) if anchors is None else anchors, none(space) if taken is None else taken),
         space,
         q,
-        anchors=none(space) if anchors is None else anchors,
-        taken=none(space) if taken is None else taken,
         rng=RNG(seed),
     )
 
@@ -107,7 +105,7 @@ def test_a_taken_optimum_is_not_suggested_again() -> None:
     space = ProductSpace({"i": Int(0, 9), "c": Categorical(["a", "b"])})
     best = space.encode([{"i": 6, "c": "b"}])
     found = search(lambda X: -np.abs(X - best).sum(-1), space, taken=best)
-    assert not is_taken(found, best).any()
+    assert not coincides(found, best).any()
     assert space.decode(found)[0] in ({"i": 5, "c": "b"}, {"i": 7, "c": "b"})
 
 
@@ -186,5 +184,5 @@ def test_best_available_falls_back_to_what_is_untried() -> None:
 def test_a_pool_is_refused() -> None:
     with pytest.raises(RecipeError, match="use Pool"):
         MultiStart().maximize(
-            lambda X: X[:, 0], PoolSpace([{"x": 1}]), 1, anchors=np.empty((0, 1)), taken=np.empty((0, 1)), rng=RNG(0)
+            Plan(lambda X: X[:, 0], np.empty((0, 1)), np.empty((0, 1))), PoolSpace([{"x": 1}]), 1, rng=RNG(0)
         )

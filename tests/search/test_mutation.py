@@ -7,7 +7,7 @@ import pytest
 
 from calibo.data import Array
 from calibo.errors import RecipeError, RepeatWarning
-from calibo.search import Mutation
+from calibo.search import Mutation, Plan
 from calibo.search.mutation import _known, mutated
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 
@@ -20,7 +20,7 @@ NOTHING = np.empty((0, 5))
 def run(space: ProductSpace, f: object, q: int = 1, anchors: Array = NOTHING, taken: Array = NOTHING) -> Array:
     search = Mutation()
     rng = np.random.default_rng(0)
-    return search.maximize(f, space, q, anchors=anchors, taken=taken, rng=rng)  # type: ignore[arg-type]
+    return search.maximize(Plan(f, anchors, taken), space, q, rng=rng)  # type: ignore[arg-type]
 
 
 def test_one_call_for_each_point() -> None:
@@ -55,7 +55,7 @@ def test_a_step_in_a_finite_column_leads_to_another_value() -> None:
     assert (found != space.encode([{"i": 4}])).mean() > 0.9
 
 
-def test_what_is_taken_is_not_given() -> None:
+def test_avoided_points_are_not_given() -> None:
     space = ProductSpace({"c": Categorical(list("abc")), "i": Int(1, 3)})
     every = np.unique(space.sample(500, np.random.default_rng(0)), axis=0)
     taken = every[:-1]
@@ -78,7 +78,7 @@ def test_bad_settings() -> None:
 def test_every_row_of_a_pool_is_scored() -> None:
     pool = PoolSpace([{"x": float(x)} for x in range(50)])
     found = Mutation(1, 0).maximize(
-        lambda X: X[:, 0], pool, 1, anchors=pool.X[:0], taken=pool.X[-1:], rng=np.random.default_rng(0)
+        Plan(lambda X: X[:, 0], pool.X[:0], pool.X[-1:]), pool, 1, rng=np.random.default_rng(0)
     )
     np.testing.assert_array_equal(found, pool.X[[48]])
 
@@ -93,7 +93,7 @@ def test_a_shortlist_bounds_what_is_scored_as_sets() -> None:
 
     nowhere = np.empty((0, 2))
     found = Mutation(300, 0, shortlist=20).maximize(
-        acquisition, space, 3, anchors=nowhere, taken=nowhere, rng=np.random.default_rng(0)
+        Plan(acquisition, nowhere, nowhere), space, 3, rng=np.random.default_rng(0)
     )
     assert sizes == [(2, 300), (2, 300), (3, 20), (2, 300), (3, 20)]
     # The best by themselves are on the list.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from calibo.data import Array
 from calibo.errors import RecipeError, RepeatWarning
-from calibo.search import Dynamic, MutatedBest, RandomCandidates
+from calibo.search import Dynamic, MutatedBest, Plan, RandomCandidates
 from calibo.search.parents import edited
 from calibo.spaces import Categorical, CellSpace, Float, GraphCellSpace, Int, PoolSpace, ProductSpace
 
@@ -39,7 +39,7 @@ def test_copies_differ_in_as_many_columns_as_edits(seed: int, edits: int) -> Non
     parent = MIXED.sample(1, RNG(seed))
     copies = edited(parent, MIXED, 30, edits, RNG(seed + 1))
     assert ((np.abs(copies - parent) > 1e-12).sum(axis=1) == edits).all()
-    np.testing.assert_array_equal(MIXED.repair(copies), copies)
+    np.testing.assert_array_equal(MIXED.snap(copies), copies)
 
 
 def test_every_other_value_of_a_column_is_reached() -> None:
@@ -52,7 +52,7 @@ def test_every_other_value_of_a_column_is_reached() -> None:
 def test_only_the_best_parents_are_copied() -> None:
     cell, spy = CellSpace(), Spy()
     anchors = cell.sample(5, RNG(3))
-    MutatedBest(parents=2, candidates=40).maximize(spy, cell, 1, anchors=anchors, taken=anchors, rng=RNG(4))
+    MutatedBest(parents=2, candidates=40).maximize(Plan(spy, anchors, anchors), cell, 1, rng=RNG(4))
     near = [{tuple(np.round(c, 6)) for c in cell.neighbours(a)} for a in anchors[:2]]
     assert len(spy.asked[0]) <= 40
     assert all(any(tuple(np.round(x, 6)) in some for some in near) for x in spy.asked[0])
@@ -62,28 +62,28 @@ def test_only_the_best_parents_are_copied() -> None:
 @pytest.mark.parametrize("space", [CellSpace(), GraphCellSpace(), MIXED], ids=lambda s: type(s).__name__)
 def test_batches_are_new_different_and_the_best(search: MutatedBest, space: ProductSpace) -> None:
     taken, spy = space.sample(6, RNG(0)), Spy()
-    found = search.maximize(spy, space, 5, anchors=taken[:3], taken=taken, rng=RNG(1))
+    found = search.maximize(Plan(spy, taken[:3], taken), space, 5, rng=RNG(1))
     assert found.shape == (5, len(space.columns)) and len(np.unique(found, axis=0)) == 5
     assert not (np.abs(found[:, None] - taken[None]).max(axis=2) < 1e-9).any()
     assert found[0, 0] == spy.asked[0][:, 0].max()
     np.testing.assert_array_equal(space.repair(found), found)
-    again = search.maximize(Spy(), space, 5, anchors=taken[:3], taken=taken, rng=RNG(1))
+    again = search.maximize(Plan(Spy(), taken[:3], taken), space, 5, rng=RNG(1))
     np.testing.assert_array_equal(found, again)
 
 
 def test_every_row_of_a_pool_is_scored() -> None:
     pool, spy = PoolSpace([{"x": float(i)} for i in range(300)]), Spy()
-    found = MutatedBest(candidates=10).maximize(spy, pool, 2, anchors=pool.X[:1], taken=pool.X[-1:], rng=RNG(0))
+    found = MutatedBest(candidates=10).maximize(Plan(spy, pool.X[:1], pool.X[-1:]), pool, 2, rng=RNG(0))
     assert found[:, 0].tolist() == [pool.X[-2, 0], pool.X[-3, 0]] and len(spy.asked[0]) == 299
 
 
 def test_a_space_that_is_used_up_is_announced() -> None:
     tiny = ProductSpace({"c": Categorical(["a", "b"])})
     every = tiny.encode([{"c": "a"}, {"c": "b"}])
-    one = MutatedBest().maximize(Spy(), tiny, 1, anchors=every[:1], taken=every[:1], rng=RNG(0))
+    one = MutatedBest().maximize(Plan(Spy(), every[:1], every[:1]), tiny, 1, rng=RNG(0))
     np.testing.assert_array_equal(one, every[1:])
     with pytest.warns(RepeatWarning, match="every point"):
-        MutatedBest().maximize(Spy(), tiny, 1, anchors=every[:1], taken=every, rng=RNG(0))
+        MutatedBest().maximize(Plan(Spy(), every[:1], every), tiny, 1, rng=RNG(0))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_the_dynamic_rule_is_the_published_one(budget: int, done: int, parents: 
     space = ProductSpace({f"x{i}": Float(0, 1) for i in range(8)})
     anchors, spy = space.sample(12, RNG(0)), Spy()
     taken = space.sample(done, RNG(1)) if done else np.empty((0, 8))
-    Dynamic(budget, candidates=200).maximize(spy, space, 1, anchors=anchors, taken=taken, rng=RNG(2))
+    Dynamic(budget, candidates=200).maximize(Plan(spy, anchors, taken), space, 1, rng=RNG(2))
     shared = (np.abs(spy.asked[0][:, None] - anchors[None]) < 1e-12).sum(axis=2)
     copied = np.flatnonzero((shared == 7).any(axis=0))
     assert copied.tolist() == ([] if parents is None else list(range(parents)))
@@ -131,5 +131,5 @@ def test_bad_recipes_are_refused() -> None:
     ],
 )
 def test_settings_are_whole_numbers(kind: Any, setting: str, bad: Any) -> None:
-    with pytest.raises(RecipeError, match=f"^{setting} must be a whole number"):
+    with pytest.raises(RecipeError, match=f"^{setting} is a whole number from 1 on"):
         kind(**{setting: bad})

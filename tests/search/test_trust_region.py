@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from calibo.data import Array
 from calibo.errors import RecipeError, RepeatWarning
-from calibo.search import MultiStart, Pool, RandomDraw
-from calibo.search.trust_region import Box, TrustRegion, Within
+from calibo.search import Box, MultiStart, Plan, Pool, RandomDraw, TrustRegion
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace, Space
 
 RNG = np.random.default_rng
@@ -35,13 +34,8 @@ def last(X: Array) -> Array:
 
 def search(box: Box, space: Space, acquisition: object, q: int = 1, *, inner: object = QUICK, **given: Array) -> Array:
     none = np.empty((0, len(box.centre)))
-    return TrustRegion(inner).maximize(  # type: ignore[arg-type]
-        Within(acquisition, box),  # type: ignore[arg-type]
-        space,
-        q,
-        anchors=given.get("anchors", none),
-        taken=given.get("taken", none),
-        rng=RNG(0),
+    return TrustRegion(inner).maximize(
+        Plan(acquisition, given.get("anchors", none), given.get("taken", none), region=box), space, q, rng=RNG(0)
     )
 
 
@@ -54,7 +48,7 @@ def test_sides_follow_the_weights_with_geometric_mean_one() -> None:
     box = Box.around(np.full(3, 0.5), np.array([1.0, 2.0, 4.0]), 0.2, (0, 0, 0))
     np.testing.assert_allclose(box.upper - box.lower, [0.1, 0.2, 0.4])
     np.testing.assert_allclose(np.prod(box.upper - box.lower), 0.2**3)
-    np.testing.assert_allclose(box.widened().upper - box.widened().lower, [0.2, 0.4, 0.8])
+    np.testing.assert_allclose(box.doubled().upper - box.doubled().lower, [0.2, 0.4, 0.8])
 
 
 def test_categorical_columns_are_not_limited_and_do_not_count() -> None:
@@ -66,7 +60,7 @@ def test_categorical_columns_are_not_limited_and_do_not_count() -> None:
 def test_a_box_ends_at_the_cube() -> None:
     box = Box.around(np.array([0.0, 0.95]), np.ones(2), 0.4, (0, 0))
     np.testing.assert_allclose([box.lower, box.upper], [[0.0, 0.75], [0.2, 1.0]])
-    np.testing.assert_array_equal(box.holds(np.array([[0.1, 0.8], [0.3, 0.8], [0.2, 1.0]])), [True, False, True])
+    np.testing.assert_array_equal(box.contains(np.array([[0.1, 0.8], [0.3, 0.8], [0.2, 1.0]])), [True, False, True])
     assert not box.is_everything and Box.around(np.full(2, 0.5), np.ones(2), 1.0, (0, 0)).is_everything
 
 
@@ -81,7 +75,7 @@ def test_no_point_outside(centre: list[float], length: float, weights: list[floa
     box = Box.around(np.array(centre), np.array(weights), length, (0, 0, 0))
     inner = RandomDraw(scored=40, around=10) if drawn else MultiStart(scored=32, around=8, starts=2, iterations=5)
     found = search(box, CUBE, lambda X: last(X).sum(axis=-1), q, inner=inner, anchors=RNG(1).random((3, 3)))
-    assert box.holds(found).all() and len(np.unique(found, axis=0)) == q
+    assert box.contains(found).all() and len(np.unique(found, axis=0)) == q
 
 
 def test_the_best_point_of_the_box() -> None:
@@ -187,10 +181,10 @@ def test_many_columns_move_a_few_at_a_time() -> None:
     assert (np.abs(seen[0] - 0.4) > 1e-12).all()
 
 
-def test_other_acquisitions_are_passed_on() -> None:
+def test_without_a_region_the_plan_is_passed_on() -> None:
     none = np.empty((0, 3))
     found, plain = (
-        s.maximize(lambda X: last(X).sum(axis=-1), CUBE, 2, anchors=none, taken=none, rng=RNG(0))
+        s.maximize(Plan(lambda X: last(X).sum(axis=-1), none, none), CUBE, 2, rng=RNG(0))
         for s in (TrustRegion(QUICK), QUICK)
     )
     np.testing.assert_array_equal(found, plain)

@@ -9,7 +9,7 @@ import pytest
 
 from calibo.data import Array
 from calibo.errors import RecipeError, RepeatWarning
-from calibo.search import EpsilonGreedy, Indifferent, MultiStart, Mutation, Pool
+from calibo.search import EpsilonGreedy, MultiStart, Mutation, Plan, Pool
 from calibo.spaces import Categorical, Float, PoolSpace, ProductSpace
 
 CUBE = ProductSpace({"x": Float(0, 1), "y": Float(0, 1)})
@@ -23,7 +23,8 @@ def top(X: Array) -> Array:
 
 
 def run(search: Any, space: Any, acquisition: Any, q: int = 1, seed: int = 0, taken: Array = NOTHING) -> Array:
-    return search.maximize(acquisition, space, q, anchors=NOTHING, taken=taken, rng=np.random.default_rng(seed))
+    plan = Plan(acquisition or top, taken[:0], taken, at_random=acquisition is None)
+    return search.maximize(plan, space, q, rng=np.random.default_rng(seed))
 
 
 def test_never_and_always() -> None:
@@ -44,7 +45,7 @@ def test_as_often_as_said() -> None:
 
 @pytest.mark.parametrize(("search", "space"), [(MultiStart(), CUBE), (Mutation(), CUBE), (Pool(), ROWS)])
 def test_where_all_is_the_same_points_are_random_and_different(search: Any, space: Any) -> None:
-    batches = [run(EpsilonGreedy(search), space, Indifferent(), q=8, seed=s) for s in range(5)]
+    batches = [run(EpsilonGreedy(search), space, None, q=8, seed=s) for s in range(5)]
     assert all(len(np.unique(batch, axis=0)) == 8 for batch in batches)
     assert len({batch.tobytes() for batch in batches}) == 5
 
@@ -58,7 +59,7 @@ def test_batches_of_both_kinds_repeat_nothing() -> None:
 def test_nothing_left() -> None:
     one = ProductSpace({"c": Categorical(["only"])})
     with pytest.warns(RepeatWarning):
-        run(EpsilonGreedy(Mutation()), one, Indifferent(), taken=one.sample(1, np.random.default_rng(0)))
+        run(EpsilonGreedy(Mutation()), one, None, taken=one.sample(1, np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, 1.1, np.nan])
