@@ -118,7 +118,7 @@ class WeighedModel:
     def predict(self, X: np.ndarray, *, latent: bool) -> Gaussian:
         distribution = self.base.predict(X, latent=latent)
         return replace(
-            distribution, sd=distribution.sd * np.sqrt(len(self.X) / effective_sample_size(self.ratio(self.X)))
+            distribution, std=distribution.std * np.sqrt(len(self.X) / effective_sample_size(self.ratio(self.X)))
         )
 
     def learned(self, proposals: np.ndarray, *, rng: np.random.Generator) -> WeighedModel:
@@ -280,8 +280,8 @@ class Unclassified:
         ("search", "pool", r"such as MultiStart\(\), got 'pool'"),
         ("search", Pool, "the class Pool"),
         ("tradeoff", "ehvi", r"such as HypervolumeImprovement\(\), got 'ehvi'"),
-        ("anchors", 2.5, "anchors is a whole number"),
-        ("replicate", "yes", "replicate is True or False"),
+        ("anchors", 2.5, "anchors must be a whole number"),
+        ("replicate", "yes", "replicate must be True or False"),
     ],
 )
 def test_parts_that_are_none_are_refused_when_composing(part: str, bad: object, message: str) -> None:

@@ -36,7 +36,7 @@ def test_a_batch_of_rows_is_distinct_and_untaken() -> None:
 
 
 def test_an_exhausted_pool_repeats_and_says_so() -> None:
-    with pytest.warns(RepeatWarning, match="every row of the pool"):
+    with pytest.warns(RepeatWarning, match="every point of the space"):
         found = Pool().maximize(Plan(lambda X: last(X)[:, 0], NONE, POOL.X), POOL, 2, rng=RNG(0))
     assert len(np.unique(found, axis=0)) == 2
 
@@ -52,12 +52,15 @@ def test_rows_without_a_value_come_last() -> None:
     assert found[0, 0] == 0.5
 
 
-def test_a_product_is_refused_by_the_pool_and_the_other_way_round() -> None:
+def test_spaces_that_are_finite_or_not() -> None:
     product = ProductSpace({"x": Float(0, 1)})
     with pytest.raises(RecipeError, match="use MultiStart"):
         Pool().maximize(Plan(lambda X: X[:, 0], np.empty((0, 1)), np.empty((0, 1))), product, 1, rng=RNG(0))
-    with pytest.raises(RecipeError, match="use Pool"):
-        RandomDraw().maximize(Plan(lambda X: X[:, 0], NONE, NONE), POOL, 1, rng=RNG(0))
+    found = RandomDraw().maximize(Plan(lambda X: X[:, 0], NONE, NONE), POOL, 1, rng=RNG(0))
+    assert found[0, 0] == POOL.X[:, 0].max()
+    grid = ProductSpace({"i": Int(1, 5), "c": Categorical(["a", "b"])})
+    found = Pool().maximize(Plan(lambda X: X @ [1.0, 2.0], np.empty((0, 2)), np.empty((0, 2))), grid, 1, rng=RNG(0))
+    assert grid.decode(found) == [{"i": 5, "c": "b"}]
 
 
 SPACE = ProductSpace({"x": Float(-1, 1), "i": Int(1, 9), "c": Categorical(["a", "b"])})

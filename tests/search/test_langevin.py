@@ -258,11 +258,6 @@ def test_impossible_settings_are_rejected(options: dict[str, float], said: str) 
         Langevin(**options)  # type: ignore[arg-type]
 
 
-def test_another_kind_of_space_is_rejected() -> None:
-    with pytest.raises(RecipeError, match="got a object"):
-        Langevin().explore(Crowded(bowl()).plan(np.empty((0, 2))), object(), rng=RNG(0))  # type: ignore[arg-type]
-
-
 def test_the_budget_of_evaluations() -> None:
     """At 25 microseconds a point, a conformal acquisition in six dimensions is explored in about a tenth of a second."""
     counted = [0]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibo.data import Array
-from calibo.errors import RecipeError, RepeatWarning
+from calibo.errors import RepeatWarning
 from calibo.search import Box, MultiStart, Plan, Pool, RandomDraw, TrustRegion
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace, Space
 
@@ -188,12 +188,3 @@ def test_without_a_region_the_plan_is_passed_on() -> None:
         for s in (TrustRegion(QUICK), QUICK)
     )
     np.testing.assert_array_equal(found, plain)
-
-
-def test_a_space_of_another_kind_is_refused() -> None:
-    class Other:
-        def sample(self, n: int, rng: np.random.Generator) -> Array:
-            return rng.random((n, 1))
-
-    with pytest.raises(RecipeError, match="product of parameters or a pool"):
-        search(Box(np.array([0.5]), np.ones(1)), Other(), lambda X: X[:, 0])  # type: ignore[arg-type]
