@@ -1,9 +1,8 @@
 """Search spaces: what may be tried, encoded as points of the unit cube."""
 
 from calibo.spaces.base import Part, Space
-from calibo.spaces.cell import CellSpace
+from calibo.spaces.cells import CellSpace, GraphCellSpace
 from calibo.spaces.encoding import from_one_hot, one_hot
-from calibo.spaces.graph_cell import GraphCellSpace
 from calibo.spaces.parameters import Categorical, Float, Int, Ordinal, Parameter
 from calibo.spaces.pool import PoolSpace
 from calibo.spaces.product import ProductSpace, as_space

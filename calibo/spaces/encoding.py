@@ -1,4 +1,4 @@
-"""Encoded points as arrays: checking them, and spreading categorical columns into indicators and back."""
+"""Arrays of encoded points: checks, and categorical columns as indicators (one-hot) or whole numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from calibo.errors import DataError
 
 
 def as_points(X: npt.ArrayLike, d: int) -> Array:
-    """Encoded points as a float64 array, n x d, or a ``DataError`` saying why they are none."""
+    """Convert encoded points to a float64 array, n x d.
+
+    Raises:
+        DataError: If they have another shape or contain NaN.
+    """
     points = np.asarray(X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != d:
         raise DataError(f"encoded points must have shape (points, {d}), got {points.shape}; make one point (1, {d})")
@@ -22,17 +26,17 @@ def as_points(X: npt.ArrayLike, d: int) -> Array:
 
 
 def choice_numbers(X: Array, k: int | np.ndarray) -> np.ndarray:
-    """Places on the unit interval, any shape, as the numbers of their choices among ``k``, counted from 0, same shape.
+    """Return the numbers of the choices, counted from 0, at coordinates on the unit interval (any shape), same shape.
 
     Args:
-        X: Places; what lies beyond the interval belongs to the outer choices.
+        X: Coordinates; those outside of the interval belong to the outer choices.
         k: Number of choices, at least 1: one for all, or one for each of the last axis.
     """
     return np.clip(np.floor(X * k), 0, k - 1).astype(np.int64)
 
 
 def one_hot(X: npt.ArrayLike, categories: Sequence[int]) -> Array:
-    """Points whose categorical columns are indicators, for models that know only numbers.
+    """Encode categorical columns as indicators, for models of numbers only.
 
     Args:
         X: Encoded points, n x d.
@@ -47,13 +51,13 @@ def one_hot(X: npt.ArrayLike, categories: Sequence[int]) -> Array:
 
 
 def codes(X: Array, categories: Sequence[int]) -> Array:
-    """Points, m x d, with categorical columns as whole numbers from 0 on, m x d: one column each, for trees."""
+    """Encode categorical columns of points, m x d, as whole numbers from 0 on, m x d: one column each, for trees."""
     k = np.asarray(categories)
     return np.where(k > 0, choice_numbers(X, np.maximum(k, 1)), X)
 
 
 def from_one_hot(H: npt.ArrayLike, categories: Sequence[int]) -> Array:
-    """The inverse of ``one_hot``: n x D to n x d, each block of indicators giving its largest (first, if several)."""
+    """Invert ``one_hot``: n x D to n x d, each block of indicators giving its largest (the first of several)."""
     wide = as_points(H, sum(max(1, k) for k in categories)) if len(categories) else np.asarray(H, dtype=np.float64)
     blocks = np.split(wide, np.cumsum([max(1, k) for k in categories])[:-1], axis=1) if len(categories) else []
     columns = [

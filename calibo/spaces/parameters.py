@@ -1,8 +1,8 @@
-"""What one parameter may be: Float, Int, Categorical and Ordinal, each with its own way onto the unit interval.
+"""Parameters: Float, Int, Categorical and Ordinal, and how their values are encoded on the unit interval.
 
-A parameter with finitely many values divides [0, 1] into cells and stands in one place in each: in the middle,
-(i + .5) / k for cell i of k, unless it is a log-scaled Int, whose cells are as wide as its values are apart on the log
-scale. Uniform points therefore fall on all values evenly, and the ends of a range are as likely as its middle.
+A parameter with finitely many values divides [0, 1] into cells, and encodes a value as one coordinate of its cell: the
+middle, (i + .5) / k for cell i of k, unless it is a log-scaled Int, whose cells are as wide as its values are apart on the
+log scale. Uniform coordinates therefore fall on all values evenly, and the ends of a range are as likely as its middle.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral, Real
@@ -29,17 +29,27 @@ Cells = npt.NDArray[np.int64]
 MAX_CELLS = 2**50
 #: The same for log-scaled integers, as high / step: the logarithm of a large number has fewer digits to spare.
 MAX_LOG_RATIO = 10**13
-#: How far off its grid a stepped float may be, in steps: float dust such as .1 + .2, or a float32, but not a mistake.
+#: How far off its grid a stepped float may be, in steps: rounding error such as .1 + .2, or a float32, but not a mistake.
 STEP_TOLERANCE = Fraction(1, 10**6)
 
 
 class Parameter(ABC):
-    """What all four parameters share; a subclass says which values it has, by cell (counted from 0)."""
+    """The range of one parameter, encoded on the unit interval; finite ones by cells, counted from 0."""
+
+    def __repr__(self) -> str:
+        """Return what to write for it, without defaults: ``Float(0.0, 1.0, log=True)``."""
+        given = [(f.name, getattr(self, f.name), f.default) for f in fields(self)]  # pyright: ignore[reportArgumentType]
+        shown = [
+            repr(value) if default is MISSING else f"{name}={value!r}"
+            for name, value, default in given
+            if value != default
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
     @abstractmethod
     def cells(self) -> int | None:
-        """Number of values, or ``None`` if they are a continuum."""
+        """Number of values, or ``None`` if the parameter is continuous."""
 
     @property
     def categories(self) -> int:
@@ -47,27 +57,31 @@ class Parameter(ABC):
         return 0
 
     def position(self, cell: npt.ArrayLike) -> Array:
-        """Where cells (any shape of integers) stand on the unit interval, same shape."""
+        """Return the coordinates of cells (any shape of integers), same shape."""
         index = np.asarray(cell)
         if index.size and (index.min() < 0 or index.max() >= self._count()):
             raise DataError(f"cells must lie from 0 to {self._count() - 1}, got {index.min()} to {index.max()}")
         return self._place(index)
 
     def cell(self, u: npt.ArrayLike) -> Cells:
-        """Cells in which places on the unit interval (any shape) fall, same shape; what lies beyond is clipped."""
+        """Return the cells that hold coordinates (any shape), same shape; coordinates are clipped to [0, 1]."""
         count = self._count()
         return np.minimum((_unit(u) * count).astype(np.int64), count - 1)
 
     def round(self, u: npt.ArrayLike) -> Array:
-        """The encoded values nearest to places on the unit interval (any shape), same shape."""
+        """Return the encoded values nearest to coordinates (any shape), same shape."""
         return self._place(self.cell(u))
 
     def encode(self, value: Any) -> float:
-        """Where ``value`` stands on the unit interval; raises ``SpaceError`` if it is not one of the values."""
+        """Encode a value as its coordinate on the unit interval.
+
+        Raises:
+            SpaceError: If it is not one of the values.
+        """
         return float(self._place(self._index(value)))
 
     def decode(self, u: float) -> Any:
-        """The value at (or nearest to) ``u``, as a plain Python object."""
+        """Decode a coordinate to the nearest value, as a plain Python object."""
         return self._value(int(self.cell(u)))
 
     def _count(self) -> int:
@@ -87,15 +101,23 @@ class Parameter(ABC):
     def _value(self, index: int) -> Any: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Float(Parameter):
     """A real number between two bounds, both included.
+
+        >>> from calibo import Float
+        >>> round(Float(1e-4, 1.0, log=True).decode(0.5), 6)
+        0.01
+        >>> Float(0.0, 1.0, step=0.25).encode(0.3)
+        Traceback (most recent call last):
+            ...
+        calibo.errors.SpaceError: 0.3 is not on the steps of Float(0.0, 1.0, step=0.25): its nearest is 0.25
 
     Attributes:
         low: Smallest value.
         high: Largest value; lowered to the last value that ``step`` reaches.
         log: Whether equal ratios, instead of equal differences, are equally far apart.
-        step: Distance between neighbouring values, counted from ``low``; ``None`` for a continuum.
+        step: Distance between neighbouring values, counted from ``low``; ``None`` if continuous.
     """
 
     low: float
@@ -126,7 +148,7 @@ class Float(Parameter):
 
     @cached_property
     def _grid(self) -> tuple[int, int, int]:
-        """Whole numbers a, b, q such that value i is (a + i b) / q."""
+        """Return whole numbers a, b, q such that value i is (a + i b) / q."""
         # From the decimals a user wrote, not from the binary float: 3 steps of 0.1 are 0.3, not 0.30000000000000004.
         low, step = Fraction(repr(self.low)), Fraction(repr(self.step))
         q = math.lcm(low.denominator, step.denominator)
@@ -137,7 +159,7 @@ class Float(Parameter):
         return math.floor(sum(self._steps(self.high)))
 
     def _steps(self, number: float) -> tuple[Fraction, Fraction]:
-        """How many steps ``number`` is from ``low``, and by how much rounding may have put it off."""
+        """Return how many steps a number is from ``low``, and by how much rounding may have put it off."""
         a, b, q = self._grid
         return (Fraction(repr(number)) * q - a) / b, max(STEP_TOLERANCE, Fraction(math.ulp(number)) * q / b)
 
@@ -148,11 +170,15 @@ class Float(Parameter):
         return self.low, self.high - self.low
 
     def round(self, u: npt.ArrayLike) -> Array:
-        """The encoded values nearest to ``u`` (any shape), same shape; only clipped to [0, 1] without a step."""
+        """Return the encoded values nearest to coordinates (any shape); without a step they are only clipped to [0, 1]."""
         return _unit(u) if self.step is None else super().round(u)
 
     def encode(self, value: Any) -> float:
-        """Where ``value`` stands on the unit interval; raises ``SpaceError`` outside the bounds or off the steps."""
+        """Encode a value as its coordinate on the unit interval.
+
+        Raises:
+            SpaceError: If it lies outside the bounds or off the steps.
+        """
         if self.step is not None:
             return super().encode(value)
         if not self.low <= (number := _number(self, value)) <= self.high:
@@ -161,7 +187,7 @@ class Float(Parameter):
         return ((math.log(number) if self.log else number) - start) / width
 
     def decode(self, u: float) -> float:
-        """The value at ``u``: exactly ``low`` at 0 and ``high`` at 1, never outside."""
+        """Decode a coordinate to its value: exactly ``low`` at 0 and ``high`` at 1, never outside."""
         if self.step is not None:
             return super().decode(u)
         place = float(_unit(u))
@@ -191,9 +217,15 @@ class Float(Parameter):
         return SpaceError(f"{value!r} lies outside {self!r}: give a number from {self.low} to {self.high}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Int(Parameter):
     """An integer between two bounds, both included.
+
+        >>> from calibo import Int
+        >>> [Int(1, 8).decode(u) for u in (0.0, 0.5, 1.0)]
+        [1, 5, 8]
+        >>> Int(16, 1024, log=True).decode(0.5)
+        126
 
     Attributes:
         low: Smallest value.
@@ -224,14 +256,14 @@ class Int(Parameter):
 
     @cached_property
     def _log_scale(self) -> tuple[float, float, float]:
-        """First value in steps, and start and width of the unit interval on the log scale: half a step further out."""
+        """First value in steps, and start and width of the unit interval on the log scale, half a step further out."""
         first = self.low / self.step
         # Where half a step below low there is nothing left to take the logarithm of, half of low has to do.
         start = math.log(max(first - 0.5, first / 2))
         return first, start, math.log(first + self.cells - 0.5) - start
 
     def cell(self, u: npt.ArrayLike) -> Cells:
-        """Cells of the values nearest to places on the unit interval (any shape), same shape."""
+        """Return the cells of the values nearest to coordinates (any shape), same shape."""
         if not self.log:
             return super().cell(u)
         first, start, width = self._log_scale
@@ -261,7 +293,7 @@ class Int(Parameter):
         return self.low + index * self.step
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _Choices(Parameter):
     """One of some listed values, which may be any objects.
 
@@ -314,9 +346,15 @@ class _Choices(Parameter):
         return self.choices[index]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Categorical(_Choices):
-    """One of some choices that have no order; a single one is allowed."""
+    """One of some choices that have no order; a single one is allowed.
+
+    >>> from calibo import Categorical
+    >>> Categorical(["relu", "gelu", None]).decode(0.9)
+    >>> Categorical(["relu", "gelu", None]).encode("gelu")
+    0.5
+    """
 
     @property
     def categories(self) -> int:
@@ -324,20 +362,25 @@ class Categorical(_Choices):
         return len(self.choices)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ordinal(_Choices):
-    """One of some choices whose order, as listed, matters: neighbours are expected to behave alike."""
+    """One of some choices whose order, as listed, matters: neighbours are expected to behave alike.
+
+    >>> from calibo import Ordinal
+    >>> Ordinal(["small", "medium", "large"]).decode(0.2)
+    'small'
+    """
 
 
 def _unit(u: npt.ArrayLike) -> Array:
     places = np.asarray(u, dtype=np.float64)
     if np.isnan(places).any():
-        raise DataError("a place on the unit interval must be a number from 0 to 1, got NaN")
+        raise DataError("a coordinate must be a number from 0 to 1, got NaN")
     return np.clip(places, 0.0, 1.0)
 
 
 def _float(value: Any) -> float:
-    """``value`` as a float: NaN if it is not a number, infinite if it is too large for one."""
+    """Return a value as a float: NaN if it is not a number, infinite if it is too large for one."""
     try:
         return float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     except OverflowError:

@@ -22,8 +22,11 @@ class ProductSpace(Space):
     """Every combination of the values of some parameters; one column for each, in the order given.
 
         >>> from calibo.spaces import Float, Int, ProductSpace
-        >>> ProductSpace({"lr": Float(1e-4, 1.0, log=True), "layers": Int(1, 4)}).decode([[0.5, 0.9]])
-        [{'lr': 0.01, 'layers': 4}]
+        >>> space = ProductSpace({"lr": Float(0.0, 0.1), "layers": Int(1, 4)})
+        >>> space
+        ProductSpace({'lr': Float(0.0, 0.1), 'layers': Int(1, 4)})
+        >>> space.decode([[0.5, 0.9]])
+        [{'lr': 0.05, 'layers': 4}]
 
     Attributes:
         parameters: The parameters by name.

@@ -10,41 +10,36 @@ from typing import Any, TypeVar
 
 from calibo.errors import SpaceError
 from calibo.spaces.base import Space
-from calibo.spaces.cell import CellSpace
-from calibo.spaces.graph_cell import GraphCellSpace
+from calibo.spaces.cells import CellSpace, GraphCellSpace
 from calibo.spaces.parameters import Categorical, Float, Int, Ordinal, Parameter
 from calibo.spaces.product import ProductSpace
 
 T = TypeVar("T")
 
 TYPES: dict[str, type[Parameter]] = {"float": Float, "int": Int, "categorical": Categorical, "ordinal": Ordinal}
-#: Spaces that one table describes whole.
+#: Spaces that a single table describes.
 CELLS: dict[str, type[CellSpace] | type[GraphCellSpace]] = {"cell": CellSpace, "graph_cell": GraphCellSpace}
 
 
 def space_from_toml(path: str | os.PathLike[str]) -> ProductSpace:
-    """The space a TOML file describes, such as::
+    r"""Read a space from a TOML file with one table for each parameter.
 
-        [lr]
-        type = "float"
-        low = 1e-4
-        high = 1.0
-        log = true
+        >>> import pathlib, tempfile
+        >>> from calibo import space_from_toml
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "space.toml"
+        >>> lines = '[lr]', 'type = "float"', 'low = 1e-4', 'high = 1.0', 'log = true'
+        >>> _ = path.write_text("\n".join(lines))
+        >>> space_from_toml(path)
+        ProductSpace({'lr': Float(0.0001, 1.0, log=True)})
 
-        [act]
-        type = "categorical"
-        choices = ["relu", "gelu"]
-
-    A cell of an architecture is one table (the name of which does not matter) with the arguments of ``CellSpace`` or
-    ``GraphCellSpace``::
-
-        [cell]
-        type = "cell"
-        nodes = 4
-        operations = ["none", "skip_connect", "conv"]
+    The types are float, int, categorical (with ``choices = ["relu", "gelu"]``) and ordinal. A cell of an architecture is a
+    single table (whatever its name) of type cell or graph_cell with the arguments of ``CellSpace`` or ``GraphCellSpace``.
 
     Args:
-        path: The file. Anything wrong with it is a ``SpaceError`` that names it and the parameter.
+        path: The file.
+
+    Raises:
+        SpaceError: If the file cannot be read or does not describe a space; it names the file and the parameter.
     """
     source = os.fspath(path)
     try:
@@ -58,23 +53,32 @@ def space_from_toml(path: str | os.PathLike[str]) -> ProductSpace:
 
 
 def space_from_dict(table: Mapping[str, Any], *, source: str = "space") -> ProductSpace:
-    """The space a mapping of names to specifications describes: ``{"lr": {"type": "float", "low": 0, "high": 1}}``.
+    """Build a space from a mapping of names to specifications.
+
+        >>> from calibo.spaces import space_from_dict
+        >>> space_from_dict({"layers": {"type": "int", "low": 1, "high": 4}})
+        ProductSpace({'layers': Int(1, 4)})
 
     Args:
         table: For each parameter its type (float, int, categorical, ordinal) and the arguments of that type; or a
             single entry of type cell or graph_cell.
         source: Where the table comes from, for error messages.
+
+    Raises:
+        SpaceError: If it does not describe a space; it names the parameter.
     """
     if not isinstance(table, Mapping) or not table:
         raise SpaceError(f"{source}: expected a table with one entry for every parameter, got {table!r}")
     cells = [name for name, spec in table.items() if isinstance(spec, Mapping) and _kind(spec) in CELLS]
     if not cells:
-        return ProductSpace({name: _made(f"{source}, parameter {name!r}", spec, TYPES) for name, spec in table.items()})
+        return ProductSpace(
+            {name: _built(f"{source}, parameter {name!r}", spec, TYPES) for name, spec in table.items()}
+        )
     if len(table) > 1:
         raise SpaceError(
             f"{source}: a cell is a space of its own, so {cells[0]!r} must be the only table, got {list(table)}"
         )
-    return _made(f"{source}, {cells[0]!r}", table[cells[0]], CELLS)
+    return _built(f"{source}, {cells[0]!r}", table[cells[0]], CELLS)
 
 
 def kind_of(space: Space) -> dict[str, Any] | None:
@@ -95,8 +99,8 @@ def _kind(spec: Mapping[Any, Any]) -> str | None:
     return kind if isinstance(kind := spec.get("type"), str) else None
 
 
-def _made(where: str, spec: Any, types: Mapping[str, type[T]]) -> T:
-    """The parameter or cell that a table describes."""
+def _built(where: str, spec: Any, types: Mapping[str, type[T]]) -> T:
+    """Build the parameter or cell that a table describes."""
     if not isinstance(spec, Mapping):
         raise SpaceError(f'{where}: expected a table such as {{type = "float", low = 0, high = 1}}, got {spec!r}')
     kind = _kind(spec)
@@ -120,6 +124,6 @@ def _made(where: str, spec: Any, types: Mapping[str, type[T]]) -> T:
 
 
 def _arguments(made: type[Any]) -> tuple[list[str], list[str]]:
-    """What a parameter or cell takes, and what of it has no default."""
+    """Return the arguments of a parameter or cell, and those without a default."""
     own = [f for f in fields(made) if f.init]
     return [f.name for f in own], [f.name for f in own if f.default is MISSING]

@@ -1,0 +1,406 @@
+"""Cells with operations on edges and on nodes: encodings, strings, validity and repair, neighbours, equal cells."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calibo import Optimizer
+from calibo.errors import SpaceError
+from calibo.spaces import CellSpace, GraphCellSpace, ProductSpace
+from calibo.testing import SpaceSuite
+
+RNG = np.random.default_rng
+STRING = "|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|+|skip_connect~0|nor_conv_3x3~1|nor_conv_3x3~2|"
+
+
+class TestCellSpace(SpaceSuite):
+    def space(self) -> ProductSpace:
+        return CellSpace()
+
+
+class TestFiveNodes(SpaceSuite):
+    def space(self) -> ProductSpace:
+        return CellSpace(5, ("none", "a", "b"))
+
+
+def test_path_encodings_are_the_reference_ones(golden: Callable[[str], Any]) -> None:
+    reference = golden("nb201_paths")
+    ours, theirs = CellSpace(operations=reference["naszilla_ops"]), CellSpace(operations=reference["naslib_ops"])
+    for case in reference["cells"]:
+        params = ours.parse(case["arch"])
+        assert list(params.values()) == case["op_list_string_order"]
+        bits = ours.path_encoding(ours.encode([params]))[0]
+        assert len(bits) == case["naszilla_encoding_length"]
+        assert np.flatnonzero(bits).tolist() == case["naszilla_nonzeros"]
+        mixed = theirs.path_encoding(theirs.encode([params]), naslib_compat=True)[0]
+        assert np.flatnonzero(mixed).tolist() == case["naslib_nonzeros"]
+
+
+def test_the_string_is_read_and_written() -> None:
+    cell = CellSpace()
+    assert cell.string(cell.parse(STRING)) == STRING
+    drawn = cell.decode(cell.sample(50, RNG(0)))
+    assert [cell.parse(cell.string(p)) for p in drawn] == drawn
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "nor_conv_3x3", STRING[:-1], STRING.replace("~2", "~1"), STRING + "|none~0|", STRING.replace("+", "")]
+    + [None, 5, b"|none~0|", [STRING]],
+)
+def test_strings_that_are_no_cells_are_refused(text: Any) -> None:
+    with pytest.raises(SpaceError, match="expected a cell of 4 nodes"):
+        CellSpace().parse(text)
+
+
+def test_unknown_operations_are_named() -> None:
+    with pytest.raises(SpaceError, match="conv_9x9"):
+        CellSpace().parse(STRING.replace("skip_connect", "conv_9x9"))
+
+
+def test_paths_and_edges_are_those_of_the_string_order() -> None:
+    assert CellSpace().edges == ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
+    assert CellSpace().paths == ((3,), (0, 4), (1, 5), (0, 2, 5))
+    assert len(CellSpace(6, ("a", "b")).paths) == 2**4
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(3, 5), st.integers(2, 4), st.integers(0, 2**32 - 1))
+def test_paths_are_encoded_as_the_rule_says(nodes: int, k: int, seed: int) -> None:
+    """Brute force: walk every path and count its code."""
+    cell = CellSpace(nodes, tuple("abcdef"[:k]))
+    X = cell.sample(3, RNG(seed))
+    encoded = cell.path_encoding(X)
+    assert encoded.shape == (3, sum(k**i for i in range(1, nodes)))
+    for x, bits in zip(X, encoded, strict=True):
+        operations = dict(zip(cell.edges, cell.indices(x[None])[0].tolist(), strict=True))
+        expected: set[int] = set()
+
+        def walk(node: int, passed: list[int], operations: dict = operations, expected: set[int] = expected) -> None:
+            if node == nodes - 1:
+                before = sum(k**i for i in range(1, len(passed)))
+                expected.add(before + sum(o * k**i for i, o in enumerate(passed)))
+            for following in range(node + 1, nodes):
+                walk(following, [*passed, operations[node, following]])
+
+        walk(0, [])
+        assert set(np.flatnonzero(bits).tolist()) == expected
+
+
+def test_truncated_paths_are_the_first_bits() -> None:
+    cell = CellSpace(path_bits=30)
+    X = cell.sample(5, RNG(0))
+    np.testing.assert_array_equal(cell.features(X), CellSpace().path_encoding(X)[:, :30])
+
+
+def test_matrices_and_indicators_hold_the_operations() -> None:
+    cell = CellSpace()
+    X = cell.encode([cell.parse(STRING)])
+    matrix = cell.adjacency(X)[0]
+    assert matrix[0, 3] == cell.operations.index("skip_connect") and matrix[2, 3] == cell.operations.index(
+        "nor_conv_3x3"
+    )
+    assert (matrix[np.tril_indices(4)] == -1).all()
+    assert cell.one_hot(X).shape == (1, 30) and cell.one_hot(X).sum() == 6
+
+
+def test_neighbours_differ_by_one_operation() -> None:
+    cell = CellSpace(zero=None)
+    x = cell.sample(1, RNG(1))[0]
+    others = cell.neighbours(x)
+    assert others.shape == (24, 6) and len(np.unique(others, axis=0)) == 24
+    assert ((np.abs(others - x) > 1e-9).sum(axis=1) == 1).all()
+    np.testing.assert_array_equal(cell.repair(others), others)
+
+
+def test_neighbours_are_valid() -> None:
+    """The only edge there is may become another operation, but not none."""
+    cell = CellSpace()
+    (x,) = cell.encode([{f"op{i}": "none" for i in range(6)} | {"op3": "skip_connect"}])
+    others = cell.neighbours(x)
+    assert cell.valid(others).all() and len(others) == 24 - 1
+
+
+def test_a_valid_cell_connects_input_and_output() -> None:
+    cell = CellSpace()
+    none = {f"op{i}": "none" for i in range(6)}
+    assert not cell.valid(cell.encode([none]))[0]
+    assert cell.valid(cell.encode([none | {"op3": "skip_connect"}]))[0]
+    assert not cell.valid(cell.encode([none | {"op0": "nor_conv_1x1", "op5": "nor_conv_1x1"}]))[0]
+    assert cell.valid(cell.encode([none | {"op0": "nor_conv_1x1", "op2": "skip_connect", "op5": "nor_conv_1x1"}]))[0]
+    assert cell.valid(cell.sample(500, RNG(0))).all()
+
+
+def test_sampling_is_uniform_over_valid_cells() -> None:
+    """All 1 + 2 * 2 + ... valid cells of three nodes and three operations occur about equally often (chi square at 1e-4)."""
+    from scipy.stats import chi2
+
+    cell = CellSpace(3, ("none", "a", "b"))
+    every = np.stack(np.meshgrid(*[(np.arange(3) + 0.5) / 3] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    valid = int(cell.valid(every).sum())
+    drawn = cell.sample(200 * valid, RNG(0))
+    _, counts = np.unique(np.round(drawn, 6), axis=0, return_counts=True)
+    assert len(counts) == valid and np.square(counts - 200).sum() / 200 < chi2.ppf(1 - 1e-4, valid - 1)
+
+
+def test_equal_cells_have_one_class() -> None:
+    cell = CellSpace()
+    base = {f"op{i}": "none" for i in range(6)}
+    direct = cell.isomorphism_class(base | {"op3": "nor_conv_1x1"})
+    through = cell.isomorphism_class(base | {"op0": "nor_conv_1x1", "op4": "skip_connect"})
+    other = cell.isomorphism_class(base | {"op1": "nor_conv_1x1", "op5": "skip_connect"})
+    assert direct == through == other == "nor_conv_1x1(x)"
+    assert cell.isomorphism_class(base) == ""
+    # A sum through an identity is the same sum, whatever the order.
+    one = base | {"op0": "nor_conv_1x1", "op4": "skip_connect", "op3": "avg_pool_3x3"}
+    two = base | {"op1": "avg_pool_3x3", "op5": "skip_connect", "op3": "nor_conv_1x1"}
+    assert cell.isomorphism_class(one) == cell.isomorphism_class(two)
+    assert cell.isomorphism_class(one) != cell.isomorphism_class(one | {"op3": "nor_conv_3x3"})
+
+
+def test_the_number_of_classes_of_all_cells() -> None:
+    """Fewer than the 6,466 strings of NAS-Bench-201, which keep zero summands and the order of sums of sums."""
+    cell = CellSpace()
+    k = len(cell.operations)
+    codes = np.array(np.unravel_index(np.arange(k**6), (k,) * 6)).T
+    params = cell.decode((codes + 0.5) / k)
+    assert len({cell.isomorphism_class(p) for p in params}) == 4930
+    assert int(cell.valid((codes + 0.5) / k).sum()) == 15284
+
+
+@pytest.mark.parametrize("method", ["ocbo", "bananas", "cqr"])
+def test_only_valid_cells_are_suggested(method: str) -> None:
+    """Of 8 cells of three nodes 5 connect input and output, and all of these are found before one is repeated."""
+    cell = CellSpace(3, ("none", "conv"))
+    optimizer = Optimizer(cell, method, direction="maximize", seed=1)
+    for i in range(5):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, float(i))
+    X = optimizer.data().X
+    assert cell.valid(X).all() and len(np.unique(X, axis=0)) == 5
+
+
+def test_features_are_all_paths_up_to_a_limit() -> None:
+    large = CellSpace(8, tuple("abcdefgh"))
+    X = large.sample(2, RNG(0))
+    tracemalloc.start()
+    features = large.features(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert features.shape == (2, 4096) and peak < 2**20, "2.4 million bits would take 38 megabytes"
+    assert CellSpace(8, tuple("abcdefgh"), path_bits=5000).features(X).shape == (2, 5000), "asked for, there are more"
+    deep = CellSpace(6, tuple("abcdef"))
+    X = deep.sample(2, RNG(0))
+    assert deep.path_encoding(X).shape == (2, 6 + 6**2 + 6**3 + 6**4 + 6**5), "the encoding itself is complete"
+    np.testing.assert_array_equal(deep.features(X), deep.path_encoding(X)[:, :4096])
+    assert CellSpace().features(CellSpace().sample(1, RNG(0))).shape == (1, 155)
+
+
+class TestGraphCellSpace(SpaceSuite):
+    def space(self) -> ProductSpace:
+        return GraphCellSpace()
+
+
+def cell_of(space: GraphCellSpace, edges: set[tuple[int, int]], labels: list[str]) -> dict[str, object]:
+    named: dict[str, object] = {f"e{s}_{e}": int((s, e) in edges) for s, e in space.edges}
+    return named | {f"op{i}": label for i, label in enumerate(labels, start=1)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(3, 8), st.integers(1, 12))
+def test_repaired_graph_cells_are_valid_and_valid_ones_are_kept(seed: int, nodes: int, most: int) -> None:
+    space = GraphCellSpace(nodes, max_edges=most)
+    X = space.repair(RNG(seed).random((20, len(space.names))))
+    assert space.valid(X).all()
+    matrices = space.adjacency(X)
+    assert (matrices.sum(axis=(1, 2)) <= most).all()
+    # A path leads from input to output: some power of the matrix says so.
+    for matrix in matrices.astype(int):
+        assert any(np.linalg.matrix_power(matrix, j)[0, -1] for j in range(1, nodes))
+    np.testing.assert_array_equal(space.repair(X), X)
+
+
+def test_graph_cells_are_drawn_uniformly() -> None:
+    """Every valid cell, found by trying all, occurs about equally often (chi square; a false alarm in 1e-4 of seeds)."""
+    from scipy.stats import chi2
+
+    space = GraphCellSpace(4, ("a", "b"), max_edges=4)
+    places = [column.position(np.arange(2)) for column in space.columns]
+    every = np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, len(places))
+    valid = every[space.valid(every)]
+    assert len(every) == 2**8 and 4 * 20 < len(valid) < len(every)
+    drawn, counts = np.unique(space.sample(50 * len(valid), RNG(0)), axis=0, return_counts=True)
+    np.testing.assert_array_equal(drawn, np.unique(valid, axis=0))
+    assert np.square(counts - 50).sum() / 50 < chi2.ppf(1 - 1e-4, len(valid) - 1)
+
+
+def test_edges_of_seven_nodes_are_as_frequent_as_among_plain_draws() -> None:
+    """As many cells by plain rejection; all 21 frequencies agree within 4.6 deviations (a false alarm in 1e-4 of seeds)."""
+    space, rng = GraphCellSpace(), RNG(0)
+    plain = ProductSpace(space.parameters).sample(40_000, rng)
+    plain = plain[space.valid(plain)] >= 0.5
+    drawn = space.sample(len(plain), rng) >= 0.5
+    assert 0.25 < len(plain) / 40_000 < 0.31
+    std = np.sqrt(2.0 * 0.25 / len(plain))
+    assert (np.abs(plain[:, :21].mean(axis=0) - drawn[:, :21].mean(axis=0)) < 4.6 * std).all()
+
+
+@pytest.mark.parametrize("most", [1, 2, 36])
+def test_cells_of_few_edges_are_drawn_too(most: int) -> None:
+    space = GraphCellSpace(9, max_edges=most)
+    X = space.sample(20, RNG(0))
+    assert X.shape == (20, 43) and space.valid(X).all()
+
+
+def test_neighbours_are_valid_and_differ_in_one_column() -> None:
+    space = GraphCellSpace()
+    x = space.sample(1, RNG(3))[0]
+    others = space.neighbours(x)
+    assert len(others) > 10 and space.valid(others).all()
+    assert ((np.abs(others - x) > 1e-9).sum(axis=1) == 1).all()
+
+
+def test_paths_by_hand() -> None:
+    space = GraphCellSpace(4, ("a", "b"))
+    direct = cell_of(space, {(0, 3)}, ["a", "a"])
+    chain = cell_of(space, {(0, 1), (1, 2), (2, 3), (1, 3)}, ["b", "a"])
+    bits = space.path_encoding(space.encode([direct, chain]))
+    assert bits.shape == (2, 1 + 2 + 4)
+    assert np.flatnonzero(bits[0]).tolist() == [0]
+    # Through node 1 alone: b; through 1 and 2: b, then a.
+    assert np.flatnonzero(bits[1]).tolist() == [1 + 1, 3 + 1]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(3, 6), st.integers(1, 3))
+def test_paths_of_graph_cells_are_encoded_as_the_rule_says(seed: int, nodes: int, k: int) -> None:
+    """Brute force: walk every path and count its code; what is cut off is the end."""
+    space = GraphCellSpace(nodes, tuple("abc"[:k]), max_edges=15)
+    X = space.sample(3, RNG(seed))
+    encoded = space.path_encoding(X)
+    assert encoded.shape == (3, sum(k**i for i in range(nodes - 1)))
+    for matrix, operations, bits in zip(space.adjacency(X), space.indices(X), encoded, strict=True):
+        ways, expected = [(0,)], set[int]()
+        while ways:
+            way = ways.pop()
+            ways += [(*way, int(node)) for node in np.flatnonzero(matrix[way[-1]])]
+            if way[-1] == nodes - 1:
+                passed = [int(operations[node - 1]) for node in way[1:-1]]
+                expected.add(sum(k**i + o * k**i for i, o in enumerate(passed)))
+        assert set(np.flatnonzero(bits).tolist()) == expected
+    for cut in (1, 2, 1 + k, encoded.shape[1] + 1):
+        np.testing.assert_array_equal(space.path_encoding(X, bits=cut), encoded[:, :cut])
+
+
+def test_features_of_graph_cells_are_all_paths_up_to_a_limit() -> None:
+    large = GraphCellSpace(9, tuple("abcdefgh"))
+    X = large.sample(2, RNG(0))
+    tracemalloc.start()
+    features = large.features(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert features.shape == (2, 4096) and peak < 2**20, "2.4 million bits would take 38 megabytes"
+    assert GraphCellSpace(9, tuple("abcdefgh"), path_bits=5000).features(X).shape == (2, 5000)
+    plain = GraphCellSpace()
+    X = plain.sample(5, RNG(0))
+    assert plain.features(X).shape == (5, 364)
+    np.testing.assert_array_equal(GraphCellSpace(path_bits=30).features(X), plain.path_encoding(X)[:, :30])
+
+
+def test_matrices_and_indicators_hold_edges_and_operations() -> None:
+    space = GraphCellSpace(4, ("a", "b"))
+    x = space.encode([cell_of(space, {(0, 1), (1, 3)}, ["b", "a"])])
+    assert np.argwhere(space.adjacency(x)[0]).tolist() == [[0, 1], [1, 3]]
+    assert space.indices(x).tolist() == [[1, 0]]
+    # Edges 0->1, 0->2, 0->3, 1->2, 1->3, 2->3, then the operations of nodes 1 and 2.
+    assert space.one_hot(x).tolist() == [[1, 0, 0, 0, 1, 0, 0, 1, 1, 0]]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_the_order_of_inner_nodes_does_not_matter(seed: int) -> None:
+    """Relabels the inner nodes at random, keeping edges forward, and finds the same class and the same paths."""
+    space, rng = GraphCellSpace(6, ("a", "b", "c"), max_edges=15), RNG(seed)
+    x = space.sample(1, rng)
+    params = space.decode(x)[0]
+    matrix, labels = space.adjacency(x)[0], [params[f"op{i}"] for i in range(1, 5)]
+    # A random topological order of the inner nodes.
+    left, order = set(range(1, 5)), []
+    while left:
+        free = [n for n in sorted(left) if not any(matrix[m, n] for m in left)]
+        order.append(int(rng.choice(free)))
+        left.remove(order[-1])
+    place = {0: 0, 5: 5} | {node: i for i, node in enumerate(order, start=1)}
+    edges = {(place[s], place[e]) for s, e in zip(*np.nonzero(matrix), strict=True)}
+    other = cell_of(space, edges, [labels[node - 1] for node in order])
+    assert space.isomorphism_class(other) == space.isomorphism_class(params)
+    np.testing.assert_array_equal(space.features(space.encode([other])), space.features(x))
+
+
+def test_nodes_off_every_path_do_not_matter() -> None:
+    space = GraphCellSpace(5, ("a", "b"))
+    one = cell_of(space, {(0, 1), (1, 4)}, ["a", "b", "b"])
+    two = cell_of(space, {(0, 3), (3, 4), (0, 1), (2, 4)}, ["b", "b", "a"])
+    three = cell_of(space, {(0, 3), (3, 4)}, ["b", "b", "b"])
+    assert space.isomorphism_class(one) == space.isomorphism_class(two) != space.isomorphism_class(three)
+
+
+def test_edges_off_every_path_go_first() -> None:
+    """With too many edges those that lead nowhere are removed, and what computes something stays."""
+    space = GraphCellSpace(5, ("a",), max_edges=3)
+    useful = {(0, 1), (1, 2), (2, 4)}
+    x = space.encode([cell_of(space, useful | {(0, 3), (1, 3)}, ["a"] * 3)])
+    kept = space.adjacency(space.repair(x))[0]
+    assert {(int(s), int(e)) for s, e in zip(*np.nonzero(kept), strict=True)} == useful
+
+
+@pytest.mark.parametrize("space", [CellSpace, GraphCellSpace])
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"operations": "conv"}, "must be a list of names such as"),
+        ({"operations": ["conv", None]}, "must be a list of names such as"),
+        ({"operations": ["conv", "a|b"]}, r"contain any of \| \+ ~.* got \['a\|b'\]; rename them"),
+        ({"operations": ["conv", ""]}, "must not be empty"),
+        ({"operations": ["conv", "conv"]}, r"different operations, got \['conv', 'conv'\]"),
+        ({"operations": []}, "at least . different operations"),
+        ({"nodes": 1}, "nodes, the number of nodes of a cell, must be a whole number"),
+        ({"path_bits": 0}, "path_bits, the number of bits of the path encoding to keep"),
+    ],
+)
+def test_bad_cells_are_refused(space: type[CellSpace | GraphCellSpace], settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(SpaceError, match=says):
+        space(**settings)
+
+
+def test_settings_of_one_kind_of_cell() -> None:
+    assert CellSpace(3, np.array(["a", "b"])).operations == ("a", "b")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(
+        SpaceError, match="zero must be one of the operations .*'skip_connect'.* or None .* got 'nnone'"
+    ):
+        CellSpace(zero="nnone")
+    plain = CellSpace(3, ["conv", "pool"])
+    assert plain.zero is None and plain.identity is None, "defaults that the cell lacks"
+    assert CellSpace(3, ["off", "conv"], zero="off").zero == "off"
+    with pytest.raises(SpaceError, match="max_edges must be a whole number of at least 1, got 0"):
+        GraphCellSpace(max_edges=0)
+    with pytest.raises(SpaceError, match="from 3 to 9, got 12"):
+        GraphCellSpace(12)
+    assert repr(CellSpace(3, ["conv", "pool"])) == "CellSpace(3 nodes, operations=['conv', 'pool'])"
+
+
+def test_repaired_cells_get_any_operation_where_they_lack_one() -> None:
+    """The fewest zero edges are changed; which operation they get depends on the place in the zero operation's interval."""
+    cell = CellSpace(operations=["a", "none", "b", "c"])
+    U = np.full((300, 6), 0.3)
+    U[:, 3] = np.linspace(0.25, 0.4999, 300)
+    found = cell.indices(cell.repair(U))
+    assert (np.delete(found, 3, axis=1) == 1).all(), "one edge from input to output is enough"
+    assert np.bincount(found[:, 3], minlength=4).tolist() == [100, 0, 100, 100]
