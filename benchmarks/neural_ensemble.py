@@ -17,6 +17,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from scipy.stats import spearmanr
 
 from calibo.data import Array, Dataset
 from calibo.models import NeuralEnsemble, Perceptron
-from calibo.networks import AbsoluteError, Networks, Training, train
+from calibo.networks import AbsoluteError, random_batches, train
 from calibo.problems import NAS_BENCH_201, nas_bench_201
 from calibo.problems.nas_bench_201 import CELL
 
@@ -54,44 +55,40 @@ def folds(n: int, seed: int) -> list[np.ndarray]:
     return [np.setdiff1d(np.arange(n), part) for part in parts]
 
 
-def batches(masks: Array, training: Training, rng: np.random.Generator) -> np.ndarray:
-    """Rows of each step and network, steps x M x b, in random orders again and again."""
+def batches(masks: Array, recipe: Perceptron, rng: np.random.Generator) -> np.ndarray:
+    """Rows of each step and network, steps x M x b."""
     owned = [np.flatnonzero(mask) for mask in masks]
-    b = training.batch or max(map(len, owned))
-    steps = training.steps(max(map(len, owned)))
-    orders = [np.concatenate([rng.permutation(own) for _ in range(-(-steps * b // len(own)))]) for own in owned]
-    return np.stack([order[: steps * b].reshape(steps, b) for order in orders], axis=1)
+    return random_batches(owned, recipe.steps(max(map(len, owned))), recipe.batch, rng).copy()
 
 
-def together(recipe: Perceptron, training: Training, X: Array, y: Array, masks: Array) -> Callable[[], object]:
+def together(recipe: Perceptron, X: Array, y: Array, masks: Array) -> Callable[[], object]:
     """All networks in one program."""
-    sizes = (X.shape[1], *[recipe.width] * recipe.layers, 1)
     rng = np.random.default_rng(0)
-    start = Networks.started(sizes, len(masks), start=recipe.start, rng=rng, dtype=np.float32)
-    return lambda: train(start, X, y, training, rng=rng, weights=masks)
+    start, training = recipe.networks(X.shape[1], len(masks), rng), recipe.training(AbsoluteError())
+    steps = recipe.steps(int(masks.sum(axis=1).max()))
+    return lambda: train(start, X, y, training, steps=steps, batch=recipe.batch, rng=rng, weights=masks)
 
 
-def one_by_one(recipe: Perceptron, training: Training, X: Array, y: Array, masks: Array) -> Callable[[], object]:
+def one_by_one(recipe: Perceptron, X: Array, y: Array, masks: Array) -> Callable[[], object]:
     """The same program for each network."""
-    runs = [together(recipe, training, X, y, mask[None]) for mask in masks]
+    runs = [together(recipe, X, y, mask[None]) for mask in masks]
     return lambda: [run() for run in runs]
 
 
-def torch_together(recipe: Perceptron, training: Training, X: Array, y: Array, masks: Array) -> Callable[[], object]:
+def torch_together(recipe: Perceptron, X: Array, y: Array, masks: Array) -> Callable[[], object]:
     """All networks in one program of torch: batched matrix products and one Adam."""
     import torch
 
     torch.set_num_threads(1)
     rng = np.random.default_rng(0)
-    sizes = (X.shape[1], *[recipe.width] * recipe.layers, 1)
-    start = Networks.started(sizes, len(masks), start=recipe.start, rng=rng, dtype=np.float32)
+    start = recipe.networks(X.shape[1], len(masks), rng)
     features, targets = torch.from_numpy(X.astype(np.float32)), torch.from_numpy(y.astype(np.float32))
 
     def run() -> None:
         weights = [torch.tensor(layer[:, :-1], requires_grad=True) for layer in start.layers]
         biases = [torch.tensor(layer[:, -1:], requires_grad=True) for layer in start.layers]
-        adam = torch.optim.Adam([*weights, *biases], lr=training.learning_rate, foreach=True)
-        for rows in torch.from_numpy(batches(masks, training, rng)):
+        adam = torch.optim.Adam([*weights, *biases], lr=recipe.learning_rate, foreach=True)
+        for rows in torch.from_numpy(batches(masks, recipe, rng)):
             out = features[rows]
             for j, (w, b) in enumerate(zip(weights, biases, strict=True)):
                 out = torch.baddbmm(b, out, w)
@@ -104,7 +101,7 @@ def torch_together(recipe: Perceptron, training: Training, X: Array, y: Array, m
     return run
 
 
-def torch_one_by_one(recipe: Perceptron, training: Training, X: Array, y: Array, masks: Array) -> Callable[[], object]:
+def torch_one_by_one(recipe: Perceptron, X: Array, y: Array, masks: Array) -> Callable[[], object]:
     """Plain torch modules, one after another, as the published code trains them."""
     import torch
 
@@ -119,8 +116,8 @@ def torch_one_by_one(recipe: Perceptron, training: Training, X: Array, y: Array,
             for size, following in pairwise(sizes):
                 hidden += [torch.nn.Linear(size, following), torch.nn.ReLU()]
             network = torch.nn.Sequential(*hidden, torch.nn.Linear(recipe.width, 1))
-            adam = torch.optim.Adam(network.parameters(), lr=training.learning_rate)
-            for rows in torch.from_numpy(batches(mask[None], training, rng)[:, 0]):
+            adam = torch.optim.Adam(network.parameters(), lr=recipe.learning_rate)
+            for rows in torch.from_numpy(batches(mask[None], recipe, rng)[:, 0]):
                 loss = (network(features[rows])[:, 0] - targets[rows]).abs().mean()
                 adam.zero_grad()
                 loss.backward()
@@ -143,11 +140,11 @@ def speed(epochs: int, repeats: int) -> list[dict[str, Any]]:
     X, y = CELL.path_encoding(rng.random((POINTS, 6))), rng.standard_normal(POINTS)
     masks = np.repeat(np.stack([np.isin(np.arange(POINTS), rows) for rows in folds(POINTS, 0)]), MEMBERS, axis=0)
     rows: list[dict[str, Any]] = []
-    for name, recipe in RECIPES.items():
-        training = Training(AbsoluteError(), epochs, batch=recipe.batch, learning_rate=recipe.learning_rate)
-        steps = training.steps(POINTS * 2 // 3)
+    for name, preset in RECIPES.items():
+        recipe = replace(preset, epochs=epochs, fewest_steps=1)
+        steps = recipe.steps(POINTS * 2 // 3)
         row: dict[str, Any] = {"recipe": name, "steps": steps}
-        runs = {way: prepare(recipe, training, X, y, masks.astype(np.float64)) for way, prepare in WAYS.items()}
+        runs = {way: prepare(recipe, X, y, masks.astype(np.float64)) for way, prepare in WAYS.items()}
         for _ in range(repeats):  # in turns, so that whatever else the machine does meets all of them
             for way, run in runs.items():
                 start = time.process_time()

@@ -28,11 +28,11 @@ ALLOWED: dict[str, set[str]] = {
     "data": {"errors"},
     "errors": set(),
     "pareto": {"data", "errors"},
-    "networks": _CORE,
+    "networks": _CORE | {"spaces"},
     "spaces": _CORE,
     "distributions": _CORE,
     "models": _BELIEFS | {"networks"},
-    "calibration": _MODELS,
+    "calibration": _MODELS | {"networks"},
     "acquisition": _CALIBRATED,
     "search": _CORE | {"spaces", "models.base"},
     "classifiers": _CORE | {"spaces", "acquisition", "networks"},
@@ -58,7 +58,7 @@ LAZY = {
     ("acquisition", "botorch"): {"acquisition/boxes.py"},
 }
 #: What the extra `neural` is for; torch is imported there when it is used.
-NEURAL = {"calibration/neural_ratio.py", "classifiers/composite.py"}
+NEURAL = {"classifiers/composite.py"}
 HEAVY = ("torch", "sklearn", "pandas", "matplotlib", "plotly", "optuna", "pyarrow", "openpyxl", "rdkit", "ray")
 
 

@@ -10,19 +10,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibo.errors import DataError, RecipeError
-from calibo.networks import AbsoluteError, Loss, Networks, Passes, Pinball, SquaredError, Training, descend, train
+from calibo.networks import (
+    AbsoluteError,
+    CrossEntropy,
+    Loss,
+    Networks,
+    Pinball,
+    SquaredError,
+    Training,
+    TrainingState,
+    descend,
+    minimize_full_batch,
+    train,
+)
 from calibo.testing.randomness import global_state
 
 LOSSES: dict[str, tuple[Loss, int]] = {
     "mae": (AbsoluteError(), 1),
     "mse": (SquaredError(), 2),
     "pinball": (Pinball(np.array([0.1, 0.5, 0.9])), 3),
+    "cross-entropy": (CrossEntropy(), 1),
     "a level per network": (Pinball(np.array([0.1, 0.6, 0.9, 0.5])[:, None, None]), 1),
 }
 
 
 def networks(count: int = 4, sizes: tuple[int, ...] = (3, 5, 4, 1), seed: int = 0, **more: Any) -> Networks:
-    return Networks.started(sizes, count, start="he", rng=np.random.default_rng(seed), **more)
+    widths = [(6.0 / inputs) ** 0.5 for inputs in sizes[:-1]]
+    return Networks.uniform(sizes, count, weights=widths, rng=np.random.default_rng(seed), **more)
 
 
 def known(n: int = 30, d: int = 3, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -31,23 +45,29 @@ def known(n: int = 30, d: int = 3, seed: int = 1) -> tuple[np.ndarray, np.ndarra
     return X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(n)
 
 
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
 @pytest.mark.parametrize("name", LOSSES)
-def test_gradients_agree_with_differences(name: str) -> None:
+def test_gradients_agree_with_differences(name: str, activation: Any) -> None:
+    """After one step the state holds the gradient of the weighted mean loss and of the penalty."""
     loss, outputs = LOSSES[name]
-    start = networks(sizes=(3, 5, 4, outputs))
-    layers = [layer + 0.1 for layer in start.layers]
+    start = networks(sizes=(3, 5, 4, outputs), activation=activation)
+    for layer in start.layers:
+        layer += 0.1
     rng = np.random.default_rng(2)
-    features, targets = rng.standard_normal((4, 6, 3)), rng.standard_normal((4, 6, 1))
-    shares = rng.random((4, 6, 1))
-    fed = np.concatenate([features, np.ones((4, 6, 1))], axis=-1)
-    found = [np.empty_like(layer) for layer in layers]
-    Passes.sized(layers, 6).gradient(layers, fed, targets, shares, loss, out=found)
+    features, targets, weights = rng.standard_normal((6, 3)), rng.random((4, 6)), rng.random((4, 6))
+    batches = np.tile(np.arange(6), (1, 4, 1))
+    training = Training(loss, weight_decay=0.02)
+    found = descend(TrainingState.initial(start), features, targets, batches, training, weights=weights).mean
 
     def total() -> float:
-        out = np.stack([Networks(tuple(layers))[m : m + 1](features[m])[0] for m in range(4)])
-        return float((loss.value(out, targets) * shares[..., 0]).sum())
+        losses = loss.value(start(features), targets[..., None])
+        decay = 0.01 * sum(float(np.square(layer).sum()) for layer in start.layers)
+        return float(((losses * weights).sum(axis=1) / weights.sum(axis=1)).sum()) + decay
 
-    for layer, gradient in zip(layers, found, strict=True):
+    place = 0
+    for layer in start.layers:
+        gradient = found[place : place + layer.size].reshape(layer.shape)
+        place += layer.size
         for at in [(m, i, 0) for m in (0, 3) for i in (0, layer.shape[1] - 1)]:
             plain, ends = layer[at], []
             for step in (1e-6, -1e-6):
@@ -68,7 +88,7 @@ def test_together_is_the_same_as_one_by_one(name: str, batch: int | None) -> Non
     weights = rng.integers(0, 3, (4, 30)).astype(np.float64)
     weights[:, 0] = 1.0
     start = networks(sizes=(3, 5, 4, outputs))
-    training = Training(loss, epochs=10, batch=batch, output_l1=0.01)
+    training = Training(loss, output_l1=0.01)
     owned = [np.flatnonzero(row) for row in weights]
     if batch is None:
         # Networks have different numbers of rows: -1 stands for none.
@@ -76,11 +96,12 @@ def test_together_is_the_same_as_one_by_one(name: str, batch: int | None) -> Non
         batches = np.broadcast_to(filled, (10, 4, 30))
     else:
         batches = np.stack([rng.choice(rows, (40, batch)) for rows in owned], axis=1)
-    together = descend(start, X, targets, weights, batches, training)
+    together = descend(TrainingState.initial(start), X, targets, batches, training, weights=weights).networks
     for m in range(4):
         one = slice(m, m + 1)
-        alone = descend(start[one], X, targets[one], weights[one], batches[:, one], training)
-        for a, b in zip(together[one].layers, alone.layers, strict=True):
+        state = TrainingState.initial(start[one])
+        alone = descend(state, X, targets[one], batches[:, one], training, weights=weights[one])
+        for a, b in zip(together[one].layers, alone.networks.layers, strict=True):
             np.testing.assert_allclose(a, b, atol=1e-8)
 
 
@@ -88,7 +109,7 @@ def test_a_step_of_adam_is_as_published() -> None:
     """Kingma and Ba, algorithm 1, written out for ten full-batch steps of one linear layer."""
     X, y = known()
     start = networks(1, (3, 1))
-    found = train(start, X, y, Training(SquaredError(), 10, batch=None), rng=np.random.default_rng(0)).layers[0][0]
+    found = train(start, X, y, Training(SquaredError()), steps=10, rng=np.random.default_rng(0)).layers[0][0]
     theta, m, v = start.layers[0][0].copy(), 0.0, 0.0
     wide = np.column_stack([X, np.ones(len(X))])
     for t in range(1, 11):
@@ -102,8 +123,8 @@ def test_training_agrees_with_torch() -> None:
     torch: Any = pytest.importorskip("torch")
     X, y = known()
     start = networks(2, (3, 6, 6, 1))
-    training = Training(AbsoluteError(), 20, batch=None, squares=0.99, output_l1=0.2)
-    trained = train(start, X, y, training, rng=np.random.default_rng(0))
+    training = Training(AbsoluteError(), squares=0.99, output_l1=0.2)
+    trained = train(start, X, y, training, steps=20, rng=np.random.default_rng(0))
     for m in range(2):
         weights = [torch.tensor(layer[m], requires_grad=True) for layer in start.layers]
         optimizer = torch.optim.Adam(weights, lr=0.01, betas=(0.9, 0.99))
@@ -126,10 +147,11 @@ def test_rows_of_weight_zero_are_never_seen(batch: int | None) -> None:
     weights = np.ones((4, 30))
     weights[:, 20:] = 0.0
     weights[1, 15:] = 0.0
-    training = Training(SquaredError(), 5, batch=batch)
+    training = Training(SquaredError())
     wild = np.where(np.arange(30) < 20, y, 1e6)
     first, second = (
-        train(networks(), X, targets, training, rng=np.random.default_rng(0), weights=weights) for targets in (y, wild)
+        train(networks(), X, seen, training, steps=15, batch=batch, rng=np.random.default_rng(0), weights=weights)
+        for seen in (y, wild)
     )
     for a, b in zip(first.layers, second.layers, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -139,10 +161,10 @@ def test_weights_count_like_repeated_rows() -> None:
     X, y = known(10)
     counts = np.arange(10) % 3 + 1
     weights = np.tile(counts, (4, 1)).astype(np.float64)
-    training = Training(SquaredError(), 30, batch=None)
-    weighted = train(networks(), X, y, training, rng=np.random.default_rng(0), weights=weights)
+    training = Training(SquaredError())
+    weighted = train(networks(), X, y, training, steps=30, rng=np.random.default_rng(0), weights=weights)
     rows = np.repeat(np.arange(10), counts)
-    repeated = train(networks(), X[rows], y[rows], training, rng=np.random.default_rng(0))
+    repeated = train(networks(), X[rows], y[rows], training, steps=30, rng=np.random.default_rng(0))
     for a, b in zip(weighted.layers, repeated.layers, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-8)
 
@@ -152,7 +174,8 @@ def test_the_same_seed_gives_the_same_networks(dtype: type) -> None:
     X, y = known()
     before = global_state()
     runs = [
-        train(networks(dtype=dtype), X, y, Training(AbsoluteError(), 5), rng=np.random.default_rng(7)) for _ in range(2)
+        train(networks(dtype=dtype), X, y, Training(AbsoluteError()), steps=10, batch=8, rng=np.random.default_rng(7))
+        for _ in range(2)
     ]
     assert global_state() == before
     for a, b in zip(*(run.layers for run in runs), strict=True):
@@ -165,7 +188,7 @@ def test_single_precision_learns_as_well() -> None:
     errors = []
     for dtype in (np.float32, np.float64):
         start = networks(sizes=(3, 20, 20, 1), dtype=dtype)
-        out = train(start, X, y, Training(AbsoluteError(), 40), rng=np.random.default_rng(0))(X)
+        out = train(start, X, y, Training(AbsoluteError()), steps=280, batch=32, rng=np.random.default_rng(0))(X)
         errors.append(float(np.abs(out[..., 0] - y).mean()))
     assert max(errors) < 0.2 and abs(errors[0] - errors[1]) < 0.03
 
@@ -176,17 +199,19 @@ def test_any_number_of_rows_can_be_learned_from(n: int, batch: int | None, count
     X, y = known(n)
     weights = (np.random.default_rng(n).random((count, n)) < 0.5).astype(np.float64)
     weights[:, 0] = 1.0
-    training = Training(AbsoluteError(), 3, fewest_steps=5, batch=batch)
-    trained = train(networks(count), X, y, training, rng=np.random.default_rng(0), weights=weights)
+    rng = np.random.default_rng(0)
+    trained = train(networks(count), X, y, Training(AbsoluteError()), steps=5, batch=batch, rng=rng, weights=weights)
     assert np.isfinite(trained(X)).all() and trained(X).shape == (count, n, 1)
 
 
 def test_pinball_finds_quantiles() -> None:
     """Of a standard normal sample, by biases alone: 1.28 from the median."""
     y = np.random.default_rng(0).standard_normal(2000)
-    training = Training(Pinball(np.array([0.1, 0.5, 0.9])), 600, batch=None)
+    training = Training(Pinball(np.array([0.1, 0.5, 0.9])))
     start = networks(1, (1, 3))
-    found = train(start, np.zeros((2000, 1)), y, training, rng=np.random.default_rng(0))(np.zeros((1, 1)))[0, 0]
+    found = train(start, np.zeros((2000, 1)), y, training, steps=600, rng=np.random.default_rng(0))(np.zeros((1, 1)))[
+        0, 0
+    ]
     np.testing.assert_allclose(found, np.quantile(y, [0.1, 0.5, 0.9]), atol=0.03)
 
 
@@ -200,12 +225,68 @@ def test_many_points_are_predicted_in_parts() -> None:
 def test_bad_weights_are_refused(weights: np.ndarray) -> None:
     X, y = known()
     with pytest.raises(DataError, match="weights are 4 x 30"):
-        train(networks(), X, y, Training(AbsoluteError(), 1), rng=np.random.default_rng(0), weights=weights)
+        train(networks(), X, y, Training(AbsoluteError()), steps=1, rng=np.random.default_rng(0), weights=weights)
 
 
 @pytest.mark.parametrize(
-    "bad", [{"epochs": 0}, {"batch": 0}, {"learning_rate": 0.0}, {"momentum": 1.0}, {"output_l1": -1.0}]
+    "bad",
+    [{"loss": "mae"}, {"learning_rate": 0.0}, {"momentum": 1.0}, {"output_l1": -1.0}, {"averaging": 0.0}],
 )
 def test_bad_settings_are_refused(bad: dict[str, Any]) -> None:
-    with pytest.raises(RecipeError):
-        Training(**{"loss": AbsoluteError(), "epochs": 1, **bad})
+    with pytest.raises(RecipeError, match=next(iter(bad))):
+        Training(**{"loss": AbsoluteError(), **bad})
+
+
+# --- warm starts and averages -----------------------------------------------------------------------------------------
+
+
+def test_training_continues_where_it_was() -> None:
+    """Seven steps at once are seven steps one by one; the states in between are left as they were."""
+    X, y = known()
+    batches = np.random.default_rng(0).integers(30, size=(7, 4, 8))
+    training = Training(SquaredError(), weight_decay=0.01, averaging=0.25)
+    at_once = descend(TrainingState.initial(networks()), X, y, batches, training)
+    states = [TrainingState.initial(networks())]
+    for batch in batches:
+        states.append(descend(states[-1], X, y, batch[None], training))
+    for a, b in zip(
+        (*at_once.networks.layers, *at_once.average.layers),
+        states[-1].networks.layers + states[-1].average.layers,
+        strict=True,
+    ):
+        np.testing.assert_array_equal(a, b)
+    again = descend(states[0], X, y, batches[:1], training)
+    for before, first, second, once_more in zip(*(state.average.layers for state in (*states[:3], again)), strict=True):
+        assert not before.any()
+        np.testing.assert_array_equal(first, once_more)
+        assert (first != second).any()
+    for first, second, w1, w2 in zip(
+        states[1].average.layers,
+        states[2].average.layers,
+        states[1].networks.layers,
+        states[2].networks.layers,
+        strict=True,
+    ):
+        np.testing.assert_allclose(first, 0.25 * w1, atol=1e-15)
+        np.testing.assert_allclose(second, 0.75 * first + 0.25 * w2, atol=1e-15)
+
+
+# --- full batches -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_lbfgs_finds_ridge_regression_and_fits_curves(activation: Any) -> None:
+    X, y = known()
+    wide = np.column_stack([X, np.ones(30)])
+
+    def objective(outputs: Any) -> tuple[float, Any]:
+        missed = outputs - y[None, :, None]
+        return float(np.square(missed).sum()), 2.0 * missed
+
+    linear = minimize_full_batch(networks(1, (3, 1)), X, objective, steps=100, weight_decay=0.5).layers[0][0, :, 0]
+    ridge = np.linalg.solve(wide.T @ wide + 0.5 * np.diag([1.0, 1.0, 1.0, 0.0]), wide.T @ y)
+    np.testing.assert_allclose(linear, ridge, atol=1e-5)
+    start = networks(1, (3, 8, 8, 1), activation=activation)
+    found = minimize_full_batch(start, X, objective, steps=200)
+    assert objective(found(X))[0] < 0.1 * objective(start(X))[0]
+    assert start.sizes == found.sizes == (3, 8, 8, 1)

@@ -1,16 +1,31 @@
-"""Likelihood-free: outcomes -> labels and weights -> a classifier whose log-odds are the acquisition function."""
+"""Likelihood-free optimization: outcomes are labelled, and a classifier's log-odds are the acquisition function."""
 
-from calibo.classifiers.base import Classifier, History, LogOdds, WarmStarted
+from calibo.classifiers.base import Classifier, History, LogOdds
 from calibo.classifiers.by_size import BySize
-from calibo.classifiers.convex import ChiSquared, Convex, JensenShannon, KullbackLeibler, SquaredHellinger
 from calibo.classifiers.kernel import KernelLogistic
-from calibo.classifiers.labels import BoreLabels, Labelled, LabelRule, WeightedLabels
-from calibo.classifiers.mlp import MLP
-from calibo.classifiers.outcomes import Tchebycheff, merits
+from calibo.classifiers.labels import (
+    BoreLabels,
+    Improvement,
+    Labelled,
+    LabelRule,
+    Power,
+    Probability,
+    Tchebycheff,
+    Utility,
+    WeightedLabels,
+    merits,
+)
+from calibo.classifiers.mlp import (
+    MLP,
+    ChiSquared,
+    Convex,
+    JensenShannon,
+    KullbackLeibler,
+    SquaredHellinger,
+    Variational,
+)
 from calibo.classifiers.scikit import Logistic, Wrapped
 from calibo.classifiers.trees import GradientBoosting, RandomForest, XGBoost
-from calibo.classifiers.utilities import Improvement, Power, Probability, Utility
-from calibo.classifiers.variational import Variational
 
 __all__ = [
     "MLP",
@@ -36,7 +51,6 @@ __all__ = [
     "Tchebycheff",
     "Utility",
     "Variational",
-    "WarmStarted",
     "WeightedLabels",
     "Wrapped",
     "XGBoost",

@@ -1,30 +1,30 @@
-"""One classifier while points are few, another when they are many."""
+"""A classifier for few points and another for many."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calibo.classifiers.base import Classifier, LogOdds
+from calibo.checks import check_whole
+from calibo.classifiers.base import Classifier, History, LogOdds
 from calibo.classifiers.kernel import KernelLogistic
 from calibo.classifiers.labels import Labelled
 from calibo.classifiers.trees import GradientBoosting
-from calibo.errors import RecipeError
 
 
 @dataclass(frozen=True)
-class BySize:
-    """The kernel classifier up to some number of negatives, boosted trees beyond: each where it is at home.
+class BySize(Classifier):
+    """The kernel classifier up to some number of negatives, boosted trees beyond.
 
-    The kernel classifier knows what it does not know, and finds more with few points, whatever the columns are
-    (measured in docs/likelihood_free.md), but its time grows with their cube; that of trees grows with their number. Both
-    need nothing but the core. The log-odds are scored, not climbed, because those of trees have no slope.
+    The kernel classifier accounts for its uncertainty and finds better points with few data, whatever the columns are
+    (measured in docs/likelihood_free.md), but its time grows with the cube of their number; that of trees is proportional
+    to it. Both need only the core dependencies. The log-odds are not smooth, because those of trees are not.
 
     Attributes:
-        few: Up to the limit.
-        many: Beyond it; of half of the usual rounds, because all points are scored for every suggestion.
-        limit: Number of negatives, which are all points that are told, pending or chosen.
+        few: Classifier up to the limit.
+        many: Classifier beyond it; by default with half of the usual rounds, as all points are scored for every suggestion.
+        limit: Number of negatives, which are all observed, pending and chosen points.
     """
 
     few: Classifier = field(default_factory=KernelLogistic)
@@ -32,8 +32,7 @@ class BySize:
     limit: int = 250
 
     def __post_init__(self) -> None:
-        if self.limit < 0:
-            raise RecipeError(f"the limit is a number of points from 0 on, got {self.limit}")
+        check_whole("the limit, a number of points,", self.limit, 0)
 
     @property
     def smooth(self) -> bool:
@@ -42,3 +41,7 @@ class BySize:
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         chosen = self.few if int((labelled.z == 0.0).sum()) <= self.limit else self.many
         return chosen.fit(labelled, categories=categories, rng=rng)
+
+    def resumed(self, history: History, *, categories: tuple[int, ...], member: int) -> Classifier:
+        few, many = (c.resumed(history, categories=categories, member=member) for c in (self.few, self.many))
+        return replace(self, few=few, many=many)

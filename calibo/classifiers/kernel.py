@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import expit, ndtri
 
-from calibo.classifiers.base import LogOdds
+from calibo.classifiers.base import Classifier, LogOdds
 from calibo.classifiers.labels import Labelled
 from calibo.data import Array
 from calibo.errors import FallbackWarning, RecipeError
@@ -27,7 +27,7 @@ _ENOUGH = 1e-8
 
 
 @dataclass(frozen=True)
-class KernelLogistic:
+class KernelLogistic(Classifier):
     """A Gaussian process classifier's most probable log-odds, with weights, by Newton's method.
 
     1. Rows at the same point are added up: a and b, n.

@@ -1,28 +1,102 @@
-"""Outcomes -> labels and weights, such that a classifier's odds are an expected utility.
+"""From outcomes to labels and weights, such that the odds of a classifier are an expected utility.
 
-Notation: n points, larger outcomes y are better; tau the threshold; u the utility; s1 positives and s0 negatives.
+1. ``merits``: all outcomes of a point become one number (several objectives, constraints).
+2. A utility of that number above a threshold, whose expectation is the acquisition function.
+3. A rule that turns utilities into labels and weights of LFBO or BORE.
+
+Notation: n points, m objectives, y one number for each point, larger is better; tau the threshold; u the utility; s1
+positives and s0 negatives.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
-from calibo.classifiers.utilities import Improvement, Utility, checked_utilities
-from calibo.data import Array
-from calibo.errors import RecipeError
+from calibo.checks import check_between
+from calibo.data import Array, Dataset
+from calibo.errors import DataError, RecipeError
+from calibo.pareto import pareto_front
+
+#: A utility is any function of outcomes y, `n`, and a threshold tau that returns `n` values, none of them negative. Only
+#: ratios between the values matter, because the weights made of them have mean 1.
+Utility = Callable[[Array, float], Array]
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """u = max(y - tau, 0): the classifier learns the expected improvement (Song et al. 2022, section 3.3).
+
+    >>> Improvement()(np.array([1.0, 3.0]), 2.0).tolist()
+    [0.0, 1.0]
+    """
+
+    def __call__(self, y: Array, tau: float) -> Array:
+        return np.maximum(y - tau, 0.0)
+
+
+@dataclass(frozen=True)
+class Probability:
+    """u = 1 where y > tau: the classifier learns the probability of improvement.
+
+    This is the form of Song et al. (2022), in which points above the threshold are negatives as well; that of BORE is
+    ``BoreLabels``.
+    """
+
+    def __call__(self, y: Array, tau: float) -> Array:
+        return (y > tau).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Power:
+    """u = max(y - tau, 0)^exponent: between the probability of improvement (0) and improvement (1), and beyond.
+
+    Attributes:
+        exponent: The paper's lambda, from 0 on.
+    """
+
+    exponent: float
+
+    def __post_init__(self) -> None:
+        check_between("the exponent of a utility", self.exponent, 0.0, np.inf, including="low")
+
+    def __call__(self, y: Array, tau: float) -> Array:
+        gain = np.maximum(y - tau, 0.0)
+        # Relative to the largest, so that no power overflows.
+        largest = float(gain.max(initial=0.0)) or 1.0
+        return np.where(gain > 0.0, (gain / largest) ** self.exponent, 0.0)
+
+
+def checked_utilities(utility: Utility, y: Array, tau: float) -> Array:
+    """Evaluate a utility at outcomes, `n`, and check its values.
+
+    Raises:
+        DataError: If there is not one finite value from 0 on for each outcome.
+    """
+    values = np.asarray(utility(y, tau), dtype=np.float64)
+    if values.shape != y.shape:
+        raise DataError(f"a utility of {len(y)} outcomes must give {len(y)} values, got shape {values.shape}")
+    wrong = ~np.isfinite(values) | (values < 0.0)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise DataError(
+            f"a utility must be finite and not negative, got {values[at]} for the outcome {y[at]} at the threshold {tau} "
+            "(outcomes are maximized here; those of a minimized objective have the opposite sign)"
+        )
+    return values
 
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """What a classifier is trained on.
+    """Training data of a classifier.
 
     Attributes:
-        X: Points, N x d; one may be there twice, as a positive and as a negative.
-        z: Labels, N: 1 for positives, 0 for negatives.
-        weights: Of the rows, N; their mean is 1.
+        X: Points, `N x d`; a point may occur twice, as a positive and as a negative.
+        z: Labels, `N`: 1 for positives, 0 for negatives.
+        weights: Weights of the rows, `N`, of mean 1.
         threshold: The outcome above which points are positives.
     """
 
@@ -35,7 +109,7 @@ class Labelled:
         return len(self.z)
 
     def with_negatives(self, X: Array) -> Labelled:
-        """The same with further negatives, k x d, each as heavy as those there are."""
+        """Add negatives, `k x d`, each of the mean weight of the present ones."""
         if not len(X):
             return self
         usual = float(self.weights[self.z == 0.0].mean())
@@ -48,7 +122,7 @@ class Labelled:
         )
 
     def resampled(self, rng: np.random.Generator) -> Labelled:
-        """A draw of the Bayesian bootstrap (Rubin 1981): every row's weight times an exponential variable.
+        """Draw from the Bayesian bootstrap (Rubin 1981): multiply every weight by an exponential variable.
 
         Unlike a draw of rows it never leaves a class empty.
         """
@@ -56,31 +130,31 @@ class Labelled:
         return replace(self, weights=weights / weights.mean())
 
 
-class LabelRule(Protocol):
-    """A way to label points by their outcomes."""
+class LabelRule(ABC):
+    """A rule that labels points by their outcomes."""
 
+    @abstractmethod
     def label(self, X: Array, y: Array) -> Labelled | None:
-        """Points, n x d, labelled by their outcomes, n; ``None`` if there is nothing to be learned."""
-        ...
+        """Label points, `n x d`, by their outcomes, `n`; ``None`` if nothing can be learned from them."""
 
 
 @dataclass(frozen=True)
-class WeightedLabels:
-    """LFBO (Song et al. 2022, Corollary 3.5): positives weighted by their utility, and *all* points as negatives.
+class WeightedLabels(LabelRule):
+    """Labels of LFBO (Song et al. 2022, Corollary 3.5): positives weighted by utility, and *all* points as negatives.
 
     1. tau is the quantile of the outcomes at 1 - gamma, interpolated linearly.
     2. Points with a positive utility are positives, of weight u / mean(u) (s1 + s0) / (2 s1).
-    3. All points, those once more, are negatives, of weight (s1 + s0) / (2 s0).
+    3. All points, including these, are negatives, of weight (s1 + s0) / (2 s0).
 
-    Both classes then weigh the same and the mean weight is 1. The best classifier has the odds
+    Both classes then have the same weight, and the mean weight is 1. The best classifier has the odds
     C / (1 - C) = E[u | x] / mean(u), the mean over all points, so that the most probable positive has the largest expected
     utility.
 
-    Where no outcome is above the quantile, because the best one occurs more often than gamma, tau is the next worse
-    outcome, and all of the best are positives. If all outcomes are equal nothing can be learned.
+    If no outcome exceeds the quantile, because the best one occurs more often than gamma, tau is the next worse
+    outcome, and all of the best are positives. If all outcomes are equal, nothing can be learned.
 
     Attributes:
-        utility: Of an outcome over the threshold.
+        utility: Utility of an outcome above the threshold.
         gamma: Share of the points above the threshold, in (0, 1).
     """
 
@@ -88,9 +162,9 @@ class WeightedLabels:
     gamma: float = 1.0 / 3.0
 
     def __post_init__(self) -> None:
-        _check_gamma(self.gamma)
+        check_between("gamma, the share of points above the threshold,", self.gamma, 0.0, 1.0)
         if not callable(self.utility):
-            raise RecipeError(f"a utility is a callable of outcomes and a threshold, got {self.utility!r}")
+            raise RecipeError(f"a utility is a function of outcomes and a threshold, got {self.utility!r}")
 
     def label(self, X: Array, y: Array) -> Labelled | None:
         tau = threshold(y, self.gamma)
@@ -112,11 +186,11 @@ class WeightedLabels:
 
 
 @dataclass(frozen=True)
-class BoreLabels:
-    """BORE (Tiao et al. 2021): every point once, positive above the threshold and negative at or below it, unweighted.
+class BoreLabels(LabelRule):
+    """Labels of BORE (Tiao et al. 2021): each point once, positive above the threshold and negative else, unweighted.
 
-    Its odds are monotone in the probability of improvement; those who take it for the expected improvement are misled by
-    how far above the threshold an outcome is. The threshold is as in ``WeightedLabels``.
+    The odds are monotone in the probability of improvement, not in the expected improvement: how far an outcome is above
+    the threshold does not matter. The threshold is that of ``WeightedLabels``.
 
     Attributes:
         gamma: Share of the points above the threshold, in (0, 1).
@@ -125,7 +199,7 @@ class BoreLabels:
     gamma: float = 1.0 / 3.0
 
     def __post_init__(self) -> None:
-        _check_gamma(self.gamma)
+        check_between("gamma, the share of points above the threshold,", self.gamma, 0.0, 1.0)
 
     def label(self, X: Array, y: Array) -> Labelled | None:
         tau = threshold(y, self.gamma)
@@ -135,13 +209,76 @@ class BoreLabels:
 
 
 def threshold(y: Array, gamma: float) -> float | None:
-    """The threshold of outcomes, n, that a share gamma of them is above; ``None`` if they are all equal."""
+    """Return the threshold that a share gamma of the outcomes, `n`, exceeds; ``None`` if they are all equal.
+
+    >>> threshold(np.arange(5.0), 0.25)
+    3.0
+    """
     if not len(y) or y.min() == y.max():
         return None
     tau = float(np.quantile(y, 1.0 - gamma))
     return tau if tau < y.max() else float(y[y < y.max()].max())
 
 
-def _check_gamma(gamma: float) -> None:
-    if not 0.0 < gamma < 1.0:
-        raise RecipeError(f"gamma is the share of points above the threshold, in (0, 1), got {gamma}")
+@dataclass(frozen=True)
+class Tchebycheff:
+    """Scalarization of several objectives by the augmented Tchebycheff function with random weights (Knowles 2006).
+
+    1. g_j = (best_j - y_j) / (best_j - worst_j) for every objective, best and worst on the Pareto front; a given reference
+       point replaces the worst.
+    2. Weights w, uniform on the simplex.
+    3. y = -(max_j w_j g_j + rho sum_j w_j g_j).
+
+    Every suggestion, and every point of a batch, has its own weights, so that the search covers the front. Chosen over
+    the contribution to the hypervolume, because that is 0 for all dominated points, which are most.
+
+    Attributes:
+        rho: Weight of the sum, which distinguishes points of equal maximum.
+    """
+
+    rho: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_between("rho", self.rho, 0.0, np.inf, including="low")
+
+    def scalarize(self, Y: Array, reference: tuple[float, ...], *, rng: np.random.Generator) -> Array:
+        """Scalarize the rows of Y, `n x m`, to one number each, `n`."""
+        weights = rng.dirichlet(np.ones(Y.shape[1]))
+        # Halves, so that the difference of two outcomes of any size is finite.
+        half = 0.5 * Y
+        front = 0.5 * pareto_front(Y)
+        best = front.max(axis=0)
+        worst = 0.5 * np.asarray(reference) if reference else front.min(axis=0)
+        everywhere = best - half.min(axis=0)
+        extent = np.where(best > worst, best - worst, np.where(everywhere > 0.0, everywhere, 1.0))
+        lacking = weights * ((best - half) / extent)
+        return -(lacking.max(axis=1) + self.rho * lacking.sum(axis=1))
+
+
+def merits(data: Dataset, tradeoff: Tchebycheff, *, rng: np.random.Generator) -> Array:
+    """Combine all outcomes of each point into the number by which it is labelled, `n`, larger is better.
+
+    1. A single objective is taken as it is, several are scalarized.
+    2. Infeasible points are all equal, and worse than the worst feasible one: they are never above a threshold.
+    3. If no point is feasible, it is the sum of the constraint violations, each relative to the largest.
+
+    Args:
+        data: Observed points.
+        tradeoff: Scalarization of several objectives.
+        rng: Source of the weights of the scalarization.
+    """
+    goals = data.Y[:, : data.objectives]
+    if not data.constraints:
+        return goals[:, 0] if data.objectives == 1 else tradeoff.scalarize(goals, data.reference, rng=rng)
+    feasible = data.feasible
+    if not feasible.any():
+        lacking = np.minimum(data.Y[:, data.objectives :], 0.0)
+        most = np.maximum(-lacking.min(axis=0), np.finfo(np.float64).tiny)
+        return (lacking / most).sum(axis=1)
+    among = goals[feasible]
+    of_feasible = among[:, 0] if data.objectives == 1 else tradeoff.scalarize(among, data.reference, rng=rng)
+    lowest, highest = float(of_feasible.min()), float(of_feasible.max())
+    below = (highest - lowest) or abs(lowest) or 1.0
+    y = np.full(len(data), lowest - below)
+    y[feasible] = of_feasible
+    return y

@@ -1,53 +1,201 @@
-"""A multi-layer perceptron that goes on learning from outcome to outcome.
+"""Multilayer perceptrons as classifiers, trained on the weighted cross-entropy or on the variational loss of a convex f.
 
-Written in NumPy: for layers this small a step takes a quarter of the time it takes in torch, and needs no extra.
+The theorem of Song et al. (2022), 3.4, maximizes E[u f'(s) - f*(f'(s))] over s > 0, with f* the convex conjugate of f: for
+every strictly convex f the optimum is s = E[u], the expected utility. All functions here take t = log s, which may be any
+real number, so that the conjugate at f'(s) is a plain function of t and no domain has to be observed.
 """
 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, xlogy
 
-from calibo.classifiers.base import History, LogOdds
-from calibo.classifiers.convex import Convex, JensenShannon, loss_slope
+from calibo.checks import check_between, check_whole
+from calibo.classifiers.base import Classifier, History, LogOdds
 from calibo.classifiers.labels import Labelled
 from calibo.data import Array
 from calibo.errors import RecipeError
-from calibo.spaces.encoding import one_hot
+from calibo.networks import Indicators, Loss, Networks, Real, Training, TrainingState, descend, random_batches
 
-#: Up to so many outcomes the network learns from each; of more, at 64 places between n and 2 n.
-_EACH = 128
+#: Losses are followed as far as |t| = 30: beyond, powers of exp(t) would dominate all other rows of a batch.
+_LARGEST_LOG = 30.0
+#: Up to this many outcomes a network is trained after each; beyond, at 64 places between n and 2 n.
+_TRAINED_AT_EACH = 128
 _PLACES = 64
-#: Adam's, as published.
-_MOMENTUM, _SQUARES, _TINY = 0.9, 0.999, 1e-8
+_MOST_KEPT = 64
+
+
+class Convex(ABC):
+    """A strictly convex function f of s > 0, by what its loss needs of it; all elementwise in t = log s."""
+
+    @abstractmethod
+    def __call__(self, s: Array) -> Array:
+        """Return f(s)."""
+
+    @abstractmethod
+    def slope(self, t: Array) -> Array:
+        """Return f'(s)."""
+
+    @abstractmethod
+    def conjugate(self, t: Array) -> Array:
+        """Return f*(f'(s)) = s f'(s) - f(s), up to a constant."""
+
+    @abstractmethod
+    def steepness(self, t: Array) -> Array:
+        """Return the derivative of the slope by t, s f''(s), which is positive."""
 
 
 @dataclass(frozen=True)
-class MLP:
-    """A network of ReLU layers trained on the weighted cross-entropy by Adam, warm-started.
+class JensenShannon(Convex):
+    """f(s) = s log s - (1 + s) log(1 + s): weighted classification (Corollary 3.5), with t the log-odds."""
 
-    The settings are those of the paper (its "2 layers" are 3 hidden ones, see the published code). After k outcomes the
-    network is a *fold*: a function of the first k outcomes and the seed. It starts at random, and after each outcome
-    takes ``steps`` steps on all outcomes so far, labelled by themselves; after more than 128 outcomes not after each, but
-    at 64 places between n and 2 n. So a resumed study has the same network; what was computed before is remembered, only
-    to save time.
+    def __call__(self, s: Array) -> Array:
+        return xlogy(s, s) - xlogy(1.0 + s, 1.0 + s)
 
-    For a suggestion the network takes ``steps`` further steps on what is labelled then (with pending points, or
+    def slope(self, t: Array) -> Array:
+        return -np.logaddexp(0.0, -t)
+
+    def conjugate(self, t: Array) -> Array:
+        return np.logaddexp(0.0, t)
+
+    def steepness(self, t: Array) -> Array:
+        return expit(-t)
+
+
+@dataclass(frozen=True)
+class KullbackLeibler(Convex):
+    """f(s) = s log s: the loss s - u log s of counts (Poisson regression), convex in t."""
+
+    def __call__(self, s: Array) -> Array:
+        return xlogy(s, s)
+
+    def slope(self, t: Array) -> Array:
+        return t + 1.0
+
+    def conjugate(self, t: Array) -> Array:
+        return np.exp(t)
+
+    def steepness(self, t: Array) -> Array:
+        return np.ones_like(t)
+
+
+@dataclass(frozen=True)
+class ChiSquared(Convex):
+    """f(s) = (s - 1)^2: least squares of the utility, dominated by large utilities."""
+
+    def __call__(self, s: Array) -> Array:
+        return np.square(s - 1.0)
+
+    def slope(self, t: Array) -> Array:
+        return 2.0 * np.expm1(t)
+
+    def conjugate(self, t: Array) -> Array:
+        return np.expm1(2.0 * t)
+
+    def steepness(self, t: Array) -> Array:
+        return 2.0 * np.exp(t)
+
+
+@dataclass(frozen=True)
+class SquaredHellinger(Convex):
+    """f(s) = (sqrt(s) - 1)^2: the loss sqrt(s) + u / sqrt(s), convex in t, dominated by small utilities."""
+
+    def __call__(self, s: Array) -> Array:
+        return np.square(np.sqrt(s) - 1.0)
+
+    def slope(self, t: Array) -> Array:
+        return -np.expm1(-0.5 * t)
+
+    def conjugate(self, t: Array) -> Array:
+        return np.expm1(0.5 * t)
+
+    def steepness(self, t: Array) -> Array:
+        return 0.5 * np.exp(-0.5 * t)
+
+
+@dataclass(frozen=True)
+class VariationalLoss(Loss):
+    """(1 - z) f*(f'(s)) - z f'(s) of outputs t = log s and labels z.
+
+    With the weights of ``WeightedLabels`` its mean is minus the objective of Theorem 3.4 for utilities divided by their
+    mean; with other labels, the optimal s at a point is the weight of the positives over that of the negatives.
+
+    Attributes:
+        f: A convex function.
+    """
+
+    f: Convex
+
+    def value(self, outputs: Real, targets: Real) -> Real:
+        return ((1.0 - targets) * self.f.conjugate(outputs) - targets * self.f.slope(outputs)).sum(axis=-1)
+
+    def slope(self, outputs: Real, targets: Real) -> Real:
+        # d f*(f'(s)) / dt = s d f'(s) / dt, so it is the steepness times s for negatives and -1 for positives.
+        near = np.clip(outputs, -_LARGEST_LOG, _LARGEST_LOG)
+        return self.f.steepness(near) * np.where(targets > 0.0, -1.0, np.exp(near))
+
+
+class WarmStarts:
+    """Networks trained on the first outcomes of earlier histories, from which longer histories continue.
+
+    Owned by one recipe. It only saves time: what it holds is a function of its key. A copied or unpickled recipe starts
+    with none. Safe to use from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._states: OrderedDict[Hashable, TrainingState] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[WarmStarts], tuple[()]]:
+        return WarmStarts, ()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> WarmStarts:
+        return WarmStarts()
+
+    def latest(self, keys: list[Hashable]) -> tuple[int, TrainingState | None]:
+        """Return how many of the keys, in order, are done, and the state after the last of these."""
+        with self._lock:
+            for i in reversed(range(len(keys))):
+                if keys[i] in self._states:
+                    self._states.move_to_end(keys[i])
+                    return i + 1, self._states[keys[i]]
+        return 0, None
+
+    def keep(self, key: Hashable, state: TrainingState) -> None:
+        """Keep a state, and drop the least recently used one beyond 64."""
+        with self._lock:
+            self._states[key] = state
+            while len(self._states) > _MOST_KEPT:
+                self._states.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class MLP(Classifier):
+    """A network of ReLU layers trained on the weighted cross-entropy by Adam, with warm starts.
+
+    The settings are those of Song et al. (2022); its "2 layers" are 3 hidden ones in the published code. After k outcomes
+    the network is a function of these outcomes, in their order, and of the seed: it starts at random, and after each outcome
+    takes ``steps`` steps on all outcomes so far, labelled by themselves; beyond 128 outcomes not after each, but at 64
+    places between n and 2 n. So a resumed study has the same network.
+
+    For a suggestion the network takes ``steps`` further steps on the labels of that moment (with pending points, or
     weights of a bootstrap). Without a history, as with several objectives, it takes ``cold_steps`` from the start.
 
     Attributes:
         hidden: Width of the hidden layers.
         layers: Number of hidden layers.
-        learning_rate: Of Adam.
-        batch: Rows in a step.
+        learning_rate: Step size of Adam.
+        batch: Rows of a step.
         steps: Steps after each outcome.
-        cold_steps: Steps of a network that has no history.
-        seed: Of the fold; all else comes from the generator of the suggestion.
+        cold_steps: Steps of a network without a history.
+        seed: Seed of the training on histories; all other randomness comes from the generator of the suggestion.
     """
 
     hidden: int = 32
@@ -57,204 +205,151 @@ class MLP:
     steps: int = 100
     cold_steps: int = 2000
     seed: int = 0
+    warm_starts: WarmStarts = field(default_factory=WarmStarts, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        counts = (self.hidden, self.layers, self.batch, self.steps, self.cold_steps)
-        if min(counts) < 1 or not self.learning_rate > 0.0:
-            raise RecipeError(f"the settings of a network are positive, got {self}")
+        for name in ("hidden", "layers", "batch", "steps", "cold_steps"):
+            check_whole(f"{name} of a network", getattr(self, name))
+        check_between("learning_rate of a network", self.learning_rate, 0.0, np.inf)
 
     @property
     def smooth(self) -> bool:
         return True
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
-        """The network of labelled points without a history."""
-        return fitted_network(self, JensenShannon(), labelled, categories, rng)
+        """Train a network without a history."""
+        return Variational(JensenShannon(), self).fit(labelled, categories=categories, rng=rng)
 
-    def resumed(self, history: History, *, categories: tuple[int, ...], member: int) -> MLP | WarmMLP:
-        """The network after a history."""
-        state = folded(self, JensenShannon(), history, categories, member)
-        return self if state is None else WarmMLP(self, state)
+    def resumed(self, history: History, *, categories: tuple[int, ...], member: int) -> Classifier:
+        """Return the network after a history."""
+        resumed = Variational(JensenShannon(), self).resumed(history, categories=categories, member=member)
+        return resumed if isinstance(resumed, WarmNetwork) else self
 
-    def sizes(self, categories: tuple[int, ...]) -> tuple[int, ...]:
-        """Widths of the inputs and of all layers."""
-        return (sum(max(1, k) for k in categories), *[self.hidden] * self.layers, 1)
+    def start(self, categories: tuple[int, ...], rng: np.random.Generator) -> TrainingState:
+        """Draw initial weights within sqrt(2 / inputs); those of the output layer are 0, so that the odds are 1."""
+        sizes = (sum(max(1, k) for k in categories), *[self.hidden] * self.layers, 1)
+        weights = [*((2.0 / inputs) ** 0.5 for inputs in sizes[:-2]), 0.0]
+        return TrainingState.initial(Networks.uniform(sizes, weights=weights, rng=rng))
+
+    def trained(
+        self,
+        state: TrainingState,
+        f: Convex,
+        labelled: Labelled,
+        categories: tuple[int, ...],
+        steps: int,
+        rng: np.random.Generator,
+    ) -> TrainingState:
+        """Take some more steps on labelled points, with the loss of f."""
+        training = Training(VariationalLoss(f), self.learning_rate, per_row=True)
+        batches = random_batches([np.arange(len(labelled))], steps, self.batch, rng)
+        features = Indicators(categories)(labelled.X)
+        return descend(state, features, labelled.z, batches, training, weights=labelled.weights)
 
 
-@dataclass(frozen=True, eq=False)
-class Network:
-    """A network, with all that is needed to train it on; all parameters in one vector, p.
+@dataclass(frozen=True)
+class Variational(Classifier):
+    """A network t(x) = log S(x) trained on the loss of a convex f (Song et al. 2022, Theorem 3.4).
+
+    1. The mean of f*(f'(S)) - u f'(S) over all outcomes, with u divided by its mean, is minimized by the steps and with the
+       warm starts of ``MLP``.
+    2. For every f the optimal S(x) is the expected utility, and its logarithm, the network's output, is the acquisition
+       function. The choice of f decides which errors a network that cannot be right everywhere prefers.
+
+    The paper tests Corollary 3.5 only, which is f = ``JensenShannon()`` and the same as ``MLP()``, and leaves the others for
+    future work. The network's output is log S where the theorem has f'(S): both are equivalent, as f' increases.
 
     Attributes:
-        sizes: Widths of the inputs and of all layers, the last of which is the output.
-        parameters: Weights (in x out) and biases of each layer in turn, p.
-        mean: Adam's moving average of the gradient, p.
-        square: Adam's moving average of its square, p.
-        taken: Steps taken.
+        f: ``KullbackLeibler()``, ``ChiSquared()``, ``SquaredHellinger()``, ``JensenShannon()``, or any ``Convex``.
+        network: Size and training.
     """
 
-    sizes: tuple[int, ...]
-    parameters: Array
-    mean: Array
-    square: Array
-    taken: int = 0
+    f: Convex = field(default_factory=KullbackLeibler)
+    network: MLP = field(default_factory=MLP)
 
-    @classmethod
-    def started(cls, sizes: tuple[int, ...], rng: np.random.Generator) -> Network:
-        """A network with random weights, uniform within sqrt(2 / inputs), whose output is 0 at first: odds of 1."""
-        parameters = np.zeros(sum((size + 1) * following for size, following in _layers(sizes)))
-        for weights, _ in _views(parameters, sizes)[:-1]:
-            weights[...] = rng.uniform(-1.0, 1.0, weights.shape) * (2.0 / len(weights)) ** 0.5
-        return cls(sizes, parameters, np.zeros_like(parameters), np.zeros_like(parameters))
+    def __post_init__(self) -> None:
+        if not isinstance(self.f, Convex):
+            raise RecipeError(f"f is a convex function such as KullbackLeibler() (any Convex), got {self.f!r}")
+
+    @property
+    def smooth(self) -> bool:
+        return True
+
+    def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
+        """Train a network without a history."""
+        start = self.network.start(categories, rng)
+        trained = self.network.trained(start, self.f, labelled, categories, self.network.cold_steps, rng)
+        return NetworkLogOdds(trained.networks, categories)
+
+    def resumed(self, history: History, *, categories: tuple[int, ...], member: int) -> Classifier:
+        """Return the network after a history, or the recipe itself if nothing could be learned yet."""
+        state = self._after(history, categories, member)
+        return self if state is None else WarmNetwork(self.network, self.f, state)
+
+    def _after(self, history: History, categories: tuple[int, ...], member: int) -> TrainingState | None:
+        network = self.network
+        n = len(history)
+        places = [k for k in range(2, n + 1) if k % max(1, k // _PLACES if k > _TRAINED_AT_EACH else 1) == 0]
+        # A user's own utility may not be hashable; then nothing is kept.
+        settings = (self.f, history.labels, categories, member)
+        settings = settings if _hashable(settings) else object()
+        keys: list[Hashable] = [(settings, digest) for digest in history.digests(places)]
+        done, state = network.warm_starts.latest(keys)
+        for k in places[done:]:
+            labelled = history.first(k)
+            if labelled is not None:
+                rng = np.random.default_rng([network.seed, member, k])
+                state = state or network.start(categories, rng)
+                state = network.trained(state, self.f, labelled, categories, network.steps, rng)
+        if keys and state is not None:
+            network.warm_starts.keep(keys[-1], state)
+        return state
 
 
 @dataclass(frozen=True, eq=False)
-class WarmMLP:
-    """A network with a history.
+class WarmNetwork(Classifier):
+    """A network that has been trained on a history.
 
     Attributes:
-        recipe: Its settings.
-        network: After the history.
-        f: What its loss is made of; the default is the weighted cross-entropy.
+        recipe: Size and training.
+        f: Convex function of its loss.
+        state: The network after the history.
     """
 
     recipe: MLP
-    network: Network
-    f: Convex = field(default_factory=JensenShannon)
+    f: Convex
+    state: TrainingState
 
     @property
     def smooth(self) -> bool:
         return True
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
-        """The network after some more steps on labelled points."""
-        trained = _trained(self.recipe, self.network, labelled, categories, self.recipe.steps, rng, self.f)
-        return _log_odds(trained, categories)
+        """Take some more steps on labelled points."""
+        trained = self.recipe.trained(self.state, self.f, labelled, categories, self.recipe.steps, rng)
+        return NetworkLogOdds(trained.networks, categories)
 
 
-def fitted_network(
-    recipe: MLP, f: Convex, labelled: Labelled, categories: tuple[int, ...], rng: np.random.Generator
-) -> LogOdds:
-    """The log utilities of a network that has no history, trained on the loss of f."""
-    start = Network.started(recipe.sizes(categories), rng)
-    return _log_odds(_trained(recipe, start, labelled, categories, recipe.cold_steps, rng, f), categories)
+@dataclass(frozen=True, eq=False)
+class NetworkLogOdds:
+    """Log-odds by a trained network.
+
+    Attributes:
+        networks: One network with one output.
+        categories: Number of choices of each categorical column, 0 for a numeric one, `d`.
+    """
+
+    networks: Networks
+    categories: tuple[int, ...]
+
+    def __call__(self, X: Array) -> Array:
+        """Return the log-odds, `m`, at points, `m x d`."""
+        return self.networks(Indicators(self.categories)(X))[0, :, 0]
 
 
-def folded(recipe: MLP, f: Convex, history: History, categories: tuple[int, ...], member: int) -> Network | None:
-    """The network after a history, trained on the loss of f; ``None`` if there was nothing to be learned yet."""
-    places = [k for k in range(2, len(history) + 1) if k % max(1, k // _PLACES if k > _EACH else 1) == 0]
-    settings: Any = (recipe, f, history.labels, categories, member)
-    if not _hashable(settings):
-        # A user's own utility may not be; then nothing is remembered.
-        settings = object()
-    keys = [(settings, digest) for digest in history.digests(places)]
-    done, state = _remembered(keys)
-    for k in places[done:]:
-        labelled = history.first(k)
-        if labelled is not None:
-            rng = np.random.default_rng([recipe.seed, member, k])
-            state = state or Network.started(recipe.sizes(categories), rng)
-            state = _trained(recipe, state, labelled, categories, recipe.steps, rng, f)
-    if keys and state is not None:
-        _remember(keys[-1], state)
-    return state
-
-
-#: Networks after some histories, the latest used last.
-_memory: OrderedDict[Any, Network] = OrderedDict()
-_MOST_REMEMBERED = 64
-_lock = threading.Lock()
-
-
-def _remembered(keys: list[Any]) -> tuple[int, Network | None]:
-    """How many of the steps of a fold need not be taken again, and the network after them."""
-    with _lock:
-        for i in reversed(range(len(keys))):
-            if keys[i] in _memory:
-                _memory.move_to_end(keys[i])
-                return i + 1, _memory[keys[i]]
-    return 0, None
-
-
-def _hashable(what: Any) -> bool:
+def _hashable(value: object) -> bool:
     try:
-        hash(what)
+        hash(value)
     except TypeError:
         return False
     return True
-
-
-def _remember(key: Any, network: Network) -> None:
-    with _lock:
-        _memory[key] = network
-        while len(_memory) > _MOST_REMEMBERED:
-            _memory.popitem(last=False)
-
-
-def _layers(sizes: tuple[int, ...]) -> list[tuple[int, int]]:
-    return list(pairwise(sizes))
-
-
-def _views(vector: Array, sizes: tuple[int, ...]) -> list[tuple[Array, Array]]:
-    """Weights, in x out, and biases, out, of each layer: views of a vector, p."""
-    views, at = [], 0
-    for size, following in _layers(sizes):
-        end = at + size * following
-        views.append((vector[at:end].reshape(size, following), vector[end : end + following]))
-        at = end + following
-    return views
-
-
-def _features(X: Array, categories: tuple[int, ...]) -> Array:
-    """Points, m x d, between -1 and 1, categorical columns as indicators, m x D."""
-    return 2.0 * one_hot(X, categories) - 1.0
-
-
-def _forward(layers: list[tuple[Array, Array]], features: Array) -> list[Array]:
-    """What enters each layer, and the log-odds, m x 1."""
-    passed = [features]
-    for weights, bias in layers[:-1]:
-        passed.append(np.maximum(passed[-1] @ weights + bias, 0.0))
-    weights, bias = layers[-1]
-    return [*passed, passed[-1] @ weights + bias]
-
-
-def _trained(
-    recipe: MLP,
-    start: Network,
-    labelled: Labelled,
-    categories: tuple[int, ...],
-    steps: int,
-    rng: np.random.Generator,
-    f: Convex,
-) -> Network:
-    """A network after some steps of Adam on batches that go through the rows in a random order, again and again."""
-    parameters, mean, square = start.parameters.copy(), start.mean.copy(), start.square.copy()
-    gradient = np.empty_like(parameters)
-    layers, slopes = _views(parameters, start.sizes), _views(gradient, start.sizes)
-    features, z, heavy = _features(labelled.X, categories), labelled.z[:, None], labelled.weights[:, None]
-    n = len(labelled)
-    size = min(recipe.batch, n)
-    passes = -(-steps * size // n)
-    order = np.concatenate([rng.permutation(n) for _ in range(passes)]).astype(np.intp)
-    for i in range(steps):
-        rows = order[i * size : (i + 1) * size] if size < n else np.arange(n)
-        *entered, out = _forward(layers, features[rows])
-        # The slope of the loss in the output, mean over the batch; then back through the layers.
-        back = heavy[rows] * loss_slope(f, out, z[rows]) / len(rows)
-        for j in reversed(range(len(layers))):
-            np.matmul(entered[j].T, back, out=slopes[j][0])
-            np.sum(back, axis=0, out=slopes[j][1])
-            if j:
-                back = (back @ layers[j][0].T) * (entered[j] > 0.0)
-        taken = start.taken + i + 1
-        mean += (1.0 - _MOMENTUM) * (gradient - mean)
-        square += (1.0 - _SQUARES) * (gradient * gradient - square)
-        size_of_step = recipe.learning_rate / (1.0 - _MOMENTUM**taken)
-        parameters -= size_of_step * mean / (np.sqrt(square / (1.0 - _SQUARES**taken)) + _TINY)
-    return Network(start.sizes, parameters, mean, square, start.taken + steps)
-
-
-def _log_odds(network: Network, categories: tuple[int, ...]) -> LogOdds:
-    layers = _views(network.parameters, network.sizes)
-    return lambda X: _forward(layers, _features(X, categories))[-1][:, 0]

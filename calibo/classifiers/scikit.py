@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibo.classifiers.base import LogOdds, log_odds
+from calibo.classifiers.base import Classifier, LogOdds, log_odds
 from calibo.classifiers.labels import Labelled
 from calibo.data import Array
 from calibo.errors import RecipeError
@@ -15,7 +15,7 @@ from calibo.spaces.encoding import one_hot
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(Classifier):
     """Logistic regression on powers and products of the columns, categorical ones as indicators.
 
     Attributes:
@@ -51,7 +51,7 @@ class Logistic:
 
 
 @dataclass(frozen=True)
-class Wrapped:
+class Wrapped(Classifier):
     """Any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``; also a ``Pipeline``.
 
     Attributes:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibo.classifiers.base import LogOdds, log_odds
+from calibo.classifiers.base import Classifier, LogOdds, log_odds
 from calibo.classifiers.labels import Labelled
 from calibo.data import Array
 from calibo.errors import MissingExtra, RecipeError
@@ -19,7 +19,7 @@ _MOST_BINS = 255
 
 
 @dataclass(frozen=True)
-class XGBoost:
+class XGBoost(Classifier):
     """Boosted trees of XGBoost (extra ``xgboost``), with the settings of the paper.
 
     Histograms, one thread, and splits between subsets of the choices of a categorical column. ``min_child_weight`` is
@@ -69,7 +69,7 @@ class XGBoost:
 
 
 @dataclass(frozen=True)
-class GradientBoosting:
+class GradientBoosting(Classifier):
     """Boosted trees of scikit-learn (``HistGradientBoostingClassifier``), in the manner of XGBoost.
 
     One thread, and splits between subsets of the choices of a categorical column; a column of more than 255 choices is
@@ -136,7 +136,7 @@ class GradientBoosting:
 
 
 @dataclass(frozen=True)
-class RandomForest:
+class RandomForest(Classifier):
     """A random forest of scikit-learn, on categorical columns as whole numbers.
 
     Attributes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -18,8 +19,7 @@ from calibo.data import Array, Dataset
 from calibo.errors import DataError, FallbackWarning
 from calibo.models.distinct import distinct_points
 from calibo.models.standardization import Standardization, single_outcome
-from calibo.networks import AbsoluteError, Loss, Networks, Training, train
-from calibo.spaces.encoding import one_hot
+from calibo.networks import AbsoluteError, Indicators, Loss, Networks, Training, train
 
 Subsets = Sequence[npt.NDArray[np.intp]]
 _FEWEST_POINTS = 2
@@ -64,6 +64,10 @@ class Perceptron:
     def __post_init__(self) -> None:
         check_whole("layers", self.layers)
         check_whole("width", self.width)
+        check_whole("epochs", self.epochs)
+        check_whole("fewest_steps", self.fewest_steps)
+        if self.batch is not None:
+            check_whole("batch", self.batch)
         check_one_of("start", self.start, ("he", "xavier"))
         check_flag("standardized", self.standardized)
         check_flag("double", self.double)
@@ -98,16 +102,20 @@ class Perceptron:
         return cls.published(layers=10, epochs=150, learning_rate=0.01, output_l1=0.0)
 
     def training(self, loss: Loss) -> Training:
-        """How it is trained with a loss."""
-        return Training(
-            loss,
-            self.epochs,
-            fewest_steps=self.fewest_steps,
-            batch=self.batch,
-            learning_rate=self.learning_rate,
-            squares=self.squares,
-            output_l1=self.output_l1,
-        )
+        """Return the settings of Adam for a loss."""
+        return Training(loss, self.learning_rate, squares=self.squares, output_l1=self.output_l1)
+
+    def steps(self, rows: int) -> int:
+        """Return the number of steps if the network that has the most rows has so many."""
+        return max(self.fewest_steps, self.epochs * (1 if self.batch is None else -(-rows // self.batch)))
+
+    def networks(self, features: int, count: int, rng: np.random.Generator) -> Networks:
+        """Draw the initial weights of `count` networks."""
+        sizes = (features, *[self.width] * self.layers, 1)
+        # Uniform, of variance 2 / inputs (He) or 2 / (inputs + outputs) (Xavier).
+        fans = [a if self.start == "he" else a + b for a, b in pairwise(sizes)]
+        dtype = np.float64 if self.double else np.float32
+        return Networks.uniform(sizes, count, weights=[(6.0 / fan) ** 0.5 for fan in fans], rng=rng, dtype=dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,20 +144,6 @@ class Fitted:
             return None
         points, index = distinct_points(X)
         return self.networks(self.encode(points))[..., 0][:, index]
-
-
-@dataclass(frozen=True)
-class Indicators:
-    """Features of points, m x d -> m x D: their columns from -1 to 1, with indicators for choices.
-
-    Attributes:
-        categories: Number of choices of each categorical column, 0 for a numeric one, d.
-    """
-
-    categories: tuple[int, ...]
-
-    def __call__(self, X: Array) -> Array:
-        return 2.0 * one_hot(X, self.categories) - 1.0
 
 
 def encoder(data: Dataset) -> Callable[[Array], Array]:
@@ -197,15 +191,15 @@ def fit_networks(
         own = np.flatnonzero(counts[s])
         targets[i][:, own] = parts[s].z
         weights[i][:, own] = counts[s][own] * parts[s].seen
-    sizes = (features.shape[1], *[network.width] * network.layers, 1)
-    dtype = np.float64 if network.double else np.float32
-    start = Networks.started(sizes, len(learning) * copies, start=network.start, rng=rng, dtype=dtype)
+    start = network.networks(features.shape[1], len(learning) * copies, rng)
     flat = (len(start), len(y))
     trained = train(
         start,
         features,
         targets.reshape(flat),
         network.training(loss(len(learning))),
+        steps=network.steps(int((weights > 0.0).sum(axis=-1).max())),
+        batch=network.batch,
         rng=rng,
         weights=weights.reshape(flat),
     )

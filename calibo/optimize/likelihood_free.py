@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from calibo.acquisition import Acquisition, log_of, multiplied
 from calibo.calibration import makers
 from calibo.checks import check_has, check_whole
-from calibo.classifiers import Classifier, History, Labelled, LabelRule, LogOdds, Tchebycheff, WarmStarted, merits
+from calibo.classifiers import Classifier, History, Labelled, LabelRule, LogOdds, Tchebycheff, merits
 from calibo.data import Array, Dataset
 from calibo.models import HasHyperparameters, SuccessModel, Surrogate
 from calibo.optimize.strategy import ModelForecaster, Strategy, anchor_points
@@ -146,7 +146,7 @@ class LikelihoodFree(Strategy):
 
     def _resumed(self, data: Dataset, member: int) -> Classifier:
         """The classifier, with what it has learned so far if it keeps that and outcomes are labelled as they arrive."""
-        if not isinstance(self.classifier, WarmStarted) or data.Y.shape[1] > 1:
+        if data.Y.shape[1] > 1:
             return self.classifier
         history = History(data.X, data.Y[:, 0], self.labels)
         return self.classifier.resumed(history, categories=data.categories, member=member)

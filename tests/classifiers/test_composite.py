@@ -94,33 +94,30 @@ def test_the_best_odds_are_the_weight() -> None:
 
 
 def test_the_gradient_is_that_of_torch() -> None:
-    """The whole loss written down once more in torch, with the plain forms, where these are harmless."""
+    """The objective written in torch in its plain form; the gradient by the weights is tested in test_networks."""
     rng = np.random.default_rng(3)
     _, y, H = sample(8)
     H[2] = np.nan
     known = np.isfinite(H).all(axis=1)
-    threshold, scale, beta, decay = float(np.quantile(y, 0.7)), float(y.std()), 2.0, 0.01
+    threshold, scale, beta = float(np.quantile(y, 0.7)), float(y.std()), 2.0
     centre, spread = H[known].mean(axis=0), H[known].std(axis=0)
     weights = np.append(np.maximum(y - threshold, 0) / scale, [0.0, 0.0])
     inputs = rng.uniform(-1, 1, (10, 2))
     utility = composite._Utility(outer, centre, spread, threshold, scale, beta, 1)
-    task = composite._Task(inputs, weights, (H[known] - centre) / spread, np.flatnonzero(known), 8)
-    theta, shapes = CompositeNetwork(hidden=5)._start(2, 3, rng)
-    value, gradient = composite._loss(theta, shapes, task, utility, decay)
+    known_rows, targets = np.flatnonzero(known), (H[known] - centre) / spread
+    network = CompositeNetwork(hidden=5).start(3, (0, 0), rng)
+    out = network(inputs)
+    value, gradient = composite._Objective(utility, weights, targets, known_rows, 8)(out)
 
-    p = torch.tensor(theta, requires_grad=True)
-    parts = [a.view(s) for a, s in zip(p.split([r * c for r, c in shapes]), shapes, strict=True)]
-    hidden = torch.tanh(torch.tanh(torch.tensor(inputs) @ parts[0] + parts[1]) @ parts[2] + parts[3])
-    out = hidden @ parts[4] + parts[5]
+    out = torch.tensor(out[0], requires_grad=True)
     v = (outer(torch.tensor(centre) + torch.tensor(spread) * out) - threshold) / scale
     u = torch.nn.functional.softplus(beta * v) / beta
     C, w = u / (1 + u), torch.tensor(weights)
-    missed = out[torch.tensor(np.flatnonzero(known))] - torch.tensor(task.targets)
+    missed = out[torch.tensor(known_rows)] - torch.tensor(targets)
     loss = (-(w * C.log()).sum() - (1 - C).log().sum() + (missed**2).sum()) / 8
-    loss = loss + decay * sum((parts[i] ** 2).sum() for i in (0, 2, 4))
     loss.backward()
     assert value == pytest.approx(loss.item(), rel=1e-10)
-    np.testing.assert_allclose(gradient, p.grad.numpy(), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(gradient[0], out.grad.numpy(), rtol=1e-8, atol=1e-12)
 
 
 def test_the_threshold_is_exceeded_by_the_best_tenth() -> None:
@@ -187,7 +184,7 @@ def test_a_function_that_is_not_defined_everywhere() -> None:
     y = composed_values(lambda h: -((torch.log(h[:, 0]) + 4) ** 2), H)
     found = CompositeNetwork().fit(X, y, H, lambda h: -((torch.log(h[:, 0]) + 4) ** 2), rng=np.random.default_rng(0))
     values = found(np.linspace(0, 1, 101)[:, None])
-    assert not np.isnan(values).any() and np.isfinite(values).sum() > 50 and np.isfinite(found.layers[0]).all()
+    assert not np.isnan(values).any() and np.isfinite(values).sum() > 50 and np.isfinite(found.network.layers[0]).all()
     assert abs(np.argmax(values) / 100 - np.exp(-4 / 3)) < 0.15
 
 

@@ -1,107 +1,298 @@
-"""The network: its gradient, and that it is a fold over the outcomes."""
+"""Networks as classifiers: convex functions, their losses, training and warm starts."""
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import expit
 
-from calibo.classifiers import MLP, BoreLabels, History, JensenShannon, WarmStarted, WeightedLabels, mlp
-from calibo.classifiers.mlp import Network
+from calibo.classifiers import (
+    MLP,
+    BoreLabels,
+    BySize,
+    ChiSquared,
+    History,
+    Improvement,
+    JensenShannon,
+    KullbackLeibler,
+    Labelled,
+    Power,
+    Probability,
+    SquaredHellinger,
+    Variational,
+    WeightedLabels,
+    mlp,
+)
+from calibo.classifiers.mlp import VariationalLoss, WarmNetwork
 from calibo.data import Array
 from calibo.errors import RecipeError
+from calibo.methods import lfbo
+from calibo.optimize import Optimizer
+from calibo.spaces import Categorical, Float
 
+FUNCTIONS: list[Any] = [JensenShannon(), KullbackLeibler(), ChiSquared(), SquaredHellinger()]
+every = pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: type(f).__name__)
 SMALL = MLP(hidden=8, steps=20, cold_steps=50)
 X = np.random.default_rng(0).random((24, 2))
 Y = -np.square(X - 0.4).sum(axis=1)
 
 
-def odds(classifier: Any, n: int, seed: int = 0) -> Array:
-    labelled = WeightedLabels().label(X[:n], Y[:n])
+# --- convex functions and losses ---------------------------------------------------------------------------------------
+
+
+@every
+def test_the_slope_and_the_steepness_are_derivatives(f: Any) -> None:
+    t, h = np.linspace(-3.0, 3.0, 25), 1e-6
+    s = np.exp(t)
+    np.testing.assert_allclose(f.slope(t), (f(s * (1 + h)) - f(s * (1 - h))) / (2 * h * s), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(f.steepness(t), (f.slope(t + h) - f.slope(t - h)) / (2 * h), rtol=1e-6)
+    assert (f.steepness(np.linspace(-30.0, 30.0, 99)) > 0.0).all()
+
+
+@every
+def test_the_conjugate_is_the_supremum(f: Any) -> None:
+    """f*(v) = sup_r v r - f(r) at v = f'(s), over a fine grid of r around s and far from it; up to a constant in s."""
+    t = np.linspace(-2.0, 2.0, 9)
+    r = np.exp(np.linspace(-6.0, 6.0, 200_001))
+    supremum = np.array([np.max(f.slope(np.array(at)) * r - f(r)) for at in t])
+    difference = f.conjugate(t) - supremum
+    np.testing.assert_allclose(difference, difference[0], atol=1e-7)
+
+
+def mean_loss(f: Any, t: Array, labelled: Labelled) -> tuple[float, Array]:
+    """Return the weighted mean loss of log utilities, N, and its slope in each of them, N."""
+    loss, out, z = VariationalLoss(f), t[None, :, None], labelled.z[None, :, None]
+    w = labelled.weights
+    return float((w * loss.value(out, z)[0]).mean()), w * loss.slope(out, z)[0, :, 0] / len(t)
+
+
+@every
+def test_no_slope_overflows(f: Any) -> None:
+    t = np.array([-1e4, -40.0, 40.0, 1e4])
+    for z in (0.0, 1.0):
+        assert np.isfinite(VariationalLoss(f).slope(t, np.full(4, z))).all()
+
+
+def test_classification_is_the_weighted_cross_entropy() -> None:
+    """Corollary 3.5."""
+    rng = np.random.default_rng(0)
+    t, z, w = rng.normal(size=30), rng.integers(2, size=30).astype(np.float64), rng.random(30)
+    loss, slope = mean_loss(JensenShannon(), t, Labelled(np.zeros((30, 1)), z, w, 0.0))
+    C = expit(t)
+    assert loss == pytest.approx(float(-(w * (z * np.log(C) + (1 - z) * np.log(1 - C))).mean()), rel=1e-12)
+    np.testing.assert_allclose(slope, w * (C - z) / 30, atol=1e-14)
+
+
+@every
+def test_the_slope_of_the_loss(f: Any) -> None:
+    rng = np.random.default_rng(1)
+    t, z, w = rng.normal(size=12), np.repeat([0.0, 1.0], 6), rng.random(12)
+    rows = Labelled(np.zeros((12, 1)), z, w, 0.0)
+    found = mean_loss(f, t, rows)[1]
+    steps = 1e-6 * np.eye(12)
+    by_differences = [(mean_loss(f, t + e, rows)[0] - mean_loss(f, t - e, rows)[0]) / 2e-6 for e in steps]
+    np.testing.assert_allclose(found, by_differences, atol=1e-9)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.floats(-5, 5)), min_size=3, max_size=60),
+    st.floats(0.1, 0.6),
+    st.sampled_from([Improvement(), Probability(), Power(2.0)]),
+    st.sampled_from(FUNCTIONS),
+)
+def test_the_optimum_of_a_saturated_model_is_the_expected_utility(
+    told: list[tuple[int, float]], gamma: float, utility: Any, f: Any
+) -> None:
+    """Theorem 3.4 on five places, for every f: S = E[u | x] / mean(u) of the data, to 1e-6."""
+    place, y = np.array([i for i, _ in told]), np.array([v for _, v in told])
+    labelled = WeightedLabels(utility, gamma).label((place[:, None] + 0.5) / 5, y)
+    if labelled is None:
+        return
+    u = utility(y, labelled.threshold)
+    for i in np.unique(place):
+        own = np.flatnonzero(labelled.X[:, 0] == (i + 0.5) / 5)
+        found = solved(f, Labelled(labelled.X[own], labelled.z[own], labelled.weights[own], 0.0))
+        assert found == pytest.approx(u[place == i].mean() / u.mean(), rel=1e-6, abs=1e-6)
+
+
+def solved(f: Any, rows: Labelled) -> float:
+    """The one S that is best for all of the rows: where the loss has no slope, and that is its minimum."""
+
+    def loss(t: float) -> tuple[float, Array]:
+        return mean_loss(f, np.full(len(rows), t), rows)
+
+    if loss(-30.0)[1].sum() >= 0.0:
+        # Nothing is gained here, and the less the better.
+        return float(np.exp(-30.0))
+    t: Any = brentq(lambda t: loss(t)[1].sum(), -30.0, 30.0, xtol=1e-12)
+    searched = minimize_scalar(lambda t: loss(t)[0], bounds=(t - 1.0, t + 1.0), method="bounded")
+    assert searched.x == pytest.approx(t, abs=1e-3)
+    return float(np.exp(t))
+
+
+@every
+def test_other_labels_give_the_ratio_of_weights(f: Any) -> None:
+    """With BORE's labels every f finds the positives over the negatives."""
+    labelled = BoreLabels(0.5).label(np.full((10, 1), 0.5), np.arange(10.0) * np.repeat([1.0, -1.0], [7, 3]))
     assert labelled is not None
-    return classifier.fit(labelled, categories=(0, 0), rng=np.random.default_rng(seed))(X)
+    assert solved(f, labelled) == pytest.approx(labelled.z.sum() / (1 - labelled.z).sum(), rel=1e-6)
 
 
-def resumed(n: int, recipe: MLP = SMALL, member: int = 0, labels: Any = None) -> Any:
+# --- training ---------------------------------------------------------------------------------------------------------
+
+
+def labelled(n: int = 24) -> Labelled:
+    found = WeightedLabels().label(X[:n], Y[:n])
+    assert found is not None
+    return found
+
+
+@every
+def test_a_step_follows_the_gradient_of_the_loss(f: Any) -> None:
+    """After one step Adam's sum of gradients is the gradient, taken here by differences of the loss itself."""
+    recipe, rows, rng = MLP(hidden=4, layers=2, batch=1000), labelled(), np.random.default_rng(2)
+    start = recipe.start((0, 0), rng)
+    for layer in start.networks.layers:
+        layer[...] = 0.5 * rng.normal(size=layer.shape)
+
+    def loss() -> float:
+        return mean_loss(f, mlp.NetworkLogOdds(start.networks, (0, 0))(rows.X), rows)[0]
+
+    found = recipe.trained(start, f, rows, (0, 0), 1, rng)
+    slopes = []
+    for layer in start.networks.layers:
+        for at in np.ndindex(layer.shape):
+            plain, ends = layer[at], []
+            for step in (1e-6, -1e-6):
+                layer[at] = plain + step
+                ends.append(loss())
+            layer[at] = plain
+            slopes.append((ends[0] - ends[1]) / 2e-6)
+    np.testing.assert_allclose(found.mean, slopes, atol=1e-7)
+    assert (start.steps, found.steps) == (0, 1)
+
+
+@every
+def test_the_network_learns_the_expected_utility(f: Any) -> None:
+    """On three choices, where the network can be anything: E[u | x] / mean(u), to 5 %."""
+    place = np.repeat([0, 1, 2], 8)
+    y = np.concatenate([np.arange(8.0), np.arange(8.0) + 4.0, np.arange(8.0) - 4.0])
+    rows = WeightedLabels().label((place[:, None] + 0.5) / 3, y)
+    assert rows is not None
+    fit = Variational(f, MLP(cold_steps=1500, batch=1000, learning_rate=5e-3)).fit
+    found = np.exp(fit(rows, categories=(3,), rng=np.random.default_rng(0))((np.arange(3)[:, None] + 0.5) / 3))
+    u = np.maximum(y - rows.threshold, 0.0)
+    expected = np.array([u[place == i].mean() for i in range(3)]) / u.mean()
+    np.testing.assert_allclose(found, expected, rtol=0.05, atol=0.02)
+
+
+def log_odds(classifier: Any, n: int = 24, seed: int = 0) -> Array:
+    return classifier.fit(labelled(n), categories=(0, 0), rng=np.random.default_rng(seed))(X)
+
+
+def test_jensen_shannon_is_the_classifier() -> None:
+    np.testing.assert_array_equal(log_odds(Variational(JensenShannon(), SMALL)), log_odds(SMALL))
+    assert not np.array_equal(log_odds(Variational(ChiSquared(), SMALL)), log_odds(SMALL))
+
+
+# --- warm starts ------------------------------------------------------------------------------------------------------
+
+
+def resumed(n: int, recipe: Any = SMALL, member: int = 0, labels: Any = None) -> Any:
     return recipe.resumed(History(X[:n], Y[:n], labels or WeightedLabels()), categories=(0, 0), member=member)
 
 
-def test_a_step_goes_down_the_gradient_of_the_weighted_cross_entropy() -> None:
-    """The first step of Adam is the learning rate times the sign of the gradient, taken here by differences."""
-    labelled = WeightedLabels().label(X, Y)
-    assert labelled is not None
-    recipe = MLP(hidden=4, layers=2, batch=1000, learning_rate=1e-3)
-    start = Network.started((2, 4, 4, 1), np.random.default_rng(1))
-    start.parameters[...] = np.random.default_rng(2).normal(size=len(start.parameters))
-
-    def loss(parameters: Array) -> float:
-        network = Network(start.sizes, parameters, start.mean, start.square)
-        f = mlp._log_odds(network, (0, 0))(labelled.X)
-        cross = labelled.z * np.logaddexp(0, -f) + (1 - labelled.z) * np.logaddexp(0, f)
-        return float((labelled.weights * cross).mean())
-
-    slopes = np.array(
-        [(loss(start.parameters + e) - loss(start.parameters - e)) / 2e-6 for e in 1e-6 * np.eye(len(start.parameters))]
-    )
-    trained = mlp._trained(recipe, start, labelled, (0, 0), 1, np.random.default_rng(0), JensenShannon())
-    np.testing.assert_allclose(trained.mean, 0.1 * slopes, atol=1e-8)
-    steep = np.abs(slopes) > 1e-5
-    np.testing.assert_allclose((start.parameters - trained.parameters)[steep], 1e-3 * np.sign(slopes[steep]), rtol=1e-2)
-    assert start.taken == 0 and trained.taken == 1
+@pytest.fixture
+def trained_on(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Number of rows of each training."""
+    rows: list[int] = []
+    trained = MLP.trained
+    monkeypatch.setattr(MLP, "trained", lambda self, *a: rows.append(len(a[2])) or trained(self, *a))
+    return rows
 
 
 def test_an_interrupted_history_gives_the_same_network() -> None:
-    mlp._memory.clear()
-    at_once = odds(resumed(24), 24)
-    mlp._memory.clear()
+    at_once = log_odds(resumed(24, MLP(hidden=8, steps=20)))
+    recipe = MLP(hidden=8, steps=20)
     for n in (3, 10, 11, 24):
-        step_by_step = resumed(n)
-    np.testing.assert_array_equal(odds(step_by_step, 24), at_once)
-    assert not np.array_equal(odds(resumed(24, member=1), 24), at_once)
-    assert not np.array_equal(odds(resumed(24, labels=BoreLabels()), 24), at_once)
+        step_by_step = resumed(n, recipe)
+    np.testing.assert_array_equal(log_odds(step_by_step), at_once)
+    assert not np.array_equal(log_odds(resumed(24, recipe, member=1)), at_once)
+    assert not np.array_equal(log_odds(resumed(24, recipe, labels=BoreLabels())), at_once)
+    other = Variational(KullbackLeibler(), recipe)
+    assert not np.array_equal(log_odds(resumed(24, other)), at_once)
 
 
-def test_what_was_computed_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    mlp._memory.clear()
-    resumed(20)
-    calls: list[int] = []
-    train = mlp._trained
-    monkeypatch.setattr(mlp, "_trained", lambda *a: calls.append(len(a[2])) or train(*a))
-    resumed(22)
-    assert len(calls) == 2
-    resumed(22)
-    assert len(calls) == 2
+def test_a_longer_history_continues_from_a_shorter_one(trained_on: list[int]) -> None:
+    recipe = MLP(hidden=8, steps=5)
+    resumed(20, recipe)
+    before = len(trained_on)
+    for _ in range(2):
+        resumed(22, recipe)
+        assert len(trained_on) == before + 2
+
+
+def test_warm_starts_belong_to_one_recipe(trained_on: list[int]) -> None:
+    """Nothing is shared between equal recipes, and copies are equal, printable and start with none."""
+    recipe = MLP(hidden=8, steps=5)
+    resumed(6, recipe)
+    for other in (MLP(hidden=8, steps=5), copy.deepcopy(recipe), pickle.loads(pickle.dumps(recipe))):
+        assert other == recipe and hash(other) == hash(recipe) and repr(other) == repr(recipe)
+        before = len(trained_on)
+        resumed(6, other)
+        assert len(trained_on) == before + 5
 
 
 def test_long_histories_are_learned_in_fewer_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    mlp._memory.clear()
     calls: list[int] = []
-    monkeypatch.setattr(mlp, "_trained", lambda *a: calls.append(len(a[2])) or a[1])
-    n = 5000
-    long = np.random.default_rng(0).random((n, 2))
-    SMALL.resumed(History(long, long[:, 0], WeightedLabels()), categories=(0, 0), member=0)
+    monkeypatch.setattr(MLP, "trained", lambda self, state, *a: calls.append(len(a[1])) or state)
+    long = np.random.default_rng(0).random((5000, 2))
+    MLP().resumed(History(long, long[:, 0], WeightedLabels()), categories=(0, 0), member=0)
     assert 127 < len(calls) < 600
 
 
-def test_nothing_to_be_learned_yet() -> None:
-    same = SMALL.resumed(History(X[:4], np.zeros(4), WeightedLabels()), categories=(0, 0), member=0)
-    assert same is SMALL
-    assert isinstance(SMALL, WarmStarted)
+def test_nothing_to_learn_yet() -> None:
+    for recipe in (SMALL, Variational(network=SMALL)):
+        assert recipe.resumed(History(X[:4], np.zeros(4), WeightedLabels()), categories=(0, 0), member=0) is recipe
 
 
-def test_a_utility_that_cannot_be_remembered_gives_the_same_network() -> None:
+def test_a_composite_recipe_forwards_warm_starts() -> None:
+    found = resumed(9, BySize(few=SMALL))
+    assert isinstance(found.few, WarmNetwork) and found.many == BySize().many
+
+
+def test_a_utility_without_a_hash_gives_the_same_network() -> None:
     class Unhashable:
         __hash__ = None  # type: ignore[assignment]
 
         def __call__(self, y: Array, tau: float) -> Array:
             return np.maximum(y - tau, 0.0)
 
-    labels = WeightedLabels(Unhashable())
-    np.testing.assert_array_equal(odds(resumed(9, labels=labels), 9), odds(resumed(9), 9))
+    np.testing.assert_array_equal(log_odds(resumed(9, labels=WeightedLabels(Unhashable())), 9), log_odds(resumed(9), 9))
+
+
+@every
+def test_as_a_classifier_of_a_method(f: Any) -> None:
+    space = {"x": Float(0, 1), "kind": Categorical(["a", "b", "c"])}
+    optimizer = Optimizer(space, lfbo(classifier=Variational(f)), seed=0)
+    for _ in range(18):
+        suggestion = optimizer.ask()
+        params = suggestion.params
+        optimizer.tell(suggestion, (params["x"] - 0.7) ** 2 + (params["kind"] != "b"))
+    assert optimizer.best[1] < 0.2
 
 
 @pytest.mark.parametrize("bad", [{"hidden": 0}, {"steps": 0}, {"learning_rate": 0.0}])
 def test_bad_settings(bad: dict[str, Any]) -> None:
-    with pytest.raises(RecipeError, match="positive"):
+    with pytest.raises(RecipeError, match=next(iter(bad))):
         MLP(**bad)
+    with pytest.raises(RecipeError, match="KullbackLeibler"):
+        Variational(f=np.exp)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -281,14 +282,13 @@ def test_pruned_points_count_with_what_was_measured_last() -> None:
 
 @pytest.mark.parametrize("classifier", [None, MLP(steps=20)], ids=["default", "mlp"])
 def test_an_interrupted_study_goes_on_as_if_nothing_had_happened(classifier: Any, tmp_path: Path) -> None:
-    from calibo.classifiers import mlp
+    def options() -> dict[str, Any]:
+        return {"method": lfbo(classifier=copy.deepcopy(classifier)), "progress": False}
 
-    options: dict[str, Any] = {"method": lfbo(classifier=classifier), "progress": False}
-    whole = minimize(bowl, CUBE, 12, seed=4, **options)
+    whole = minimize(bowl, CUBE, 12, seed=4, **options())
     kept = {"storage": tmp_path / "a.db", "study_name": "s"}
-    minimize(bowl, CUBE, 9, seed=4, **options, **kept)
-    mlp._memory.clear()
-    resumed = minimize(bowl, CUBE, 3, **options, **kept)
+    minimize(bowl, CUBE, 9, seed=4, **options(), **kept)
+    resumed = minimize(bowl, CUBE, 3, **options(), **kept)
     assert [e.params for e in resumed.entries] == [e.params for e in whole.entries]
 
 
