@@ -26,9 +26,9 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from calibo.checks import check_between
+from calibo.checks import check_between, check_instance
 from calibo.data import Array
-from calibo.errors import DataError, RecipeError
+from calibo.errors import DataError
 from calibo.spaces.encoding import one_hot
 
 _EPSILON = 1e-8
@@ -214,8 +214,7 @@ class Training:
     per_row: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.loss, Loss):
-            raise RecipeError(f"the loss is a Loss such as AbsoluteError(), got {self.loss!r}")
+        check_instance("loss", self.loss, Loss, "AbsoluteError()")
         check_between("learning_rate", self.learning_rate, 0.0, np.inf)
         check_between("momentum", self.momentum, 0.0, 1.0, including="low")
         check_between("squares", self.squares, 0.0, 1.0, including="low")

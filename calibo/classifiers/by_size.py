@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calibo.checks import check_whole
+from calibo.checks import check_instance, check_whole
 from calibo.classifiers.base import Classifier, History, LogOdds
 from calibo.classifiers.kernel import KernelLogistic
 from calibo.classifiers.labels import Labelled
@@ -32,6 +32,8 @@ class BySize(Classifier):
     limit: int = 250
 
     def __post_init__(self) -> None:
+        check_instance("few", self.few, Classifier, "KernelLogistic()")
+        check_instance("many", self.many, Classifier, "GradientBoosting()")
         check_whole("the limit, a number of points,", self.limit, 0)
 
     @property

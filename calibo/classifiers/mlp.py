@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, xlogy
 
-from calibo.checks import check_between, check_whole
+from calibo.checks import check_between, check_instance, check_whole
 from calibo.classifiers.base import Classifier, History, LogOdds
 from calibo.classifiers.labels import Labelled
 from calibo.data import Array
-from calibo.errors import RecipeError
 from calibo.networks import Indicators, Loss, Networks, Real, Training, TrainingState, descend, random_batches
 
 #: Losses are followed as far as |t| = 30: beyond, powers of exp(t) would dominate all other rows of a batch.
@@ -268,8 +267,8 @@ class Variational(Classifier):
     network: MLP = field(default_factory=MLP)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.f, Convex):
-            raise RecipeError(f"f is a convex function such as KullbackLeibler() (any Convex), got {self.f!r}")
+        check_instance("f", self.f, Convex, "KullbackLeibler()")
+        check_instance("network", self.network, MLP, "MLP()")
 
     @property
     def smooth(self) -> bool:

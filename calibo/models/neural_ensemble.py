@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri
 
-from calibo.checks import check_flag, check_has, check_one_of, check_whole
+from calibo.checks import check_flag, check_instance, check_one_of, check_whole
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
 from calibo.models.network_fit import Fitted, Perceptron, Subsets, fit_networks
@@ -56,7 +56,7 @@ class NeuralEnsemble:
 
     def __post_init__(self) -> None:
         check_whole("members", self.members)
-        check_has("network", self.network, "training", "Perceptron()")
+        check_instance("network", self.network, Perceptron, "Perceptron()")
         check_one_of("loss", self.loss, tuple(_LOSSES))
         check_flag("leave_out", self.leave_out)
 

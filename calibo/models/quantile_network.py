@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from calibo.checks import check_has
+from calibo.checks import check_instance
 from calibo.data import Array, Dataset
 from calibo.distributions import QuantileTable, checked_levels
 from calibo.models.network_fit import Fitted, Perceptron, Subsets, fit_networks
@@ -43,7 +43,7 @@ class QuantileNetwork:
 
     def __post_init__(self) -> None:
         checked_levels(self.levels)
-        check_has("network", self.network, "training", "Perceptron()")
+        check_instance("network", self.network, Perceptron, "Perceptron()")
 
     @classmethod
     def paper(cls, levels: tuple[float, ...] = LEVELS) -> QuantileNetwork:

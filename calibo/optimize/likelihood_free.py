@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from calibo.acquisition import Acquisition, log_of, multiplied
 from calibo.calibration import makers
-from calibo.checks import check_has, check_whole
+from calibo.checks import check_has, check_instance, check_whole
 from calibo.classifiers import Classifier, History, Labelled, LabelRule, LogOdds, Tchebycheff, merits
 from calibo.data import Array, Dataset
 from calibo.models import HasHyperparameters, SuccessModel, Surrogate
@@ -64,8 +64,8 @@ class LikelihoodFree(Strategy):
     tradeoff: Tchebycheff = field(default_factory=Tchebycheff)
 
     def __post_init__(self) -> None:
-        check_has("the rule of labels", self.labels, "label", "WeightedLabels()")
-        check_has("the classifier", self.classifier, "fit", "BySize()")
+        check_instance("the rule of labels", self.labels, LabelRule, "WeightedLabels()")
+        check_instance("the classifier", self.classifier, Classifier, "BySize()")
         check_whole("the number of classifiers of an ensemble", self.ensemble)
         if self.forecaster is not None:
             check_has("the forecaster", self.forecaster, "fit", "conformal_trees()")

@@ -252,15 +252,10 @@ def test_the_noise_is_just_what_the_spread_leaves_over() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "bad"),
-    [
-        *(("members", bad) for bad in (0, 2.5, "5", None)),
-        *(("network", bad) for bad in ("paper", Perceptron, None)),
-        *(("loss", bad) for bad in ("huber", None, ["mae"])),
-        ("leave_out", "no"),
-    ],
+    [("members", 0), ("network", "paper"), ("network", Perceptron), ("loss", "huber"), ("leave_out", "no")],
 )
 def test_settings_are_refused_where_they_are_given(setting: str, bad: Any) -> None:
-    with pytest.raises(RecipeError, match=f"^{setting} is"):
+    with pytest.raises(RecipeError, match=f"^{setting} must be"):
         NeuralEnsemble(**{setting: bad})
 
 
