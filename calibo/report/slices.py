@@ -106,11 +106,11 @@ def _traces(outcome: OutcomeData, piece: Slice, off: dict[str, Array], points: i
         else:
             at = evenly(len(piece.values), points)
             x = [piece.values[i] for i in at]
-            traces = [*_fan_traces(piece, x, at, outcome.recalibrated), _acquisition(piece, x, at, "lines")]
+            traces = [*_band_traces(piece, x, at, outcome.recalibrated), _acquisition(piece, x, at, "lines")]
     return [*traces, _results(outcome, piece, off), _best(outcome, piece)]
 
 
-def _fan_traces(piece: Slice, x: Sequence[Any], at: np.ndarray, recalibrated: bool) -> list[go.Scatter]:
+def _band_traces(piece: Slice, x: Sequence[Any], at: np.ndarray, recalibrated: bool) -> list[go.Scatter]:
     """Filled bands, the median, and the raw model's interval along a numeric parameter."""
     series = _series_name(recalibrated)
     traces: list[go.Scatter] = []
