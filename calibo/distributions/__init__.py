@@ -1,4 +1,4 @@
-"""What is believed at a point: predictive distributions with exact cdf, quantile, moments and improvement."""
+"""Predictive distributions with exact cdf, quantiles, moments and expected improvement."""
 
 from calibo.distributions.averaged import averaged
 from calibo.distributions.base import Distribution

@@ -1,4 +1,4 @@
-"""Several models' distributions at the same points as one distribution."""
+"""The average of several models' distributions at the same points."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from calibo.errors import RecipeError
 def averaged(
     distributions: Sequence[Distribution], weights: Sequence[Array | float], *, between: bool = False
 ) -> Distribution:
-    """The distribution with the average of the distributions' quantiles (Vincent's average): all Gaussian, or tables on the levels they share.
+    """Return the distribution whose quantiles are the averages of the distributions' quantiles (Vincent's average).
 
     Args:
-        distributions: P of them, each ... x q.
-        weights: One for each distribution, of sum 1: a number, or an array that ... x q broadcasts with, so that t pools of
-            the same distributions are made at once by weights of t x 1 x ... x 1.
-        between: Count the variance between the means of Gaussian distributions as well, as a mixture does. Of several pools, one
-            with a single distribution gets the others' average variance, for it shows none.
+        distributions: P distributions, each ``... x q``: all Gaussian, or all quantile tables with common levels.
+        weights: One per distribution, of sum 1: a number, or an array that broadcasts with ``... x q``, so that weights of
+            ``t x 1 x ... x 1`` average the same distributions in t ways at once.
+        between: Whether to add the variance between the means of Gaussian distributions, as a mixture does. Of several
+            averages, one of a single distribution, which shows no such variance, gets the mean variance of the others.
+
+    Raises:
+        RecipeError: If the distributions cannot be averaged.
     """
     if all(isinstance(distribution, Gaussian) for distribution in distributions):
         return _gaussian(
@@ -43,8 +46,8 @@ def averaged(
         low, high = max(t.backed[0] for t in tables), min(t.backed[1] for t in tables)
         return QuantileTable(levels, np.maximum.accumulate(values, axis=-1), (low, high))
     raise RecipeError(
-        f"distributions of {sorted({type(distribution).__name__ for distribution in distributions})} cannot be averaged: the models of folds and samples "
-        "need Gaussian distributions or tables with common levels; use KFold(refit=True) or Split() with others"
+        f"distributions of type {', '.join(sorted({type(d).__name__ for d in distributions}))} cannot be averaged: models of "
+        "folds need Gaussian distributions or quantile tables with common levels; use KFold(refit=True) or Split() instead"
     )
 
 
@@ -83,7 +86,7 @@ def _gaussian(distributions: Sequence[Gaussian], weights: Sequence[Array | float
 
 
 def _filled(spread: Array, weights: Sequence[Array | float]) -> Array:
-    """Variances between distributions, t x ..., those of pools with a single distribution replaced by the mean of the others."""
+    """Return variances between distributions, ``t x ...``, those of single distributions replaced by the others' mean."""
     distributions = np.sum([np.asarray(w) > 0.0 for w in weights], axis=0)
     if not np.ndim(distributions) or not (distributions == 1).any() or (distributions == 1).all():
         return spread

@@ -1,4 +1,4 @@
-"""The Gaussian distribution: what an uncalibrated Gaussian process believes."""
+"""The Gaussian distribution, as an uncalibrated Gaussian process predicts it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from calibo.distributions.base import Distribution
 from calibo.distributions.normal import log_density, log_first_integral
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gaussian(Distribution):
-    """Y = mean + std Z at each of q points, dependent between the points if a correlation is known.
+    """Gaussian distribution at each of q points, dependent between the points if a correlation is given.
 
     Attributes:
-        mean: ... x q.
-        std: ... x q, positive.
-        correlation: Gives the correlation matrices, ... x q x q, when joint draws are needed (computing them costs more
-            than the marginals, so it is put off); ``None`` means independent points.
-        noise_std: Standard deviation of the noise of a measurement of this value, a number or ... x q: a latent distribution knows
-            how it is measured, so that a distribution of measurements can be denoised. 0 for the distribution of a measurement itself.
+        mean: Expected values, ``... x q``.
+        std: Standard deviations, ``... x q``, positive.
+        correlation: Returns the correlation matrices, ``... x q x q``; called only when joint samples are needed, since it
+            costs more than the marginals. ``None`` for independent points.
+        noise_std: Standard deviation of the noise of a measurement of this value, a number or ``... x q``, so that a
+            calibrated distribution of measurements can be denoised. 0 for the distribution of a measurement.
     """
 
     mean: Array = field()  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -42,15 +42,15 @@ class Gaussian(Distribution):
         return self.mean + self.std * ndtri(u)
 
     def logpdf(self, y: Array | float) -> Array:
-        """Log density at ``y``, ... x q."""
+        """Return the log density at ``y``, ``... x q``."""
         return log_density((y - self.mean) / self.std) - np.log(self.std)
 
     def pdf(self, y: Array | float) -> Array:
-        """Density at ``y``, ... x q."""
+        """Return the density at ``y``, ``... x q``."""
         return np.exp(self.logpdf(y))
 
     def log_expected_improvement(self, c: Array | float) -> Array:
-        """log E (Y - c)_+ = log std + log g((mean - c) / std), stable however far c lies above the mean."""
+        """Return log E (Y - c)_+ = log std + log g((mean - c) / std), stable however far c lies above the mean."""
         return np.log(self.std) + log_first_integral((self.mean - c) / self.std)
 
     def probability_of_improvement(self, c: Array | float) -> Array:
@@ -79,7 +79,7 @@ class Gaussian(Distribution):
         return Gaussian(-self.mean, self.std, self.correlation, self.noise_std)
 
     def scaled(self, factor: float) -> Gaussian:
-        """The same distribution with its standard deviation, and that of the noise, multiplied by ``factor``."""
+        """Return the distribution with its standard deviation, and that of the noise, multiplied by ``factor``."""
         return Gaussian(self.mean, factor * self.std, self.correlation, factor * self.noise_std)
 
     def marginals(self) -> tuple[Marginal, ...]:
@@ -87,7 +87,11 @@ class Gaussian(Distribution):
 
 
 def stable_cholesky(matrix: Array) -> Array:
-    """Lower Cholesky factor of positive semi-definite matrices, ... x q x q, with the least jitter that works."""
+    """Return lower Cholesky factors of positive semi-definite matrices, ``... x q x q``, with the least jitter that works.
+
+    Raises:
+        LinAlgError: If a matrix is far from positive semi-definite.
+    """
     q = matrix.shape[-1]
     largest = float(np.max(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)), initial=0.0)) or 1.0
     for jitter in (0.0, *(10.0**e for e in range(-12, 0))):

@@ -22,27 +22,27 @@ _SERIES_FROM_G2 = 30.0
 
 
 def density(z: Array) -> Array:
-    """phi(z); 0 at plus and minus infinity."""
+    """Return phi(z); 0 at plus and minus infinity."""
     return np.exp(log_density(z))
 
 
 def log_density(z: Array) -> Array:
-    """log phi(z)."""
+    """Return log phi(z)."""
     return -0.5 * np.square(z) - _LOG_SQRT_2PI
 
 
 def mills_ratio(t: Array) -> Array:
-    """M(t) = Phi(-t) / phi(t), without under- or overflow for t >= 0."""
+    """Return M(t) = Phi(-t) / phi(t), without under- or overflow for t >= 0."""
     return _SQRT_HALF_PI * erfcx(_SQRT_HALF * np.asarray(t))
 
 
 def first_integral(z: Array) -> Array:
-    """g(z) = z Phi(z) + phi(z): the expected improvement of a standard normal over -z."""
+    """Return g(z) = z Phi(z) + phi(z), the expected improvement of a standard normal over -z."""
     return np.exp(log_first_integral(z))
 
 
 def log_first_integral(z: Array) -> Array:
-    """log g(z), accurate for every finite z (for z < -1 through the Mills ratio, for z < -100 by its series)."""
+    """Return log g(z), accurate for every finite z (for z < -1 through the Mills ratio, for z < -100 by its series)."""
     z = np.asarray(z, dtype=np.float64)
     far = z < -1.0
     if np.count_nonzero(far) == z.size:
@@ -53,7 +53,7 @@ def log_first_integral(z: Array) -> Array:
 
 
 def _log_first_tail(t: Array) -> Array:
-    """log g(-t) for t >= 1."""
+    """Return log g(-t) for t >= 1."""
     mid = np.minimum(t, _SERIES_FROM_G)
     tail = np.log1p(-mid * mills_ratio(mid))
     beyond = t > _SERIES_FROM_G
@@ -64,7 +64,7 @@ def _log_first_tail(t: Array) -> Array:
 
 
 def second_integral(z: Array) -> Array:
-    """G(z), relative error below 1e-10: G(z) + G(-z) = (z^2 + 1) / 2, and for negative z through the Mills ratio."""
+    """Return G(z), relative error below 1e-10: G(z) + G(-z) = (z^2 + 1) / 2, and for negative z through the Mills ratio."""
     z = np.asarray(z, dtype=np.float64)
     t = np.abs(_SQRT_HALF * z)
     square = t * t
@@ -75,7 +75,7 @@ def second_integral(z: Array) -> Array:
 
 
 def log_second_integral(z: Array) -> Array:
-    """log G(z), accurate for every finite z (by erfcx for z < -3, by its series beyond t = 30)."""
+    """Return log G(z), accurate for every finite z (by erfcx for z < -3, by its series beyond t = 30)."""
     z = np.asarray(z, dtype=np.float64)
     near, t = np.maximum(z, -3.0), np.maximum(-z, 3.0)
     direct = np.log(0.5 * ((near * near + 1.0) * ndtr(near) + near * density(near)))
@@ -86,15 +86,8 @@ def log_second_integral(z: Array) -> Array:
     return np.where(z > -3.0, direct, log_density(t) + np.where(t > _SERIES_FROM_G2, series, exact))
 
 
-def bivariate_cdf(h: Array, k: Array, rho: Array) -> Array:
-    """P(U <= h, V <= k) of standard normals with correlation ``rho`` in (-1, 1), by Owen's T function."""
-    h, k, rho = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (h, k, rho)))
-    root = np.sqrt((1.0 - rho) * (1.0 + rho))
-    return np.minimum(upper_orthant(-h, -k, rho, root, ndtr(h), ndtr(k)), 1.0)
-
-
 def upper_orthant(h: Array, k: Array, rho: Array, root: Array, above_h: Array, above_k: Array) -> Array:
-    """P(U > h, V > k) of standard normals with correlation ``rho``, by Owen's T function, with its parts at hand.
+    """Return P(U > h, V > k) of standard normals with correlation ``rho``, by Owen's T function.
 
     Args:
         h: Finite.
@@ -113,7 +106,7 @@ def upper_orthant(h: Array, k: Array, rho: Array, root: Array, above_h: Array, a
 
 
 def log_mean_cdf(low: Array, high: Array) -> Array:
-    """log of the mean of Phi over [low, high]: of [g(high) - g(low)] / (high - low), also as high -> low."""
+    """Return the log of the mean of Phi over [low, high]: of [g(high) - g(low)] / (high - low), also as high -> low."""
     width = high - low
     plain = (high > -4.0) & (width > 0.1) & (low < 9.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -123,7 +116,7 @@ def log_mean_cdf(low: Array, high: Array) -> Array:
 
 
 def log_mean_first_integral(low: Array, high: Array) -> Array:
-    """log of the mean of g over [low, high]: of [G(high) - G(low)] / (high - low), also as high -> low."""
+    """Return the log of the mean of g over [low, high]: of [G(high) - G(low)] / (high - low), also as high -> low."""
     width = high - low
     plain = (high > -4.0) & (width > 0.1) & (low < 9.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -138,7 +131,7 @@ def _plain_first_integral(z: Array) -> Array:
 def _with_care(
     values: Array, plain: np.ndarray, careful: Callable[[Array, Array], Array], low: Array, high: Array
 ) -> Array:
-    """Values by the plain formula where that is exact, by the careful one elsewhere."""
+    """Return values by the plain formula where that is exact, by the careful one elsewhere."""
     if np.ndim(values) == 0:
         return values if plain else careful(low, high)
     if plain.all():
@@ -175,7 +168,7 @@ def _careful_mean_first_integral(low: Array, high: Array) -> Array:
 
 
 def _log_difference(log_function: Callable[[Array], Array], low: Array, high: Array, width: Array) -> Array:
-    """log [F(high) - F(low)] / width for an increasing F given by its logarithm; where width is 0, the caller's affair."""
+    """Return log [F(high) - F(low)] / width for an increasing F given by its logarithm; not for a width of 0."""
     top, bottom = log_function(high), log_function(low)
     with np.errstate(divide="ignore"):
         return top + np.log(-np.expm1(np.minimum(bottom - top, 0.0))) - np.log(np.where(width > 0.0, width, 1.0))

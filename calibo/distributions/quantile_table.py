@@ -1,4 +1,4 @@
-"""The distribution between known quantiles: what a quantile regressor or a conformal calibrator believes.
+"""The distribution interpolated between known quantiles, for quantile regressors and conformal calibrators.
 
 Notation: K knots (v_j, p_j), P(Y <= v_j) = p_j; c an incumbent; s the scale of a tail.
 """
@@ -28,27 +28,27 @@ _SMALLEST_KNOT = 1e-12
 _NARROWEST, _SMALLEST_VALUE = 1e-12, 1e-50
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QuantileTable(Distribution):
-    """A cdf that is linear between K quantiles, with an exponential tail beyond the first and the last.
+    """Distribution whose cdf is linear between K quantiles, with an exponential tail beyond the first and the last.
 
     All is exact (Chen 2025, section 3.3, but for the tails, which there are uniform up to the largest float and make
-    draws of astronomical size):
+    samples of astronomical size):
 
     - E (Y - c)_+ is the integral of 1 - F above c: trapezoids between the knots, and (1 - p_K) s beyond.
     - The scale of a tail is the one a Gaussian with the same distance from the median to the last quantile has there:
       s = (v_K - median) M(z) / z, with z = Phi^-1(p_K) and Mills' ratio M(z) = (1 - Phi(z)) / phi(z).
     - Equal quantiles make an atom.
 
-    Beyond the levels that evidence backs, quantiles, and so the ends of intervals, are infinite; draws, moments and
+    Beyond the levels supported by data, quantiles, and so the ends of intervals, are infinite; samples, moments and
     improvement go on using the tails there, which are then a guess.
 
     Attributes:
-        levels: p, strictly increasing within (0, 1), on both sides of one half, K.
-        values: v, non-decreasing along the last dimension, ... x q x K.
-        backed: The lowest and the highest level that evidence backs.
-        copula: A distribution whose dependence between the points is kept in joint draws; ``None`` for independent points.
-        tails: The scales of the lower and the upper tail, ... x q each; ``None`` for a Gaussian's as above.
+        levels: p, strictly increasing within (0, 1), on both sides of one half, ``K``.
+        values: v, non-decreasing along the last dimension, ``... x q x K``.
+        backed: Lowest and highest level supported by data.
+        copula: A distribution whose dependence between the points is kept in joint samples; ``None`` for independent points.
+        tails: Scales of the lower and the upper tail, ``... x q`` each; ``None`` for a Gaussian's as above.
     """
 
     levels: Array
@@ -60,10 +60,12 @@ class QuantileTable(Distribution):
     def __post_init__(self) -> None:
         p, v = checked_levels(self.levels), np.asarray(self.values, dtype=np.float64)
         if v.shape[-1:] != p.shape:
-            raise RecipeError(f"a table has one value for every level, got levels {p.shape} and values {v.shape}")
+            raise RecipeError(
+                f"a quantile table needs one value per level, got levels of shape {p.shape} and values of shape {v.shape}"
+            )
         if not (np.isfinite(v).all() and (np.diff(v, axis=-1) >= 0.0).all()):
             raise RecipeError(
-                "the values of a table are finite and do not fall: sort them first, or use QuantileTable.nested"
+                "the values of a quantile table must be finite and non-decreasing: sort them, or use QuantileTable.nested"
             )
         object.__setattr__(self, "levels", p)
         object.__setattr__(self, "values", v)
@@ -77,10 +79,16 @@ class QuantileTable(Distribution):
         backed: tuple[float, float] = (0.0, 1.0),
         copula: Distribution | None = None,
     ) -> QuantileTable:
-        """The table of quantiles that may cross, ... x q x K, with every interval widened to hold those inside it.
+        """Return the table of quantiles that may cross, with every interval widened to contain those inside it.
 
-        So each keeps what it promises. (Sorting would give the outer end of an inner interval to the outer one instead.)
-        Quantiles of a pair that changed places are drawn together to the middle between them.
+        So each keeps its coverage. (Sorting would give the outer end of an inner interval to the outer one instead.)
+        A pair of quantiles in the wrong order is replaced by the middle between them.
+
+        Args:
+            levels: ``K``, increasing within (0, 1).
+            values: ``... x q x K``, in any order.
+            backed: As for the class.
+            copula: As for the class.
         """
         p = np.asarray(levels, dtype=np.float64)
         below, above = int(np.searchsorted(p, 0.5)), int(np.searchsorted(p, 0.5, side="right"))
@@ -94,7 +102,7 @@ class QuantileTable(Distribution):
 
     @cached_property
     def _scales(self) -> tuple[Array, Array]:
-        """The scales of the lower and the upper tail, ... x q each."""
+        """Scales of the lower and the upper tail, ``... x q`` each."""
         if self.tails is not None:
             return self.tails
         first, last = self.values[..., 0], self.values[..., -1]
@@ -105,7 +113,7 @@ class QuantileTable(Distribution):
         return np.maximum(lower, least), np.maximum(upper, least)
 
     def _between(self, u: Array) -> Array:
-        """Quantiles at levels, ... x q, within the outer ones."""
+        """Return quantiles at levels, ``... x q``, within the outer ones."""
         p = self.levels
         j = np.clip(np.searchsorted(p, u, side="right") - 1, 0, len(p) - 2)
         share = (u - p[j]) / (p[j + 1] - p[j])
@@ -125,7 +133,7 @@ class QuantileTable(Distribution):
         return inner + below + above
 
     def icdf(self, u: Array | float) -> Array:
-        """Quantile at level ``u``, ... x q; infinite beyond the levels that are backed."""
+        """Return quantiles at level ``u``, ``... x q``; infinite beyond the levels supported by data."""
         return infinite_beyond(self.at_levels(u), u, self.backed)
 
     def cdf(self, y: Array | float) -> Array:
@@ -149,7 +157,7 @@ class QuantileTable(Distribution):
 
     @cached_property
     def _improvement_at_knots(self) -> Array:
-        """E (Y - v_j)_+, ... x q x K."""
+        """E (Y - v_j)_+, ``... x q x K``."""
         p = self.levels
         steps = np.diff(self.values, axis=-1) * (1.0 - 0.5 * (p[1:] + p[:-1]))
         beyond = ((1.0 - p[-1]) * self._scales[1])[..., None]
@@ -214,10 +222,10 @@ class QuantileTable(Distribution):
         return QuantileTable(levels, -self.values[..., ::-1], backed, flipped, (upper, lower))
 
     def relevelled(self, levels: Levels) -> QuantileTable:
-        """The table read at other levels: again straight between knots, those of the map and those of the table.
+        """Return the table read at other levels: again linear between knots, those of the map and those of the table.
 
         Where the map has knots within a tail, chords stand for the tail between them (to within .003 of its scale). Beyond
-        the outermost knots the map is straight through (0, 0) and (1, 1), so that tails keep their scales.
+        the outermost knots the map is linear through (0, 0) and (1, 1), so that tails keep their scales.
         """
         read = np.concatenate([self.levels, _chords(levels.r, self.levels[0])])
         read = np.concatenate([read, 1.0 - _chords(1.0 - levels.r[::-1], 1.0 - self.levels[-1])])
@@ -229,14 +237,14 @@ class QuantileTable(Distribution):
         return QuantileTable(knots, np.maximum.accumulate(values, axis=-1), backed, self.copula, self._scales)
 
     def gaussian(self) -> Gaussian:
-        """The Gaussian distribution with the same mean and standard deviation, for what needs one."""
+        """Return the Gaussian distribution with the same mean and standard deviation."""
         copula = self.copula
         correlation = copula.correlation if isinstance(copula, Gaussian) else None
         return Gaussian(self.mean, self.std, correlation)
 
 
 def _chords(r: Array, first: float) -> Array:
-    """Levels that cut the lower tail, below ``first``, as far out as a map's knots ``r`` reach, into short chords."""
+    """Return levels that cut the lower tail, below ``first``, as far out as a map's knots ``r`` reach, into short chords."""
     inside = r[(r > _SMALLEST_LEVEL) & (r < first)]
     if not inside.size:
         return inside
@@ -245,6 +253,6 @@ def _chords(r: Array, first: float) -> Array:
 
 
 def _gaussian_scale(p: float) -> float:
-    """M(z) / z at z = Phi^-1(p), p > 1/2: a Gaussian's tail beyond level p, in distances from its median."""
+    """Return M(z) / z at z = Phi^-1(p), p > 1/2: a Gaussian's tail beyond level p, in distances from its median."""
     z = float(ndtri(p))
     return (1.0 - p) / (float(density(np.asarray(z))) * z)

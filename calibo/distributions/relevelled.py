@@ -34,7 +34,7 @@ def relevel(distribution: Distribution, levels: LevelFunction) -> Distribution:
     return Composed(distribution, levels)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Relevelled(Distribution):
     """Y = mean + std Phi^-1(R(U)), U uniform: a mixture of truncated Gaussians, all in closed form.
 
@@ -119,7 +119,7 @@ class Relevelled(Distribution):
         return Relevelled(self.base.negated(), self.levels.negated())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Composed(Distribution):
     """Any distribution read at other levels: cdf R^-1(F(y)), quantile F^-1(R(u)); moments by quadrature."""
 

@@ -15,6 +15,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from calibo.data import STORED_LEVELS, Array, Marginal
 from calibo.distributions.base import Distribution
 from calibo.distributions.gaussian import Gaussian
+from calibo.distributions.level_maps import pick
 
 #: Normal score of a value outside a point mass, whose tail probability is 0 in float64.
 _BEYOND = 40.0
@@ -44,7 +45,7 @@ def from_marginals(marginals: Sequence[Marginal]) -> Distribution:
     return StoredDistribution(mean, std, own, gaussian, backed)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StoredDistribution(Distribution):
     """Distributions at q points whose normal scores are linear between stored quantiles, and beyond them with the last slope.
 
@@ -82,19 +83,16 @@ class StoredDistribution(Distribution):
 
     def normal_scores(self, y: Array | float) -> Array:
         values, scores, count = self._knots
-        shape = np.broadcast_shapes(np.shape(y), self.mean.shape)
-        y = np.broadcast_to(np.asarray(y, dtype=np.float64), shape)
-        values, scores = (np.broadcast_to(a, (*shape, a.shape[-1])) for a in (values, scores))
+        y = np.asarray(y, dtype=np.float64)
         below = (values < y[..., None]).sum(axis=-1)
         i = np.clip(below - 1, 0, np.maximum(count - 2, 0))
-        x0, x1 = _pick(values, i), _pick(values, i + 1)
-        z0, z1 = _pick(scores, i), _pick(scores, i + 1)
-        single = np.broadcast_to(count == 1, shape)
+        x0, x1 = pick(values, i), pick(values, i + 1)
+        z0, z1 = pick(scores, i), pick(scores, i + 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             between = z0 + (z1 - z0) * ((y - x0) / (x1 - x0))
             plain = (y - self.mean) / self.std
         at_mass = np.where(y == x0, z0, np.sign(y - x0) * _BEYOND)
-        return np.where(self.gaussian, plain, np.where(single, at_mass, between))
+        return np.where(self.gaussian, plain, np.where(count == 1, at_mass, between))
 
     def cdf(self, y: Array | float) -> Array:
         return ndtr(self.normal_scores(y))
@@ -114,9 +112,7 @@ class StoredDistribution(Distribution):
         z = np.asarray(ndtri(u))
         scores, values = self._z, self.quantiles
         i = np.clip(np.searchsorted(scores, z) - 1, 0, scores.size - 2)
-        shape = np.broadcast_shapes(z.shape, self.mean.shape)
-        values, index = np.broadcast_to(values, (*shape, scores.size)), np.broadcast_to(i, shape)
-        v0, v1 = _pick(values, index), _pick(values, index + 1)
+        v0, v1 = pick(values, i), pick(values, i + 1)
         between = v0 + (v1 - v0) * ((z - scores[i]) / (scores[i + 1] - scores[i]))
         return np.where(self.gaussian, self.mean + self.std * z, between)
 
@@ -150,8 +146,3 @@ class StoredDistribution(Distribution):
             )
             for m, s, q, plain, b in rows
         )
-
-
-def _pick(values: Array, index: np.ndarray) -> Array:
-    """Return ``values[..., index]`` entry by entry: ``... x L`` and ``...`` give ``...``."""
-    return np.take_along_axis(values, index[..., None], axis=-1)[..., 0]

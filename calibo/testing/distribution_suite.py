@@ -1,10 +1,10 @@
-"""The distributions every predictive distribution obeys, as a suite to inherit::
+"""Tests that every predictive distribution passes, as a suite to inherit::
 
-    class TestMyLaw(DistributionSuite):
+    class TestMyDistribution(DistributionSuite):
         def distribution(self, *batch):
-            return MyLaw(np.broadcast_to(mean, (*batch, 3)), ...)
+            return MyDistribution(np.broadcast_to(mean, (*batch, 3)), ...)
 
-Notation: q points, S levels or draws; u a level, c an incumbent.
+Notation: q points, S levels or samples; u a level, c an incumbent.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ _INCUMBENTS = (0.001, 0.1, 0.35, 0.5, 0.8, 0.95, 0.999)
 
 
 class DistributionSuite:
-    """Tests for pytest; a subclass whose name starts with ``Test`` says which distribution is under test.
+    """Conformance tests of a ``Distribution``, for pytest.
+
+    Derive a class whose name starts with ``Test`` and override ``distribution``.
 
     Attributes:
-        atoms: Whether some values have positive probability; then quantiles need not be undone by the cdf.
-        tolerance: How far closed forms may be from quadrature, in standard deviations (improvement, mean), relatively
-            (standard deviation) or in probability.
-        draws: How many joint draws are made.
-        panels: Of the quadrature, four nodes each; a smooth distribution needs fewer than one with kinks.
+        atoms: Whether some values have positive probability; then the cdf need not invert the quantiles.
+        tolerance: Largest difference between closed forms and quadrature: in standard deviations (improvement, mean),
+            relative (standard deviation) or in probability.
+        draws: Number of joint samples.
+        panels: Number of panels of the quadrature, four nodes each; a smooth distribution needs fewer than one with kinks.
     """
 
     atoms: bool = False
@@ -42,7 +44,7 @@ class DistributionSuite:
     panels: int = 3000
 
     def distribution(self, *batch: int) -> Distribution:
-        """The distributions under test at q >= 2 points, batch x q; every entry of the batch holds the same q distributions."""
+        """Return the distribution under test at q >= 2 points, ``batch x q``; every entry of the batch holds the same q."""
         raise NotImplementedError("override distribution(*batch) and return the predictive distribution under test")
 
     def test_arrays_have_one_entry_per_point(self) -> None:
@@ -53,12 +55,12 @@ class DistributionSuite:
             assert array.dtype == np.float64, f"{name} is {array.dtype}, expected float64"
             assert np.isfinite(array).all(), f"{name} is not finite: {array}"
 
-    def test_cdf_undoes_icdf(self) -> None:
+    def test_cdf_inverts_icdf(self) -> None:
         distribution = self.distribution()
         for u in _LEVELS:
             y = distribution.icdf(float(u))
             if self.atoms:
-                # An atom's place is known to rounding only, so its probability is looked for just above it.
+                # The value of an atom is known to rounding only, so its probability is taken just above it.
                 back = distribution.cdf(y + 1e-9 * distribution.std)
                 assert (back >= u - 1e-9).all(), f"P(Y <= quantile at {u}) = {back} is below {u}"
             else:
@@ -95,14 +97,10 @@ class DistributionSuite:
 
     def test_probability_of_improvement_equals_quadrature(self) -> None:
         distribution = self.distribution()
-        for u in _INCUMBENTS:
-            c = distribution.icdf(u) + 1e-7 * distribution.std
-            self._close(
-                distribution.probability_of_improvement(c),
-                1.0 - _level_of(distribution, c),
-                1.0,
-                f"PI over quantile {u}",
-            )
+        c = np.stack([distribution.icdf(u) + 1e-7 * distribution.std for u in _INCUMBENTS])
+        expected = 1.0 - _level_of(distribution, c)
+        for u, one, reference in zip(_INCUMBENTS, c, expected, strict=True):
+            self._close(distribution.probability_of_improvement(one), reference, 1.0, f"PI over quantile {u}")
 
     def test_log_expected_improvement_agrees(self) -> None:
         distribution = self.distribution()
@@ -137,7 +135,7 @@ class DistributionSuite:
                 mirrored.icdf(1.0 - float(u)), -distribution.icdf(float(u)), distribution.std, f"negated quantile {u}"
             )
 
-    def test_improvement_of_the_negated_law_is_the_shortfall(self) -> None:
+    def test_improvement_of_the_negated_distribution_is_the_shortfall(self) -> None:
         distribution = self.distribution()
         expectation = self._expectations(distribution)
         for u in _INCUMBENTS:
@@ -149,6 +147,14 @@ class DistributionSuite:
                 distribution.std,
                 f"E (c - Y)+, c at level {u}",
             )
+
+    def test_normal_scores_are_those_of_the_cdf(self) -> None:
+        distribution = self.distribution()
+        for u in _LEVELS:
+            y = distribution.icdf(float(u)) + 1e-9 * distribution.std
+            np.testing.assert_allclose(ndtr(distribution.normal_scores(y)), distribution.cdf(y), atol=1e-9)
+        far = [distribution.normal_scores(distribution.median + k * distribution.std) for k in (-1e3, 1e3)]
+        assert np.isfinite(far).all(), f"normal scores must stay finite far from the median, got {far}"
 
     def test_interval_ends_are_quantiles(self) -> None:
         distribution = self.distribution()
@@ -198,7 +204,7 @@ class DistributionSuite:
         )
 
     def _expectations(self, distribution: Distribution) -> Callable[[Callable[[Array], Array]], Array]:
-        """function -> E function(Y), q, through the quantile function, which is evaluated once."""
+        """Return the map from a function to E function(Y), ``q``, through the quantiles, which are evaluated once."""
         levels, weights = _score_quadrature(self.panels)
         values = _quantiles(distribution, levels)
         return lambda function: weights @ function(values)
@@ -223,7 +229,7 @@ class DistributionSuite:
 
 @lru_cache(maxsize=4)
 def _score_quadrature(panels: int) -> tuple[Array, Array]:
-    """Levels and weights of an integral over (0, 1): Gauss-Legendre on panels of scores, many of them for kinked distributions."""
+    """Return levels and weights of an integral over (0, 1): Gauss-Legendre on panels of normal scores."""
     x, w = np.polynomial.legendre.leggauss(4)
     edges = np.linspace(-8.1, 8.1, panels + 1)
     half = 0.5 * np.diff(edges)
@@ -233,14 +239,15 @@ def _score_quadrature(panels: int) -> tuple[Array, Array]:
 
 
 def _quantiles(distribution: Distribution, levels: Array) -> Array:
-    """Quantiles at S levels, S x q."""
+    """Return quantiles at S levels, ``S x q``."""
     return distribution.over_samples().icdf(levels[:, None])
 
 
 def _level_of(distribution: Distribution, c: Array) -> Array:
-    """sup {u: icdf(u) <= c}, q, by bisection."""
+    """Return sup {u: icdf(u) <= c}, ``S x q``, by bisection."""
+    distribution = distribution.over_samples()
     low, high = np.zeros_like(c), np.ones_like(c)
-    for _ in range(60):
+    for _ in range(50):
         middle = np.clip(0.5 * (low + high), 1e-16, 1.0 - 1e-16)
         below = distribution.icdf(middle) <= c
         low, high = np.where(below, middle, low), np.where(below, high, middle)

@@ -92,3 +92,8 @@ def test_marginals_are_stored_as_quantiles() -> None:
     assert marginal.quantiles is not None and len(marginal.quantiles) == len(STORED_LEVELS)
     assert marginal.mean == pytest.approx(3.0) and marginal.std == pytest.approx(0.2)
     assert marginal.cdf(3.3) == pytest.approx(float(GAUSSIAN.cdf(3.3)[1]), abs=1e-9)
+
+
+def test_repr_is_short() -> None:
+    assert repr(Gaussian(np.array([0.0, 3.0]), np.array([1.0, 0.25]))) == "Gaussian(0 +- 1, 3 +- 0.25)"
+    assert repr(Gaussian(np.zeros((5, 2)), np.ones((5, 2)))) == "Gaussian(5 x 2 points)"

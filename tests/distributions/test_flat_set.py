@@ -1,4 +1,4 @@
-"""The flat-set distribution: golden values, limits, brute force, and the distributions of every predictive."""
+"""The flat-set distribution: golden values, limits, brute force, its two parts against quadrature, and its quantiles."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.special import ndtr
+from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
 from scipy.stats import norm
 
 from calibo.data import Array
 from calibo.distributions import Distribution, FlatSet, Gaussian
-from calibo.distributions.normal import first_integral
+from calibo.distributions.flat_set import FlatPart, TailPart, _increasing_root, _log_improvement, _tail_nodes
+from calibo.distributions.normal import first_integral, log_density, log_first_integral, mills_ratio
 from calibo.testing import DistributionSuite
 
 MEAN, STD = np.array([0.0, 2.0, -1.0]), np.array([1.0, 0.3, 2.0])
@@ -314,7 +315,7 @@ class TestOptimistic:
         expected = m + distribution.base.std[i] ** 2 / v * (0.7 * flat + 0.3 * moment / outside - m)
         assert distribution.optimistic().mean[i] == pytest.approx(expected, rel=1e-9)
 
-    def test_it_is_a_law_and_lies_higher(self) -> None:
+    def test_it_is_a_distribution_and_lies_higher(self) -> None:
         distribution = distributions(0.5)
         hopeful = distribution.optimistic()
         assert (hopeful.mean > distribution.base.mean).all()
@@ -376,3 +377,328 @@ def test_a_measurement_near_the_end_of_a_narrow_set() -> None:
     distribution = one(0.0, 1.0, 0.0, np.array([0.2]), np.array([0.2003]), 1e-6)
     for u in (1e-7, 1e-5, 0.5, 1.0 - 1e-5, 1.0 - 2e-6, 1.0 - 1e-7):
         assert distribution.cdf(distribution.icdf(u))[0] == pytest.approx(u, abs=1e-12)
+
+
+# --- the two parts ----------------------------------------------------------------------------------------------------
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
+
+
+def integral(a: float, b: float, t: float, rho: float, r: float, gain: bool, normal: bool) -> float:
+    """log of the integral over y from a to b of (E (V - t)_+ or P(V > t) given y) times 1 or phi(y)."""
+    turn, width = t / rho**2, r / rho
+    edges = [
+        np.linspace(a, b, 40),
+        turn + width * np.linspace(-40, 40, 161),
+        t + r * np.linspace(-40, 40, 161),
+        np.linspace(-45, 45, 181),
+    ]
+    panels = np.unique(np.clip(np.concatenate(edges), a, b))
+    half = 0.5 * np.diff(panels)[:, None]
+    y = (0.5 * (panels[1:] + panels[:-1])[:, None] + half * NODES).ravel()
+    z = (rho * y - t / rho) / r
+    values = np.log(rho * r) + log_first_integral(z) if gain else log_ndtr(z)
+    with np.errstate(divide="ignore"):
+        return float(logsumexp(values + (log_density(y) if normal else 0.0) + np.log((half * WEIGHTS).ravel())))
+
+
+def case(seed: int, J: int, spread: float) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    ends = np.sort(rng.choice([0.0, 1.0, 3.0]) * rng.standard_normal() + spread * rng.standard_normal(2 * J))
+    low, high = ends[::2].copy(), ends[1::2].copy()
+    if J > 1 and seed % 4 == 0:
+        high[-1] = low[-1]
+    return low, high
+
+
+@settings(max_examples=70)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 3),
+    st.sampled_from([1e-4, 0.05, 0.5, 2.0, 20.0]),
+    st.sampled_from([1e-4, 0.1, 0.5, 0.9, 0.999]),
+    st.floats(-6.0, 12.0),
+)
+def test_the_parts_equal_quadrature(seed: int, J: int, spread: float, rho2: float, h: float) -> None:
+    low, high = case(seed, J, spread)
+    rho, r = np.sqrt(rho2), np.sqrt(1.0 - rho2)
+    t = np.array([h * rho])
+    flat = FlatPart(low[None], high[None], np.array([rho]), np.array([r]))
+    used = [(a, b) for a, b in zip(low, high, strict=True) if b > a]
+    for value, gain in ((flat.log_gain(t)[0], True), (flat.log_chance(t)[0], False)):
+        parts = [integral(a, b, float(t[0]), rho, r, gain, normal=False) for a, b in used]
+        expected = float(logsumexp(parts)) - np.log(sum(b - a for a, b in used))
+        # Much further out the panels here are too wide for what is left at the edge.
+        if expected > -600.0:
+            assert value == pytest.approx(expected, rel=1e-8, abs=1e-8)
+        assert np.isfinite(value)
+    start, end = np.append(-np.inf, high), np.append(low, np.inf)
+    tail = TailPart(start[None], end[None], np.array([rho]), np.array([r]))
+    pieces = [(max(a, -45.0), min(b, 45.0)) for a, b in zip(start, end, strict=True) if min(b, 45.0) > max(a, -45.0)]
+    for value, gain in ((tail.log_gain(t)[0], True), (tail.log_chance(t)[0], False)):
+        expected = float(logsumexp([integral(a, b, float(t[0]), rho, r, gain, normal=True) for a, b in pieces]))
+        if expected > -20.0 or h > 4.0:
+            # Near the mean differences of probabilities keep about 15 digits of 1, far out quadrature keeps eight.
+            assert np.exp(value - expected) == pytest.approx(1.0, abs=1e-6 + 1e-15 * np.exp(-min(expected, 0.0)))
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 3),
+    st.sampled_from([0.05, 0.5, 2.0]),
+    st.floats(0.05, 0.95),
+    st.floats(-6.0, 12.0),
+)
+def test_the_distribution_is_the_mixture_of_its_parts(
+    seed: int, J: int, spread: float, inside: float, h: float
+) -> None:
+    low, high = case(seed, J, spread)
+    rho, r = np.sqrt(0.7), np.sqrt(0.3)
+    distribution = FlatSet(Gaussian(np.zeros(1), np.array([rho]), noise_std=r), low[None], high[None], inside)
+    t = np.array([h * rho])
+    outside = np.log1p(-inside) - np.log(distribution.tail.mass)
+    for value, flat, tail in (
+        (distribution.log_expected_improvement(t), distribution.flat.log_gain(t), distribution.tail.log_gain(t)),
+        (
+            distribution.log_probability_of_improvement(t),
+            distribution.flat.log_chance(t),
+            distribution.tail.log_chance(t),
+        ),
+    ):
+        np.testing.assert_allclose(value, np.logaddexp(np.log(inside) + flat, outside + tail), atol=1e-7)
+
+
+def test_mirror_images() -> None:
+    low, high = case(7, 2, 1.0)
+    rho, r, t = np.array([0.8]), np.array([0.6]), np.array([0.3])
+    flat = FlatPart(low[None], high[None], rho, r)
+    tail = TailPart(np.append(-np.inf, high)[None], np.append(low, np.inf)[None], rho, r)
+    for part in (flat, tail):
+        same, turned = part.mirrored(np.array([False])), part.mirrored(np.array([True]))
+        np.testing.assert_allclose(same.log_chance(t), part.log_chance(t))
+        mass = tail.mass if part is tail else 1.0
+        np.testing.assert_allclose(np.exp(turned.log_chance(-t)) + np.exp(part.log_chance(t)), mass, rtol=1e-9)
+        # E (t - V)_+ = E (V - t)_+ - E V + t, each on its part.
+        first = np.exp(part.log_gain(t)) - np.exp(turned.log_gain(-t)) + t * mass
+        np.testing.assert_allclose(first, rho**2 * part.moments[0], rtol=1e-7, atol=1e-9)
+
+
+def test_the_tail_of_a_measurement() -> None:
+    """Without noise the value is the measurement: truncated normal integrals."""
+    tail = TailPart(np.array([[-np.inf, 1.0]]), np.array([[-0.5, np.inf]]), np.ones(1), np.zeros(1))
+    draws = np.random.default_rng(0).standard_normal(400_000)
+    draws = np.where((draws > -0.5) & (draws < 1.0), np.nan, draws)
+    for t in (-1.5, 0.2, 1.4):
+        gain = np.nan_to_num(np.maximum(draws - t, 0.0))
+        assert np.exp(tail.log_gain(np.array([t])))[0] == pytest.approx(
+            gain.mean(), abs=5 * gain.std() / np.sqrt(len(draws))
+        )
+        chance = np.mean(draws > t)
+        assert np.exp(tail.log_chance(np.array([t])))[0] == pytest.approx(chance, abs=5 * 0.5 / np.sqrt(len(draws)))
+    assert tail.mass[0] == pytest.approx(np.mean(~np.isnan(draws)), abs=0.004)
+
+
+def test_every_end_beyond_a_far_threshold_is_seen() -> None:
+    """With next to no noise the probability of being outside jumps at each of them, not at the last interval's only."""
+    low, high, rho2 = np.array([-4.6, 6.0]), np.array([5.1, 6.5]), 1.0 - 1e-8
+    rho, r, t = np.sqrt(rho2), np.sqrt(1.0 - rho2), 4.2
+    tail = TailPart(np.append(-np.inf, high)[None], np.append(low, np.inf)[None], np.array([rho]), np.array([r]))
+    pieces = [(-45.0, -4.6), (5.1, 6.0), (6.5, 45.0)]
+    for value, gain in ((tail.log_gain(np.array([t]))[0], True), (tail.log_chance(np.array([t]))[0], False)):
+        expected = float(logsumexp([integral(a, b, t, rho, r, gain, normal=True) for a, b in pieces]))
+        assert value == pytest.approx(expected, abs=1e-6)
+
+
+# --- improvement in one pass ------------------------------------------------------------------------------------------
+
+
+def by_parts(t: Array, low: Array, high: Array, rho: Array, r: Array, inside: Array) -> Array:
+    """log E (V - t)_+ by the two parts, m."""
+    edge = np.full((len(t), 1), np.inf)
+    tail = TailPart(np.concatenate([-edge, high], axis=1), np.concatenate([low, edge], axis=1), rho, r)
+    flat = FlatPart(low, high, rho, r)
+    held = np.where(flat.length > 0.0, inside, 0.0)
+    with np.errstate(divide="ignore"):
+        log_inside, log_outside = np.log(held), np.log1p(-held) - np.log(tail.mass)
+    return np.logaddexp(log_inside + flat.log_gain(t), log_outside + tail.log_gain(t))
+
+
+@given(
+    st.floats(-6.0, 30.0),
+    st.floats(0.05, 0.999),
+    st.lists(st.floats(-4.0, 4.0), min_size=2, max_size=6).filter(lambda e: len(e) % 2 == 0),
+    st.floats(0.05, 0.95),
+)
+def test_it_equals_the_parts(h: float, rho: float, ends: list[float], inside: float) -> None:
+    e = np.sort(np.asarray(ends))
+    low, high = e[None, ::2], e[None, 1::2]
+    r = np.sqrt(1.0 - rho**2)
+    arguments = (np.array([h * rho]), low, high, np.array([rho]), np.array([r]), np.array([inside]))
+    value, safe = _log_improvement(*arguments)
+    if safe[0]:
+        assert value[0] == pytest.approx(by_parts(*arguments)[0], abs=2e-8)
+
+
+def test_ordinary_rows_are_all_in_one_pass() -> None:
+    rng = np.random.default_rng(0)
+    m = 500
+    rho = rng.uniform(0.1, 0.995, m)
+    half = rng.uniform(0.5, 3.2, m)
+    t = rho * rng.uniform(-4.0, 12.0, m)
+    arguments = (t, -half[:, None], half[:, None], rho, np.sqrt(1.0 - rho**2), np.full(m, 0.8))
+    value, safe = _log_improvement(*arguments)
+    assert safe.mean() > 0.97
+    np.testing.assert_allclose(value[safe], by_parts(*arguments)[safe], atol=2e-8)
+
+
+def test_empty_sets_are_the_model() -> None:
+    t = np.array([-1.0, 0.5, 7.0])
+    nothing = np.zeros((3, 2))
+    rho = np.full(3, 0.8)
+    value, safe = _log_improvement(t, nothing, nothing, rho, np.full(3, 0.6), np.full(3, 0.7))
+    assert safe.all()
+    np.testing.assert_allclose(value, by_parts(t, nothing, nothing, rho, np.full(3, 0.6), np.full(3, 0.7)), atol=1e-9)
+
+
+def test_rows_it_cannot_do_are_marked() -> None:
+    far, narrow, full, sure = 4.0, 1.0, 1.0, 500.0
+    t = np.array([far, narrow, full, sure])
+    rho = np.array([0.1, 0.8, 0.8, 0.8])
+    low, high = np.array([[-1.0], [0.5], [-9.0], [-1.0]]), np.array([[1.0], [0.5 + 1e-6], [9.0], [1.0]])
+    inside = np.array([0.7, 0.7, 0.7, 1.0 - 1e-9])
+    _, safe = _log_improvement(t, low, high, rho, np.sqrt(1.0 - rho**2), inside)
+    assert not safe.any()
+
+
+@given(
+    st.floats(5.0, 1e4),
+    st.floats(0.05, 0.999),
+    st.floats(-8.0, 8.0),
+    st.floats(1e-6, 4.0),
+    st.floats(0.05, 0.999),
+)
+def test_far_above_the_set_is_the_models_own_tail(
+    h: float, rho: float, low: float, length: float, inside: float
+) -> None:
+    """However far out, also where the set lies far from the model's mean."""
+    one = np.ones(1)
+    ends = (np.array([[low]]), np.array([[low + length]]))
+    arguments = (h * rho * one, *ends, rho * one, np.sqrt(1.0 - rho**2) * one, inside * one)
+    value, safe = _log_improvement(*arguments)
+    if safe[0]:
+        assert value[0] == pytest.approx(by_parts(*arguments)[0], rel=1e-12, abs=2e-8)
+
+
+# --- quantiles --------------------------------------------------------------------------------------------------------
+
+
+def random_distribution(seed: int, J: int, spread: float, noise: float, inside: float) -> FlatSet:
+    rng = np.random.default_rng(seed)
+    ends = np.sort(rng.standard_normal() + spread * rng.standard_normal((3, 2 * J)), axis=1)
+    std = rng.uniform(0.2, 2.0, 3)
+    return FlatSet(Gaussian(rng.standard_normal(3), std, noise_std=noise), ends[:, ::2], ends[:, 1::2], inside)
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 3),
+    st.sampled_from([1e-3, 0.3, 2.0, 15.0]),
+    st.sampled_from([0.0, 1e-4, 0.3, 3.0]),
+    st.floats(0.05, 0.95),
+    st.floats(1e-6, 1 - 1e-6),
+)
+def test_the_probability_of_a_quantile(seed: int, J: int, spread: float, noise: float, inside: float, u: float) -> None:
+    distribution = random_distribution(seed, J, spread, noise, inside)
+    y = distribution.icdf(u)
+    assert np.isfinite(y).all()
+    # Mass that is next to nothing outside the set goes to the set, which may move levels by that much.
+    np.testing.assert_allclose(distribution.cdf(y), u, atol=2e-8)
+    levels = np.array([0.001, 0.2, 0.5, 0.7, 0.999])
+    quantiles = np.stack([distribution.icdf(v) for v in levels])
+    assert (np.diff(quantiles, axis=0) >= 0.0).all()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.4])
+def test_both_tails_keep_their_digits(noise: float) -> None:
+    distribution = random_distribution(1, 2, 0.5, noise, 0.7)
+    mirror = distribution.negated()
+    for u in (1e-3, 1e-6, 1e-9, 1e-12):
+        np.testing.assert_allclose(mirror.icdf(u), -distribution.icdf(1.0 - u), rtol=1e-4)
+        np.testing.assert_allclose(
+            np.log(distribution.probability_of_improvement(distribution.icdf(1.0 - u))), np.log(u), rtol=1e-4
+        )
+
+
+def test_levels_broadcast_over_draws() -> None:
+    for noise in (0.0, 0.4):
+        distribution = random_distribution(2, 2, 0.5, noise, 0.7)
+        u = np.random.default_rng(0).random((5, 3))
+        together = distribution.over_samples().icdf(u)
+        for i in range(5):
+            np.testing.assert_allclose(together[i], distribution.icdf(u[i]), atol=1e-9)
+
+
+def test_roots_of_cubics_elementwise() -> None:
+    c = np.linspace(-50.0, 50.0, 101)
+    root = _increasing_root(
+        lambda y: y**3 + y - c,
+        lambda y, _: 3 * y**2 + 1,
+        np.full(101, -10.0),
+        np.full(101, 10.0),
+        np.zeros(101),
+        np.ones(101),
+    )
+    np.testing.assert_allclose(root**3 + root, c, atol=1e-11)
+
+
+def test_normal_quantiles_from_a_bad_start() -> None:
+    u = np.array([1e-12, 0.01, 0.5, 0.99, 1 - 1e-9])
+    root = _increasing_root(
+        lambda y: ndtr(y) - u,
+        lambda y, _: np.exp(-0.5 * y**2) / np.sqrt(2 * np.pi),
+        *(np.full(5, -40.0), np.full(5, 40.0), np.full(5, 35.0), np.ones(5)),
+    )
+    np.testing.assert_allclose(root[1:], ndtri(u[1:]), atol=1e-6)
+    np.testing.assert_allclose(root, ndtri(u), atol=1e-3)
+
+
+@pytest.mark.parametrize("slope", [0.0, np.nan, np.inf, -1.0])
+def test_a_useless_slope_leaves_bisection(slope: float) -> None:
+    target = np.array([0.1, 0.7])
+
+    def step(y: Array) -> Array:
+        return np.where(y < target, -1.0, 1.0)
+
+    root = _increasing_root(step, lambda y, _: np.full(2, slope), np.zeros(2), np.ones(2), np.full(2, 0.5), np.ones(2))
+    np.testing.assert_allclose(root, target, atol=1e-6)
+
+
+# --- means over far tails ---------------------------------------------------------------------------------------------
+
+NONE = np.full((1, 1), np.inf)
+
+
+@pytest.mark.parametrize("h", [4.0, 7.0, 30.0, 1e3])
+def test_moments_of_a_tail(h: float) -> None:
+    x, weights = _tail_nodes(np.array([h]), NONE, np.ones(1))
+    assert (x >= h).all()
+    assert weights.sum() == pytest.approx(float(mills_ratio(np.array(h))), rel=1e-10)
+    # The integral of (x - h) phi(x) / phi(h) is 1 - h M(h).
+    expected = quad(lambda o: o * np.exp(-o * (h + 0.5 * o)), 0.0, 40.0 / h, epsabs=0, epsrel=1e-12)[0]
+    assert (weights * (x - h)).sum() == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(("width", "at"), [(1e-6, 0.2), (1e-3, 1.0), (0.1, 0.01), (0.1, 1.0), (2.0, 0.2)])
+def test_a_turn_of_any_width(width: float, at: float) -> None:
+    h = 5.0
+    turns = np.array([[h + at, -np.inf]])
+    x, weights = _tail_nodes(np.array([h]), turns, np.array([width]))
+
+    def turned(o: float) -> float:
+        return float(ndtr((o - at) / width)) * np.exp(-o * (h + 0.5 * o))
+
+    edges = sorted({0.0, *(float(np.clip(at + s * width, 0.0, 8.0)) for s in (-8, 0, 8)), 8.0})
+    expected = sum(quad(turned, a, b, epsabs=1e-14, epsrel=1e-10)[0] for a, b in pairwise(edges))
+    assert float((weights * ndtr((x - h - at) / width)).sum()) == pytest.approx(expected, rel=1e-8)

@@ -1,4 +1,4 @@
-"""The distribution between quantiles: reference cases, exact forms against quadrature, tails, atoms, levels not backed."""
+"""The distribution between quantiles: reference cases, exact forms against quadrature, tails, atoms, levels without data."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ VALUES = np.array([85.0, 88.0, 89.0, 89.6, 90.0, 90.3, 90.6, 90.8, 91.0, 91.2, 9
 
 
 class TestSkewed(DistributionSuite):
-    """The distributions for two skewed tables."""
+    """Two skewed tables."""
 
     def distribution(self, *batch: int) -> QuantileTable:
         return QuantileTable(LEVELS, np.broadcast_to([VALUES, 2.0 * VALUES[::-1] * -0.1], (*batch, 2, 11)))
 
 
 class TestFewLevels(DistributionSuite):
-    """The distributions for a table of three quantiles, where the tails hold much."""
+    """Three quantiles, with much mass in the tails."""
 
     def distribution(self, *batch: int) -> QuantileTable:
         values = np.array([[0.3, 1.0, 3.0], [-2.0, -1.5, 4.0]])
@@ -36,7 +36,7 @@ class TestFewLevels(DistributionSuite):
 
 
 class TestAtoms(DistributionSuite):
-    """The distributions for a table with equal quantiles, inside and at an end."""
+    """Equal quantiles, inside and at an end."""
 
     atoms = True
 
@@ -155,7 +155,7 @@ def test_bad_levels_are_refused(levels: list[float]) -> None:
 
 
 def test_a_value_for_every_level_is_needed() -> None:
-    with pytest.raises(RecipeError, match="one value for every level"):
+    with pytest.raises(RecipeError, match="one value per level"):
         QuantileTable(np.array([0.1, 0.9]), np.zeros((1, 3)))
 
 

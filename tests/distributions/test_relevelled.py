@@ -310,6 +310,7 @@ def knots(draw: st.DrawFn) -> np.ndarray:
     return r
 
 
+@settings(max_examples=25)
 @given(r=knots(), h=st.floats(-6, 6), u=st.floats(1e-6, 1 - 1e-6))
 def test_each_point_is_relevelled_as_if_alone(r: np.ndarray, h: float, u: float) -> None:
     local = Relevelled(BASE, Levels(P, r))
