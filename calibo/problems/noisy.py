@@ -57,3 +57,14 @@ def with_noise(problem: Problem, std: NoiseStd | None = None) -> NoisyProblem:
     if not callable(level) and not (np.isfinite(level) and level >= 0):
         raise RecipeError(f"a standard deviation must be finite and not negative, got {level}: 0 means no noise")
     return NoisyProblem(problem=problem, std=level)
+
+
+@dataclass(frozen=True)
+class NormNoise:
+    """Standard deviation of noise whose variance is offset + slope |x|, |x| the Euclidean norm; n x d -> n."""
+
+    slope: float
+    offset: float = 0.0
+
+    def __call__(self, X: Array) -> Array:
+        return np.sqrt(self.offset + self.slope * np.linalg.norm(X, axis=1))

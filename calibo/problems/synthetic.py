@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -23,8 +22,6 @@ from calibo.errors import RecipeError
 from calibo.problems.box import box_space, checked_points, named_point, stretched, variable_names
 
 if TYPE_CHECKING:
-    from calibo.problems.noisy import NoisyProblem
-    from calibo.problems.radio import RadioProblem
     from calibo.spaces import Float
 
 Point = tuple[float, ...]
@@ -44,7 +41,7 @@ class Problem:
         direction: Which way is better.
         noise_std: Standard deviation of the noise ``with_noise`` adds unless told otherwise, a number or a function.
         optimizers: Points, d each, at which the optimum is attained.
-        norm: Norm of the function in the space of the kernel it was made with, where it was (``rkhs_problem``).
+        norm: Norm of the function in the space of a kernel, if it was made with one.
     """
 
     name: str
@@ -96,22 +93,18 @@ def problem(name: str) -> Problem:
     """The problem of a name such as "branin", "hartmann6", "levy20", "ackley2" or "alpine1_10".
 
     Case, underscores and hyphens do not matter, except that a family whose own name ends in a digit takes its dimension
-    after an underscore. Problems with noise of their own, such as "sinc", come without it: ``with_noise`` adds it.
+    after an underscore.
     """
     plain = re.sub(r"[\s-]", "_", name.strip().lower())
     for stem, build in _FIXED.items():
         if plain.replace("_", "") == stem.replace("_", ""):
             return build()
-    measured = _measured()
-    for stem, build in measured.items():
-        if plain.replace("_", "") == stem.replace("_", ""):
-            return build().problem
     for stem, family in _FAMILIES.items():
         separator = "_" if stem[-1].isdigit() else "_?"
         found = re.fullmatch(f"{stem}{separator}([0-9]+)", plain)
         if found:
             return family(int(found[1]))
-    known = [*_FIXED, *measured, *(_family_name(stem, 5) for stem in _FAMILIES)]
+    known = [*_FIXED, *(_family_name(stem, 5) for stem in _FAMILIES)]
     raise RecipeError(
         f"unknown problem {name!r}: choose one of {', '.join(known)} (where a name ends in 5, any dimension will do)"
     )
@@ -229,14 +222,6 @@ _FAMILIES: dict[str, Callable[[int], Problem]] = {
     "powers": powers,
     "rosenbrock": rosenbrock,
 }
-
-
-def _measured() -> dict[str, Callable[[], NoisyProblem | RadioProblem]]:
-    """Problems with noise of their own; their files build upon this one, so they are imported late."""
-    from calibo.problems.heteroscedastic import HETEROSCEDASTIC
-    from calibo.problems.radio import radio
-
-    return {**HETEROSCEDASTIC, "radio": radio, "radio_published": partial(radio, weighting="published")}
 
 
 def _family(stem: str, function: Callable[[Array], Array], dimension: int, bound: float, *, at: float) -> Problem:

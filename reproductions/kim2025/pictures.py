@@ -8,10 +8,9 @@ from typing import Any
 from figures import CONFIDENCE, Finished
 from harness import key_of
 from judging import mean_interval
+from problems import locbo_1d
 from runs import GRID, curve_step
 from settings import BO, CBO, LOCBO, LOCBO_INF, OCBO, OCBO_L, OURS, RANDOM
-
-from calibo.problems import locbo_1d
 
 #: Colour and dashes of each method.
 STYLES: dict[str, tuple[str, str]] = {

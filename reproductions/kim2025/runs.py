@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from problems import ackley2_heteroscedastic, locbo_1d
+from radio import RadioProblem, radio
 from settings import RANDOM, Job, strategy
 from variants import SeldomRefitted
 
 from calibo.data import Array, Dataset, Forecasts
 from calibo.errors import FallbackWarning
 from calibo.optimize import CandidateSource, Chosen, ModelBased, Optimizer, Plan, Strategy, suggest
-from calibo.problems import NoisyProblem, RadioProblem, ackley2_heteroscedastic, locbo_1d, radio, with_noise
+from calibo.problems import NoisyProblem, with_noise
 
 #: Stations and candidates of the radio problem; each station has a power (column b) and a tilt (column b + 9).
 STATIONS, CANDIDATES = 9, 100

@@ -18,7 +18,7 @@ from calibo.data import Array, Dataset
 from calibo.models import Model, Surrogate
 from calibo.optimize import Strategy, choose
 from calibo.problems import NoisyProblem
-from calibo.spaces import ProductSpace, as_space
+from calibo.spaces import as_space
 
 
 @dataclass
@@ -106,7 +106,6 @@ def optimize(
     """
     target, sign = problem.problem, 1.0 if problem.problem.direction == "maximize" else -1.0
     space = as_space(target.space())
-    assert isinstance(space, ProductSpace)
     noise = np.random.default_rng([seed, 1])
     X = orthant_design(initial, target.dimension, seed)
     data = Dataset(X=X, Y=sign * problem(target.from_unit(X), noise)[:, None])

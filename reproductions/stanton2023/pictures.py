@@ -11,12 +11,12 @@ import optimization
 import ranking
 import tradeoffs
 import wellspecified
+from problems import sinc
 from records import Records
 from settings import ALPHA
 from tables import column, windowed
 
 from calibo.data import Array
-from calibo.problems import sinc
 
 COLOURS = {
     optimization.CONFORMAL: "#004488",

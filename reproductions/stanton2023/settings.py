@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from problems import double_knot, sinc
+from rkhs import rkhs_problem
 from scipy.special import ndtr
 
 from calibo.calibration import ShrinkingAlpha
@@ -13,7 +15,7 @@ from calibo.data import Array, Dataset
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
 from calibo.models.kernels import Matern52
 from calibo.models.standardization import Standardization
-from calibo.problems import NoisyProblem, Problem, ackley, double_knot, levy, rkhs_problem, sinc, with_noise
+from calibo.problems import NoisyProblem, Problem, ackley, levy, with_noise
 from calibo.search import Langevin, MultiStart
 from calibo.search.sobol import sobol_points
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from loop import Log, holdout_coverage
+from multi_objective import MultiObjectiveProblem, branin_currin, penicillin
 from settings import NOISE, TradeoffSize, orthant_design
 
 from calibo.acquisition import HypervolumeImprovement
@@ -16,8 +17,7 @@ from calibo.data import Array, Dataset
 from calibo.methods import cbo, gp_ei
 from calibo.models import GaussianProcess
 from calibo.optimize import Strategy, choose
-from calibo.problems import MultiObjectiveProblem, branin_currin, penicillin
-from calibo.spaces import ProductSpace, as_space
+from calibo.spaces import as_space
 
 EHVI, NEHVI, CONFORMAL_EHVI, CONFORMAL_NEHVI = "EHVI", "NEHVI", "conformal EHVI", "conformal NEHVI"
 METHODS = (EHVI, NEHVI, CONFORMAL_EHVI, CONFORMAL_NEHVI)
@@ -52,7 +52,6 @@ def run(problem: str, method: str, seed: int, size: TradeoffSize) -> dict[str, A
     """
     target, recipe = make_problem(problem), strategy(method, problem, size)
     space = as_space(target.space())
-    assert isinstance(space, ProductSpace)
     noise, sd = np.random.default_rng([seed, 1]), NOISE * spread(problem)
     X = orthant_design(size.initial, target.dimension, seed)
     F = truth(target, X)

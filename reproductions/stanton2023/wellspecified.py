@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from rkhs import rkhs_problem
 from settings import LENGTHSCALE, RKHS_NOISE, KnownGP, Size, covered, generator
 
 from calibo.calibration import ConformalBayes, DensityRatio
 from calibo.calibration.conformal_bayes import ShiftedModel
 from calibo.calibration.conformal_set import ConformalSets
 from calibo.data import Array, Dataset
-from calibo.problems import rkhs_problem, with_noise
+from calibo.problems import with_noise
 
 BASIS, ALPHA = 16, 0.2
 #: Data: most of them uniform on the left, a few on the right.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 FOLDER = "kim2025"
-NAMES = ("settings", "variants", "runs", "figures", "claims", "pictures", "run")
+NAMES = ("settings", "problems", "radio", "variants", "runs", "figures", "claims", "pictures", "run")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from calibo.errors import DataError, SpaceError
-from calibo.problems import MultiObjectiveProblem, branin, branin_currin, penicillin
+from calibo.problems import branin
+from reproductions.stanton2023.multi_objective import MultiObjectiveProblem, branin_currin, penicillin
 
 PROBLEMS = (branin_currin(), penicillin())
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from calibo.errors import DataError, RecipeError
 from calibo.models.kernels import RBF, Kernel, Matern52
-from calibo.problems import rkhs_function, rkhs_problem, with_noise
+from calibo.problems import with_noise
+from reproductions.stanton2023.rkhs import rkhs_function, rkhs_problem
 
 KERNELS: dict[str, Kernel] = {"rbf": RBF(), "matern52": Matern52()}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pickle
-import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,16 @@ from hypothesis import strategies as st
 from calibo.data import Array
 from calibo.diagnostics import simple_regret
 from calibo.errors import DataError, RecipeError, SpaceError
-from calibo.problems import RadioNetwork, problem, published_fading, radio, with_noise
-from calibo.problems.radio import Weighting
-from calibo.problems.radio_layout import Layout
+from calibo.problems import with_noise
+from reproductions.kim2025.radio import (
+    Layout,
+    RadioNetwork,
+    Weighting,
+    links,
+    published_fading,
+    published_layout,
+    radio,
+)
 
 TINY = Layout(
     antennas=((0.0, 0.0), (300.0, 0.0)),
@@ -152,11 +159,9 @@ def test_the_same_generator_gives_the_same_measurements_and_the_global_one_is_le
     assert len(np.unique(p(np.repeat(X[:1], 5, axis=0), np.random.default_rng(3)))) == 5
 
 
-@pytest.mark.parametrize("name", ["radio", "radio_published"])
-def test_the_optimum_is_attained_and_not_beaten_nearby_or_at_random(name: str) -> None:
-    p = problem(name)
-    assert p.name == name
-    assert p == problem(name.upper())
+@pytest.mark.parametrize("weighting", ["mean", "published"])
+def test_the_optimum_is_attained_and_not_beaten_nearby_or_at_random(weighting: Weighting) -> None:
+    p = radio(weighting=weighting).problem
     assert pickle.loads(pickle.dumps(p)) == p
     assert p.direction == "maximize"
     np.testing.assert_allclose(p(p.optimizers), p.optimum, atol=1e-9)
@@ -184,22 +189,10 @@ def test_objectives_by_name() -> None:
     assert list(p.problem.space()) == [f"x{i}" for i in range(18)]
     assert p.problem.objective(params) == p.problem(X)[0]
     assert p.objective(params, np.random.default_rng(0)) == p(X, np.random.default_rng(0))[0]
-    gaussian = with_noise(problem("radio"))
+    gaussian = with_noise(p.problem)
     np.testing.assert_array_equal(gaussian.noise_std(X), p.noise_std(X))
     with pytest.raises(SpaceError, match="radio takes the parameters"):
         p.objective({"x0": 0.5}, np.random.default_rng(0))
-
-
-def test_a_hundred_measurements_are_quick() -> None:
-    p, X, rng = radio(), points(100), np.random.default_rng(0)
-    p(X, rng)
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        p(X, rng)
-        times.append(time.perf_counter() - start)
-    # About 3 ms on an idle machine.
-    assert min(times) < 0.1
 
 
 def test_mistakes_are_explained() -> None:
@@ -217,3 +210,60 @@ def test_mistakes_are_explained() -> None:
         radio()(points(2, dimension=4), np.random.default_rng(0))
     with pytest.raises(DataError, match="c x 36 x 9 or 2 x c x 36 x 9"):
         RadioNetwork().capacity(points(2), np.ones((3, 1, 36, 9)))
+
+
+def test_reference_places(golden: Callable[[str], Any]) -> None:
+    file, layout = golden("uav_radio"), published_layout()
+    np.testing.assert_allclose(layout.antennas, file["bs_xy"], atol=1e-12)
+    np.testing.assert_allclose(layout.ground, file["gu_xy"], atol=1e-10)
+    np.testing.assert_allclose(layout.aircraft, file["uav_xy"], atol=1e-12)
+    constants = file["constants"]
+    assert layout.boresights == tuple(constants["sector_boresights_deg"]) * constants["n_sites"]
+    heights = (layout.antenna_height, layout.ground_height, layout.aircraft_height)
+    assert heights == (constants["bs_height"], constants["gu_height"], constants["uav_height"])
+
+
+def test_users_stand_in_the_ring_of_their_antenna() -> None:
+    layout = published_layout()
+    assert (len(layout.antennas), len(layout.ground), len(layout.aircraft)) == (9, 36, 28)
+    away = np.array(layout.ground) - np.repeat(layout.antennas, 4, axis=0)
+    distance = np.hypot(*away.T)
+    assert np.all((distance >= 10) & (distance <= 120))
+
+
+def test_the_layout_is_drawn_without_the_global_state() -> None:
+    before = str(np.random.get_state())
+    published_layout.cache_clear()
+    first = published_layout()
+    published_layout.cache_clear()
+    assert published_layout() == first
+    assert hash(published_layout()) == hash(first)
+    assert str(np.random.get_state()) == before
+
+
+def test_links_by_hand() -> None:
+    # One antenna at the origin that faces north; one user 100 m to the east, one aircraft 125 m to the north and above.
+    way = links(Layout(((0.0, 0.0),), (90.0,), ((100.0, 0.0),), ((0.0, 125.0),)))
+    np.testing.assert_allclose(way.azimuth, [[-90.0], [0.0]], atol=1e-12)
+    np.testing.assert_allclose(way.elevation, [[-np.degrees(np.arctan(0.235))], [45.0]], atol=1e-12)
+    ground = 13.54 + 39.08 * np.log10(np.sqrt(100**2 + 23.5**2)) + 20 * np.log10(2)
+    air = 28 + 22 * np.log10(125 * np.sqrt(2)) + 20 * np.log10(2)
+    np.testing.assert_allclose(way.path_loss, [[ground], [air]], atol=1e-12)
+
+
+def test_links_turn_with_the_antenna_and_cannot_be_changed() -> None:
+    layout = published_layout()
+    way = links(layout)
+    assert way.path_loss.shape == (64, 9)
+    assert np.all(np.abs(way.azimuth) <= 180)
+    turned = links(replace(layout, boresights=tuple(angle + 360 for angle in layout.boresights)))
+    np.testing.assert_allclose(turned.azimuth, way.azimuth, atol=1e-9)
+    with pytest.raises(ValueError, match="read-only"):
+        way.path_loss[0, 0] = 0.0
+
+
+def test_layouts_that_cannot_be_are_refused() -> None:
+    with pytest.raises(RecipeError, match="1 antennas and 0 boresights"):
+        Layout(((0.0, 0.0),), (), ((1.0, 0.0),), ((0.0, 1.0),))
+    with pytest.raises(RecipeError, match="a user on the ground and one in the air"):
+        Layout(((0.0, 0.0),), (0.0,), ((1.0, 0.0),), ())

@@ -1,7 +1,6 @@
-"""Objectives measured with noise that depends on the point: those of the CBO paper and of the LOCBO paper.
+"""The noisy objectives of Stanton et al. (2023), section 5.2: ``sinc`` and ``double_knot``. Both are maximised.
 
-All are maximised. Stanton et al. (2023), section 5.2: ``sinc`` and ``double_knot``; Kim et al. (2025), sections V-B and V-C:
-``locbo_1d`` and ``ackley2_heteroscedastic``. What both papers write as the second argument of a normal distribution is a variance.
+What the paper writes as the second argument of a normal distribution is a variance.
 
 Notation:
     X  points, n x d, in original units
@@ -9,7 +8,6 @@ Notation:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,19 +15,7 @@ import numpy as np
 
 from calibo.data import Array
 from calibo.errors import RecipeError
-from calibo.problems.noisy import NoisyProblem, with_noise
-from calibo.problems.synthetic import Problem, ackley
-
-
-@dataclass(frozen=True)
-class NormNoise:
-    """Standard deviation of noise whose variance is offset + slope |x|, |x| the Euclidean norm; n x d -> n."""
-
-    slope: float
-    offset: float = 0.0
-
-    def __call__(self, X: Array) -> Array:
-        return np.sqrt(self.offset + self.slope * np.linalg.norm(X, axis=1))
+from calibo.problems import NoisyProblem, NormNoise, Problem, with_noise
 
 
 @dataclass(frozen=True)
@@ -98,46 +84,6 @@ def double_knot_as_printed(X: Array) -> Array:
     return -x * np.exp(-x - y)
 
 
-def locbo_1d() -> NoisyProblem:
-    """x sin(2x) + cos(pi x) on [-5, 5], the first of the paper's two eqs. (41), with variance (|x| + 1) / 10."""
-    argmax = 3.9933485208153834
-    return with_noise(
-        Problem(
-            "locbo_1d",
-            _locbo_1d,
-            ((-5.0, 5.0),),
-            4.958013609943399,
-            direction="maximize",
-            noise_std=NormNoise(0.1, 0.1),
-            optimizers=((-argmax,), (argmax,)),
-        )
-    )
-
-
-def ackley2_heteroscedastic() -> NoisyProblem:
-    """Ackley's function of two variables on [-10, 10]^2, eq. (40): upside down, with variance (|x| + 10) / 20."""
-    return with_noise(
-        Problem(
-            "ackley2_heteroscedastic",
-            _negated_ackley,
-            ackley(2, bound=10.0).box,
-            0.0,
-            direction="maximize",
-            noise_std=NormNoise(0.05, 0.5),
-            optimizers=((0.0, 0.0),),
-        )
-    )
-
-
-#: All with their default noise, by the name of the problem.
-HETEROSCEDASTIC: dict[str, Callable[[], NoisyProblem]] = {
-    "sinc": sinc,
-    "double_knot": double_knot,
-    "locbo_1d": locbo_1d,
-    "ackley2_heteroscedastic": ackley2_heteroscedastic,
-}
-
-
 def _sinc(X: Array) -> Array:
     x = X[:, 0]
     # NumPy's sinc(t) is sin(pi t) / (pi t), and 1 at 0.
@@ -146,12 +92,3 @@ def _sinc(X: Array) -> Array:
 
 def _double_knot(X: Array) -> Array:
     return -X[:, 0] * np.exp(-np.sum(X**2, axis=1))
-
-
-def _locbo_1d(X: Array) -> Array:
-    x = X[:, 0]
-    return x * np.sin(2.0 * x) + np.cos(np.pi * x)
-
-
-def _negated_ackley(X: Array) -> Array:
-    return -ackley(2, bound=10.0)(X)

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from calibo.data import Array
 from calibo.pareto import hypervolume
+from calibo.problems import branin
 from calibo.problems.box import box_space, checked_points, named_point, stretched, variable_names
-from calibo.problems.synthetic import branin
 
 if TYPE_CHECKING:
     from calibo.spaces import Float

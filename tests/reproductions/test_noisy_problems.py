@@ -1,8 +1,7 @@
-"""Problems whose noise depends on the point: reference values, known optima, noise of the stated variance."""
+"""Noisy objectives of Stanton et al. and Kim et al.: reference values, known optima, noise of the stated variance."""
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -15,19 +14,11 @@ from scipy.optimize import minimize
 from calibo.data import Array
 from calibo.diagnostics import simple_regret
 from calibo.errors import RecipeError
-from calibo.problems import (
-    ackley,
-    ackley2_heteroscedastic,
-    double_knot,
-    double_knot_as_printed,
-    locbo_1d,
-    problem,
-    sinc,
-    with_noise,
-)
-from calibo.problems.heteroscedastic import HETEROSCEDASTIC
+from calibo.problems import NoisyProblem, ackley
+from reproductions.kim2025.problems import ackley2_heteroscedastic, locbo_1d
+from reproductions.stanton2023.problems import double_knot, double_knot_as_printed, sinc
 
-NAMES = tuple(HETEROSCEDASTIC)
+PROBLEMS: tuple[Callable[[], NoisyProblem], ...] = (sinc, double_knot, locbo_1d, ackley2_heteroscedastic)
 
 
 def column(cases: list[dict[str, Any]], key: str) -> Array:
@@ -85,9 +76,9 @@ def test_the_noise_of_sinc_is_quiet_on_opposite_sides() -> None:
     assert paper.problem.optimum == repository.problem.optimum
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_optimum_is_attained_and_nothing_is_better(name: str) -> None:
-    p = HETEROSCEDASTIC[name]().problem
+@pytest.mark.parametrize("noisy", [build() for build in PROBLEMS], ids=lambda noisy: noisy.problem.name)
+def test_the_optimum_is_attained_and_nothing_is_better(noisy: NoisyProblem) -> None:
+    p = noisy.problem
     assert p.direction == "maximize"
     np.testing.assert_allclose(p(p.optimizers), p.optimum, atol=1e-12)
     U = np.random.default_rng(0).uniform(size=(20_000, p.dimension))
@@ -96,9 +87,9 @@ def test_the_optimum_is_attained_and_nothing_is_better(name: str) -> None:
     assert np.all(np.diff(simple_regret(values, p.optimum, direction=p.direction)) <= 0)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_local_search_from_the_best_of_many_finds_the_optimum(name: str) -> None:
-    p = HETEROSCEDASTIC[name]().problem
+@pytest.mark.parametrize("noisy", [build() for build in PROBLEMS], ids=lambda noisy: noisy.problem.name)
+def test_a_local_search_from_the_best_of_many_finds_the_optimum(noisy: NoisyProblem) -> None:
+    p = noisy.problem
     X = p.from_unit(np.random.default_rng(1).uniform(size=(100_000, p.dimension)))
     starts = X[np.argsort(-p(X))[:5]]
     options = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000}
@@ -109,9 +100,8 @@ def test_a_local_search_from_the_best_of_many_finds_the_optimum(name: str) -> No
     assert -min(ends) == pytest.approx(p.optimum, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_measurements_scatter_as_the_noise_says(name: str) -> None:
-    noisy = HETEROSCEDASTIC[name]()
+@pytest.mark.parametrize("noisy", [build() for build in PROBLEMS], ids=lambda noisy: noisy.problem.name)
+def test_measurements_scatter_as_the_noise_says(noisy: NoisyProblem) -> None:
     X = noisy.problem.from_unit(np.random.default_rng(2).uniform(size=(40_000, noisy.problem.dimension)))
     scores = (noisy(X, np.random.default_rng(3)) - noisy.problem(X)) / noisy.noise_std(X)
     assert abs(scores.mean()) < 4 / np.sqrt(40_000)
@@ -125,20 +115,6 @@ def test_sinc_is_smooth_at_zero_and_its_variance_is_the_papers(x: float) -> None
     else:
         assert sinc().problem([[x]])[0] == pytest.approx(3.0 + 30.0 * x, abs=2e-5)
     assert sinc().noise_std([[x]])[0] ** 2 == pytest.approx(2 / (1 + np.exp(x / 2)), abs=1e-12)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_name_finds_the_problem_without_noise(name: str) -> None:
-    noisy = HETEROSCEDASTIC[name]()
-    p = problem(name)
-    assert p == noisy.problem
-    assert p.name == name
-    assert problem(name.upper().replace("_", "-")) == p
-    assert with_noise(p) == noisy
-    assert pickle.loads(pickle.dumps(noisy)) == noisy
-    middle = {key: (parameter.low + parameter.high) / 2 for key, parameter in p.space().items()}
-    assert p.objective(middle) == p(p.from_unit(np.full((1, p.dimension), 0.5)))[0]
-    assert type(noisy.objective(middle, np.random.default_rng(0))) is float
 
 
 def test_mistakes_are_explained() -> None:

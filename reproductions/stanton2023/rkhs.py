@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 from calibo.data import Array
 from calibo.errors import DataError, RecipeError
 from calibo.models.kernels import Kernel, Matern52, squared_distances
-from calibo.problems.synthetic import Problem
+from calibo.problems import Problem
 
 #: How many points the search for the maximum looks at, besides the basis points, and how many of the best it climbs from.
 _SEARCH_POINTS, _BEST, _STARTS = 4096, 512, 32
