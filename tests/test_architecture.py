@@ -35,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "calibration": _MODELS | {"networks"},
     "acquisition": _CALIBRATED,
     "search": _CORE | {"spaces", "models.base"},
-    "classifiers": _CORE | {"spaces", "acquisition", "networks"},
+    "classifiers": _CORE | {"spaces", "networks", "models.scikit"},
     "optimize": _OPTIMIZING,
     "diagnostics": _CORE | {"distributions"},
     "report": _CORE | {"diagnostics", "distributions", "spaces", "optimize.records", "optimize.slices"},

@@ -1,7 +1,7 @@
-"""Kernel logistic regression: the most probable function of a Gaussian process classifier, for few points.
+"""Kernel logistic regression: a Gaussian process classifier for few points.
 
 Notation: n different points, a and b the weights of positives and negatives at each, f0 = log(sum a / sum b) the log-odds
-where nothing else is known, f the log-odds less f0, K the kernel matrix, p = 1 / (1 + exp(-f - f0)).
+without data nearby, f the log-odds minus f0, K the kernel matrix, p = 1 / (1 + exp(-f - f0)).
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import expit, ndtri
 
+from calibo.checks import check_between, check_whole
 from calibo.classifiers.base import Classifier, LogOdds
 from calibo.classifiers.labels import Labelled
 from calibo.data import Array
-from calibo.errors import FallbackWarning, RecipeError
+from calibo.errors import FallbackWarning
 from calibo.spaces.encoding import one_hot
 
-#: Length scales, as multiples of the median distance between points, and variances of f that are compared.
+#: Candidate length scales, as multiples of the median distance between points, and candidate variances of f.
 _SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 _VARIANCES = (1.0, 4.0, 16.0)
 _NEWTON_STEPS = 50
@@ -28,36 +29,33 @@ _ENOUGH = 1e-8
 
 @dataclass(frozen=True)
 class KernelLogistic(Classifier):
-    """A Gaussian process classifier's most probable log-odds, with weights, by Newton's method.
+    """Log-odds of a Gaussian process classifier by Laplace's approximation, with weights.
 
-    1. Rows at the same point are added up: a and b, n.
-    2. The kernel is Matern 5/2 in the distance between points, choices being one apart from one another. Of 15 pairs
-       of a length scale and a variance the one with the largest evidence (Laplace approximation, Rasmussen and Williams
-       2006, eq. 3.32) is taken.
-    3. f maximises sum a log p + b log(1 - p) - f' K^-1 f / 2 (Algorithm 3.1 there, with weights, and shorter steps
-       where a whole one would lead down).
+    1. Rows at the same point are summed: a and b, n.
+    2. The kernel is Matern 5/2 in the distance between points, with different choices at distance 1. Of 15 pairs of a
+       length scale and a variance the one with the largest evidence (Laplace approximation, Rasmussen and Williams 2006,
+       eq. 3.32) is taken.
+    3. f maximizes sum a log p + b log(1 - p) - f' K^-1 f / 2 (Algorithm 3.1 there, with weights, and with shorter steps
+       where a full one would decrease the objective).
     4. At x the log-odds are Gaussian, of mean f0 + k(x, X) (a - (a + b) p) and a variance that grows with the distance to
-       the points (eqs. 3.21 and 3.24 there): the odds are an expected utility that is not quite known. What is given is
-       their quantile at ``level``. So unlike classifiers that say one thing only, this one looks where little is known.
+       the points (eqs. 3.21 and 3.24 there). Their quantile at ``level`` is returned, so that unlike point classifiers this
+       one explores where the expected utility is uncertain.
 
     The time grows with the cube of n. Beyond ``limit`` different points the positives and a random part of the
-    negatives, in which each counts for several, are kept, and that is announced.
+    negatives, with larger weights, are used, with a warning.
 
     Attributes:
-        limit: Most different points learned from.
-        level: Of the quantile, in (0, 1); 1/2 for the most probable log-odds, which search too close to the best points
-            (measured in docs/likelihood_free.md).
+        limit: Largest number of different points used.
+        level: Level of the quantile, in (0, 1); 1/2 for the most probable log-odds, which search too close to the best
+            points (measured in docs/likelihood_free.md).
     """
 
     limit: int = 400
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        if self.limit < 2 or not 0.0 < self.level < 1.0:
-            raise RecipeError(
-                "kernel logistic regression needs a limit of at least 2 points and a level in (0, 1), got "
-                f"{self.limit} and {self.level}"
-            )
+        check_whole("limit", self.limit, 2)
+        check_between("level", self.level, 0.0, 1.0)
 
     @property
     def smooth(self) -> bool:
@@ -67,13 +65,13 @@ class KernelLogistic(Classifier):
         X, a, b = _merged(labelled)
         if len(X) > self.limit:
             warnings.warn(
-                f"kernel logistic regression learns from {self.limit} of {len(X)} points, because its time grows with the "
-                "cube of their number; raise its limit, or use a classifier of trees",
+                f"kernel logistic regression uses {self.limit} of {len(X)} points, because its time grows with the cube of "
+                "their number; raise its limit, or use a classifier of trees",
                 FallbackWarning,
                 stacklevel=2,
             )
             X, a, b = _thinned(X, a, b, self.limit, rng)
-        # Two choices differ in two indicators; 1 apart makes the square of each a half.
+        # Two choices differ in two indicators; for a distance of 1 the square of each is a half.
         width = np.concatenate([np.full(max(1, k), np.sqrt(0.5) if k else 1.0) for k in categories])
         points = one_hot(X, categories) * width
         gaps = _distances(points, points)
@@ -90,17 +88,17 @@ class KernelLogistic(Classifier):
         mode, length, variance = best
         score = float(ndtri(self.level))
 
-        def of_points(at: Array) -> Array:
+        def predict(at: Array) -> Array:
             reach = variance * _matern(_distances(one_hot(at, categories) * width, points) / length)
             explained = solve_triangular(mode.factor, (reach * mode.root).T, lower=True, check_finite=False)
             left = np.maximum(variance - np.square(explained).sum(axis=0), 0.0)
             return _prior(a, b) + reach @ mode.slope + score * np.sqrt(left)
 
-        return of_points
+        return predict
 
 
 def _merged(labelled: Labelled) -> tuple[Array, Array, Array]:
-    """Different points, n x d, and the weights of the positives and negatives at each, n and n."""
+    """Return the different points, `n x d`, and the weights of the positives and of the negatives at each, `n`."""
     X, place = np.unique(labelled.X, axis=0, return_inverse=True)
     place = place.ravel()
     a, b = np.zeros(len(X)), np.zeros(len(X))
@@ -110,7 +108,7 @@ def _merged(labelled: Labelled) -> tuple[Array, Array, Array]:
 
 
 def _thinned(X: Array, a: Array, b: Array, limit: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """The positives, at most half of the limit, and a random part of the rest, with the same total weights."""
+    """Keep the positives, at most half of the limit, and a random part of the rest, with the same total weights."""
     positive = np.flatnonzero(a > 0.0)
     kept_positive = rng.permutation(positive)[: max(limit // 2, limit - (len(X) - len(positive)))]
     rest = rng.permutation(np.flatnonzero(a == 0.0))[: limit - len(kept_positive)]
@@ -135,10 +133,10 @@ def _matern(r: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Mode:
-    """The most probable f, and the Gaussian approximation around it.
+    """The most probable f, and the Gaussian approximation around it (Laplace).
 
     Attributes:
-        evidence: Log marginal likelihood, by Laplace's approximation.
+        evidence: Approximate log marginal likelihood.
         slope: K^-1 f = a - (a + b) p, n.
         root: Square root of W = (a + b) p (1 - p), n.
         factor: Cholesky factor of I + W^1/2 K W^1/2, n x n, lower.
@@ -151,7 +149,7 @@ class Mode:
 
 
 def _mode(K: Array, a: Array, b: Array) -> Mode:
-    """The most probable f under a kernel matrix, n x n, by Newton's method."""
+    """Find the most probable f under a kernel matrix, `n x n`, by Newton's method."""
     total, f0 = a + b, _prior(a, b)
 
     def objective(alpha: Array, f: Array) -> float:
@@ -162,8 +160,8 @@ def _mode(K: Array, a: Array, b: Array) -> Mode:
     for _ in range(_NEWTON_STEPS):
         p = expit(f + f0)
         root, factor = _factor(K, total, p)
-        wanted = root * root * f + a - total * p
-        whole = wanted - root * cho_solve((factor, True), root * (K @ wanted))
+        newton = root * root * f + a - total * p
+        whole = newton - root * cho_solve((factor, True), root * (K @ newton))
         step, gain, moved, of_moved = 1.0, -np.inf, alpha, f
         while step > 1e-6 and gain < 0.0:
             moved = alpha + step * (whole - alpha)
@@ -181,6 +179,6 @@ def _mode(K: Array, a: Array, b: Array) -> Mode:
 
 
 def _factor(K: Array, total: Array, p: Array) -> tuple[Array, Array]:
-    """W^1/2, n, and the Cholesky factor of I + W^1/2 K W^1/2, n x n."""
+    """Return W^1/2, `n`, and the Cholesky factor of I + W^1/2 K W^1/2, `n x n`."""
     root = np.sqrt(total * p * (1.0 - p))
     return root, cholesky(np.eye(len(K)) + root[:, None] * K * root[None, :], lower=True, check_finite=False)

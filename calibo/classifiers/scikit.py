@@ -7,19 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from calibo.checks import check_between, check_whole
 from calibo.classifiers.base import Classifier, LogOdds, log_odds
 from calibo.classifiers.labels import Labelled
 from calibo.data import Array
 from calibo.errors import RecipeError
+from calibo.models.scikit import seeded
+from calibo.networks import Indicators
 from calibo.spaces.encoding import one_hot
 
 
 @dataclass(frozen=True)
 class Logistic(Classifier):
-    """Logistic regression on powers and products of the columns, categorical ones as indicators.
+    """Logistic regression on powers and products of the columns, with indicators for categorical ones.
 
     Attributes:
-        degree: Of the polynomial; with 1 the best point is always a corner.
+        degree: Degree of the polynomial; with 1 the best point is always a corner.
         strength: Inverse strength of the penalty on the coefficients (scikit-learn's ``C``).
     """
 
@@ -27,10 +30,8 @@ class Logistic(Classifier):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.degree < 1 or not self.strength > 0.0:
-            raise RecipeError(
-                f"logistic regression needs a degree from 1 on and a positive strength, got {self.degree} and {self.strength}"
-            )
+        check_whole("degree", self.degree)
+        check_between("strength", self.strength, 0.0, np.inf)
 
     @property
     def smooth(self) -> bool:
@@ -40,10 +41,10 @@ class Logistic(Classifier):
         from sklearn.linear_model import LogisticRegression
         from sklearn.preprocessing import PolynomialFeatures
 
-        polynomial = PolynomialFeatures(self.degree, include_bias=False)
+        polynomial, indicators = PolynomialFeatures(self.degree, include_bias=False), Indicators(categories)
 
         def features(X: Array) -> Array:
-            return np.asarray(polynomial.fit_transform(2.0 * one_hot(X, categories) - 1.0))
+            return np.asarray(polynomial.fit_transform(indicators(X)))
 
         fitted = LogisticRegression(C=self.strength, max_iter=1000)
         fitted.fit(features(labelled.X), labelled.z, sample_weight=labelled.weights)
@@ -55,54 +56,39 @@ class Wrapped(Classifier):
     """Any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``; also a ``Pipeline``.
 
     Attributes:
-        estimator: Unfitted; it is cloned, and every ``random_state`` that is ``None`` is set from the generator.
+        estimator: Unfitted; it is cloned, and every ``random_state`` that is ``None`` is drawn from the generator.
             Categorical columns reach it as indicators.
-        smooth: Whether its probabilities have a slope that can be climbed.
+        smooth: Whether its probabilities have a useful gradient.
     """
 
     estimator: Any
-    smooth: bool = False
+    smooth: bool = False  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     def __post_init__(self) -> None:
+        from sklearn.utils.validation import has_fit_parameter
+
         if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "predict_proba"):
             raise RecipeError(
                 f"{type(self.estimator).__name__} gives no probabilities (predict_proba): use a classifier that does, or "
                 "put it into a CalibratedClassifierCV"
             )
-        if not _takes_weights(_last(self.estimator)):
+        _, last = _last_step(self.estimator)
+        if not has_fit_parameter(last, "sample_weight"):
             raise RecipeError(
-                f"{type(_last(self.estimator)).__name__} takes no sample_weight, without which it cannot learn a utility: "
-                "use a classifier whose fit() does, such as RandomForestClassifier or LogisticRegression"
+                f"{type(last).__name__} takes no sample_weight, without which it cannot learn a utility: use a classifier "
+                "whose fit() does, such as RandomForestClassifier or LogisticRegression"
             )
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
-        fitted = _seeded(self.estimator, rng)
-        weights = {_weights_name(fitted): labelled.weights}
-        fitted.fit(one_hot(labelled.X, categories), labelled.z, **weights)
+        fitted = seeded(self.estimator, rng)
+        prefix, _ = _last_step(fitted)
+        fitted.fit(one_hot(labelled.X, categories), labelled.z, **{f"{prefix}sample_weight": labelled.weights})
         return lambda X: log_odds(fitted.predict_proba(one_hot(X, categories))[:, 1])
 
 
-def _last(estimator: Any) -> Any:
-    """The last step of a pipeline, or the estimator itself."""
-    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-
-
-def _weights_name(estimator: Any) -> str:
-    return f"{estimator.steps[-1][0]}__sample_weight" if hasattr(estimator, "steps") else "sample_weight"
-
-
-def _takes_weights(estimator: Any) -> bool:
-    from sklearn.utils.validation import has_fit_parameter
-
-    return has_fit_parameter(estimator, "sample_weight")
-
-
-def _seeded(estimator: Any, rng: np.random.Generator) -> Any:
-    """A fresh copy, every random state in it drawn from ``rng``."""
-    from sklearn.base import clone
-
-    fresh: Any = clone(estimator)
-    states = sorted(
-        name for name, value in fresh.get_params().items() if name.split("__")[-1] == "random_state" and value is None
-    )
-    return fresh.set_params(**{name: int(rng.integers(2**31)) for name in states})
+def _last_step(estimator: Any) -> tuple[str, Any]:
+    """Return the prefix of parameters of a pipeline's last step and that step; for others, "" and the estimator."""
+    if not hasattr(estimator, "steps"):
+        return "", estimator
+    name, last = estimator.steps[-1]
+    return f"{name}__", last

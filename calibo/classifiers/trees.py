@@ -1,4 +1,4 @@
-"""Tree classifiers: they take categorical columns as they are, any number of points, and have no slope."""
+"""Tree classifiers: for categorical columns without encoding and for any number of points; not smooth."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from calibo.checks import check_between, check_whole
 from calibo.classifiers.base import Classifier, LogOdds, log_odds
 from calibo.classifiers.labels import Labelled
 from calibo.data import Array
-from calibo.errors import MissingExtra, RecipeError
+from calibo.errors import MissingExtra
 from calibo.spaces.encoding import codes
 
-#: scikit-learn's boosting bins every column into at most so many values, and takes no more choices as such.
+#: scikit-learn's boosting has at most this many bins, and this many choices of a categorical column.
 _MOST_BINS = 255
 
 
@@ -23,14 +24,14 @@ class XGBoost(Classifier):
     """Boosted trees of XGBoost (extra ``xgboost``), with the settings of the paper.
 
     Histograms, one thread, and splits between subsets of the choices of a categorical column. ``min_child_weight`` is
-    in units of weight, of which the mean is 1. Equal rows are learned from as one of their weight, which gives the same
-    trees but for rounding; where there are only choices, there are never more rows than combinations of them.
+    in units of weight, of which the mean is 1. If all columns are categorical, equal rows are merged into one with the sum of
+    their weights, which gives the same trees up to rounding.
 
     Attributes:
-        rounds: Trees.
+        rounds: Number of trees.
         learning_rate: Share of each tree that is added.
-        min_child_weight: Least sum of w p (1 - p) in a leaf.
-        max_depth: Of a tree.
+        min_child_weight: Smallest sum of w p (1 - p) in a leaf.
+        max_depth: Largest depth of a tree.
     """
 
     rounds: int = 100
@@ -39,7 +40,10 @@ class XGBoost(Classifier):
     max_depth: int = 6
 
     def __post_init__(self) -> None:
-        _check(rounds=self.rounds, max_depth=self.max_depth, learning_rate=self.learning_rate)
+        check_whole("rounds", self.rounds)
+        check_whole("max_depth", self.max_depth)
+        check_between("learning_rate", self.learning_rate, 0.0, np.inf)
+        check_between("min_child_weight", self.min_child_weight, 0.0, np.inf, including="low")
 
     @property
     def smooth(self) -> bool:
@@ -70,18 +74,18 @@ class XGBoost(Classifier):
 
 @dataclass(frozen=True)
 class GradientBoosting(Classifier):
-    """Boosted trees of scikit-learn (``HistGradientBoostingClassifier``), in the manner of XGBoost.
+    """Boosted trees of scikit-learn (``HistGradientBoostingClassifier``), with settings like those of XGBoost.
 
     One thread, and splits between subsets of the choices of a categorical column; a column of more than 255 choices is
-    split as if they were in order. scikit-learn asks for a number of rows in a leaf where XGBoost asks for weight. Numbers
-    are put into bins of equal weight here, as scikit-learn would do, because it needs more time for that than for the trees.
+    split as if they were ordered. scikit-learn limits the number of rows in a leaf where XGBoost limits the weight. Numeric
+    columns are binned by weight here, as scikit-learn would do, because its binning takes longer than its trees.
 
     Attributes:
-        rounds: Trees.
+        rounds: Number of trees.
         learning_rate: Share of each tree that is added.
-        min_samples_leaf: Least number of rows in a leaf.
-        max_depth: Of a tree.
-        l2: Added to the curvature in a leaf, which makes steps smaller; as in XGBoost.
+        min_samples_leaf: Smallest number of rows in a leaf.
+        max_depth: Largest depth of a tree.
+        l2: Penalty on the squared values of leaves, as in XGBoost.
     """
 
     rounds: int = 100
@@ -91,12 +95,11 @@ class GradientBoosting(Classifier):
     l2: float = 1.0
 
     def __post_init__(self) -> None:
-        _check(
-            rounds=self.rounds,
-            max_depth=self.max_depth,
-            learning_rate=self.learning_rate,
-            min_samples_leaf=self.min_samples_leaf,
-        )
+        check_whole("rounds", self.rounds)
+        check_whole("max_depth", self.max_depth)
+        check_whole("min_samples_leaf", self.min_samples_leaf)
+        check_between("learning_rate", self.learning_rate, 0.0, np.inf)
+        check_between("l2", self.l2, 0.0, np.inf, including="low")
 
     @property
     def smooth(self) -> bool:
@@ -124,31 +127,32 @@ class GradientBoosting(Classifier):
             columns = zip(edges, codes(X, categories).T, strict=True)
             return np.column_stack([x if e is None else np.searchsorted(e, x) for e, x in columns]).astype(np.float64)
 
-        # Sums in another order, of another number of threads, would give another last bit.
+        # The order of sums, and with it the last bit, would depend on the number of threads.
         with threadpool_limits(1, user_api="openmp"):
             boosted.fit(features(labelled.X), labelled.z, sample_weight=labelled.weights)
 
-        def of_points(X: Array) -> Array:
+        def predict(X: Array) -> Array:
             with threadpool_limits(1, user_api="openmp"):
                 return boosted.decision_function(features(X))
 
-        return of_points
+        return predict
 
 
 @dataclass(frozen=True)
 class RandomForest(Classifier):
-    """A random forest of scikit-learn, on categorical columns as whole numbers.
+    """A random forest of scikit-learn, with categorical columns as whole numbers.
 
     Attributes:
-        trees: How many; the paper has 1,000, which takes five times as long and chooses much the same.
-        min_samples_leaf: Least number of rows in a leaf.
+        trees: Number of trees; the paper has 1,000, which takes five times as long and chooses nearly the same points.
+        min_samples_leaf: Smallest number of rows in a leaf.
     """
 
     trees: int = 200
     min_samples_leaf: int = 1
 
     def __post_init__(self) -> None:
-        _check(trees=self.trees, min_samples_leaf=self.min_samples_leaf)
+        check_whole("trees", self.trees)
+        check_whole("min_samples_leaf", self.min_samples_leaf)
 
     @property
     def smooth(self) -> bool:
@@ -165,16 +169,16 @@ class RandomForest(Classifier):
 
 
 def _edges(x: Array, weights: Array) -> Array | None:
-    """Where to cut a column, N, into at most 255 bins of about equal weight; ``None`` if it has no more values than that.
+    """Return the edges of at most 255 bins of about equal weight for a column, N; ``None`` if it has no more values.
 
-    A cut lies midway between two neighbouring values, as in a tree that looks at each of them.
+    An edge lies midway between two neighbouring values, as in a tree without bins.
     """
     order = np.argsort(x, kind="stable")
     values = x[order]
     new = np.flatnonzero(values[1:] > values[:-1])
     if len(new) < _MOST_BINS:
         return None
-    # The weight up to the last row of each value but the greatest: a cut is after the first that reaches its share.
+    # The weight up to the last row of each value but the largest: an edge follows the first that reaches its share.
     below = np.cumsum(weights[order])
     shares = np.arange(1, _MOST_BINS) * (below[-1] / _MOST_BINS)
     after = new[np.unique(np.minimum(np.searchsorted(below[new], shares), len(new) - 1))]
@@ -182,10 +186,10 @@ def _edges(x: Array, weights: Array) -> Array | None:
 
 
 def _merged(labelled: Labelled) -> Labelled:
-    """The same with equal rows as one, of the sum of their weights: nothing changes for a sum over all rows.
+    """Merge equal rows into one with the sum of their weights.
 
-    Rows are brought into an order in which equal ones are neighbours by one number each, so that it takes a sort of numbers
-    and not of rows; two different rows of the same number could only keep some equal ones apart.
+    Rows are sorted by a weighted sum of their columns, which is faster than sorting rows; if two different rows had the same
+    sum, some equal rows might stay separate, which does no harm.
     """
     rows = np.column_stack([labelled.X, labelled.z])
     order = np.argsort((rows * np.sqrt(np.arange(2.0, 2.0 + rows.shape[1]))).sum(axis=1), kind="stable")
@@ -193,12 +197,6 @@ def _merged(labelled: Labelled) -> Labelled:
     first = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]).any(axis=1)))
     weights = np.add.reduceat(labelled.weights[order], first)
     return replace(labelled, X=rows[first, :-1], z=rows[first, -1], weights=weights)
-
-
-def _check(**settings: float) -> None:
-    for name, value in settings.items():
-        if not value > 0:
-            raise RecipeError(f"a tree classifier's {name} is a positive number, got {value}")
 
 
 def _xgboost() -> ModuleType:

@@ -1,4 +1,4 @@
-"""What every classifier must do, and what its odds are."""
+"""Properties of all classifiers, and the meaning of their odds."""
 
 from __future__ import annotations
 
@@ -98,16 +98,9 @@ def test_weights_count(classifier: Any) -> None:
 
 
 @every
-@pytest.mark.parametrize("n", [2, 3, 5])
-def test_few_points(classifier: Any, n: int) -> None:
-    X = mixed(n)
-    assert np.isfinite(fitted(classifier, X, np.arange(float(n)), CATEGORIES)(mixed(20, 1))).all()
-
-
-@every
-def test_one_point_many_times(classifier: Any) -> None:
-    X = np.repeat([[0.5, 0.5, 0.75]], 9, axis=0)
-    assert np.isfinite(fitted(classifier, X, np.arange(9.0), CATEGORIES)(mixed(20, 1))).all()
+@pytest.mark.parametrize("X", [mixed(2), mixed(5), np.tile([0.5, 0.5, 0.75], (9, 1))], ids=["two", "five", "repeated"])
+def test_few_points(classifier: Any, X: Array) -> None:
+    assert np.isfinite(fitted(classifier, X, np.arange(float(len(X))), CATEGORIES)(mixed(20, 1))).all()
 
 
 @every
@@ -139,12 +132,12 @@ def test_log_odds_are_finite() -> None:
     st.sampled_from([Improvement(), Probability(), Power(2.0)]),
 )
 def test_the_odds_of_a_saturated_classifier_are_the_expected_utility(
-    told: list[tuple[int, float]], gamma: float, utility: Any
+    listed: list[tuple[int, float]], gamma: float, utility: Any
 ) -> None:
     """Corollary 3.5 of Song et al. 2022 on five places: C / (1 - C) = E[u | x] / mean(u) of the data."""
     from sklearn.tree import DecisionTreeClassifier
 
-    place, y = np.array([i for i, _ in told]), np.array([v for _, v in told])
+    place, y = np.array([i for i, _ in listed]), np.array([v for _, v in listed])
     rule = WeightedLabels(utility, gamma)
     labelled = rule.label((place[:, None] + 0.5) / 5, y)
     if labelled is None:
@@ -157,8 +150,8 @@ def test_the_odds_of_a_saturated_classifier_are_the_expected_utility(
         assert found == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
-def test_bore_is_another_thing() -> None:
-    """Its odds say how often an outcome is above the threshold, not by how much."""
+def test_bore_ignores_the_size_of_improvements() -> None:
+    """Its odds depend on how often an outcome is above the threshold, not by how much."""
     from sklearn.tree import DecisionTreeClassifier
 
     place = np.repeat([0, 1], 10)

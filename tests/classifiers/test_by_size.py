@@ -1,4 +1,4 @@
-"""One classifier for few points, another for many."""
+"""A classifier for few points and another for many."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ def test_the_limit(n: int) -> None:
     np.testing.assert_array_equal(found, own.fit(labelled, categories=(0, 0), rng=np.random.default_rng(0))(X))
 
 
-def test_bad_limit() -> None:
+def test_bad_settings() -> None:
     with pytest.raises(RecipeError, match="limit"):
         BySize(limit=-1)
+    with pytest.raises(RecipeError, match="many must be a Classifier"):
+        BySize(many=GradientBoosting)  # type: ignore[arg-type]

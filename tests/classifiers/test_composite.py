@@ -1,4 +1,4 @@
-"""Composite networks: stable forms, gradients against torch, what is learned, and what is left alone."""
+"""Composite networks: stable forms, gradients, predictions, randomness, refused input."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_log_of_the_softplus(x: float) -> None:
 
 
 @given(st.floats(-1e8, -41.0))
-def test_far_below_it_still_slopes(x: float) -> None:
+def test_the_log_of_the_softplus_far_below_zero(x: float) -> None:
     value, slope = log_softplus_and_slope(np.array([x]))
     assert value[0] == x and slope[0] == 1.0
 
@@ -126,7 +126,7 @@ def test_the_threshold_is_exceeded_by_the_best_tenth() -> None:
     assert found.utility.threshold == np.quantile(y, 0.9) and (y > found.utility.threshold).sum() == 5
 
 
-# --- what is learned --------------------------------------------------------------------------------------------------
+# --- predictions ------------------------------------------------------------------------------------------------------
 
 
 def test_vectors_are_predicted_and_their_best_value_is_found() -> None:
@@ -150,11 +150,11 @@ def test_units_do_not_matter(factor: float) -> None:
     make, plain = CompositeNetwork(), fitted()(PROBES)
     scaled = make.fit(X, y, factor * H, lambda h: outer(h / factor), rng=np.random.default_rng(0))
     np.testing.assert_allclose(scaled(PROBES), plain, rtol=1e-9)
-    worth = make.fit(X, factor * y, H, lambda h: factor * outer(h), rng=np.random.default_rng(0))
-    np.testing.assert_allclose(worth(PROBES), plain, rtol=1e-9)
+    of_values = make.fit(X, factor * y, H, lambda h: factor * outer(h), rng=np.random.default_rng(0))
+    np.testing.assert_allclose(of_values(PROBES), plain, rtol=1e-9)
 
 
-def test_points_to_come_are_worth_less() -> None:
+def test_pending_points_lower_the_acquisition_nearby() -> None:
     before = fitted()
     at = PROBES[[np.argmax(before(PROBES))]]
     after = fitted(negatives=np.repeat(at, 5, axis=0))
@@ -165,7 +165,7 @@ def test_values_without_vectors_are_classified() -> None:
     X, y, H = sample()
     H[5:] = np.nan
     rng = np.random.default_rng(0)
-    # The three best points without a vector against all others without one, when they are said to be best, and worst.
+    # The three best points without a vector against the others without one, with their values and with the worst.
     best = 5 + np.argsort(-y[5:])[:3]
     turned = np.where(np.isin(np.arange(30), best), y.min() - 1.0, y)
     lead = []
@@ -178,7 +178,7 @@ def test_values_without_vectors_are_classified() -> None:
 
 
 def test_a_function_that_is_not_defined_everywhere() -> None:
-    """log(h) of a negative prediction is no number: such rows say nothing, such points are not chosen."""
+    """log(h) of a negative prediction is not a number: such rows are left out, such points are not chosen."""
     X = np.random.default_rng(0).random((20, 1))
     H = np.hstack([X**3 + 1e-3, X])
     y = composed_values(lambda h: -((torch.log(h[:, 0]) + 4) ** 2), H)
@@ -239,7 +239,7 @@ def test_torch_works_with_one_thread_and_gets_its_own_back() -> None:
         torch.set_num_threads(before)
 
 
-# --- what is refused --------------------------------------------------------------------------------------------------
+# --- refused input ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_settings_are_checked(wrong: dict[str, Any]) -> None:
         CompositeNetwork(**wrong)
 
 
-def test_what_is_no_function_of_vectors_is_refused_by_name() -> None:
+def test_unsuitable_functions_are_refused() -> None:
     H = np.zeros((2, 3))
     with pytest.raises(RecipeError, match=r"one value for each of the m vectors.*of 2 x 3 it returned \(2, 3\)"):
         composed_values(lambda h: h, H)

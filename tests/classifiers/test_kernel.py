@@ -40,7 +40,7 @@ def test_the_evidence_of_two_distant_points() -> None:
     assert both == pytest.approx(one + other)
 
 
-def test_far_from_all_points_nothing_is_said() -> None:
+def test_far_from_all_points_the_prior_is_returned() -> None:
     labelled = WeightedLabels().label(0.05 * X, Y)
     assert labelled is not None
     plain, optimistic = (
@@ -48,7 +48,7 @@ def test_far_from_all_points_nothing_is_said() -> None:
         for level in (0.5, 0.975)
     )
     assert plain(np.ones((1, 2)))[0] == pytest.approx(0.0, abs=1e-3)
-    # The roots of the variances that are compared are 1, 2 and 4.
+    # The candidate variances have roots 1, 2 and 4.
     assert np.abs(optimistic(np.ones((1, 2)))[0] / 1.96 - [1.0, 2.0, 4.0]).min() < 1e-3
 
 
@@ -64,7 +64,7 @@ def test_the_variance_is_that_of_laplace() -> None:
     np.testing.assert_allclose(4.0 - np.square(explained).sum(axis=0), expected, rtol=1e-5)
 
 
-def test_many_points_are_announced() -> None:
+def test_many_points_are_thinned_with_a_warning() -> None:
     many = np.random.default_rng(0).random((90, 2))
     labelled = WeightedLabels().label(many, -np.square(many - 0.5).sum(axis=1))
     assert labelled is not None

@@ -1,4 +1,4 @@
-"""scikit-learn classifiers as they are, or the reason why not."""
+"""scikit-learn classifiers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def labelled() -> Any:
     return WeightedLabels().label(X, -np.square(X - 0.5).sum(axis=1))
 
 
-def test_what_cannot_be_wrapped_is_named() -> None:
+def test_unsuitable_estimators_are_refused() -> None:
     from sklearn.linear_model import RidgeClassifier
     from sklearn.neighbors import KNeighborsClassifier
 
@@ -47,7 +47,7 @@ def test_a_given_seed_is_kept() -> None:
     np.testing.assert_array_equal(one, other)
 
 
-def test_the_degree_makes_room_for_an_optimum_inside() -> None:
+def test_degree_two_has_an_optimum_inside() -> None:
     middle, corners = np.array([[0.5, 0.5]]), np.array([[0, 0], [0, 1], [1, 0], [1.0, 1.0]])
     square = Logistic().fit(labelled(), categories=(0, 0), rng=np.random.default_rng(0))
     plane = Logistic(degree=1).fit(labelled(), categories=(0, 0), rng=np.random.default_rng(0))
