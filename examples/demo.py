@@ -1,4 +1,4 @@
-"""Tune a gradient boosting model with calibrated Bayesian optimization, and see whether its forecasts can be believed.
+"""Tune a gradient boosting model with calibrated Bayesian optimization, and check the calibration of its forecasts.
 
 The model predicts how diabetes progresses from ten measurements of 442 patients, a dataset of scikit-learn.
 Everything is kept in demo.db: run it again, and it goes on where it stopped. In a fresh clone: ``make demo``.
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# Threads read this when their library is loaded; for so few patients they would cost more than they bring.
+# Read when the libraries are loaded; for so few patients threads would slow things down.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from sklearn.datasets import load_diabetes
@@ -39,7 +39,7 @@ FEATURES, TARGET = load_diabetes(return_X_y=True)
 
 
 def error_of(params: dict[str, Any]) -> float:
-    """The model's typical error on patients it has not seen: the root mean squared error of five-fold validation."""
+    """Return the root mean squared error of the model in five-fold cross-validation."""
     model = HistGradientBoostingRegressor(random_state=0, **params)
     folds = KFold(n_splits=5, shuffle=True, random_state=0)
     scores = cross_val_score(model, FEATURES, TARGET, cv=folds, scoring="neg_root_mean_squared_error")
@@ -47,7 +47,7 @@ def error_of(params: dict[str, Any]) -> float:
 
 
 def main(trials: int, folder: Path) -> None:
-    """Add trials to the study in ``folder``, say what has come of it, and write the report."""
+    """Add trials to the study in `folder`, print the result, and write the report."""
     storage, report = folder / "demo.db", folder / "report.html"
     if known := trials_so_far(storage):
         print(f"Resuming the study in {storage}, which has {known} trials: adding {trials}.")
@@ -70,11 +70,11 @@ def main(trials: int, folder: Path) -> None:
         print(f"  {sentence}")
 
     result.report(report)
-    print(f"\nThe whole story is in {report}: open it in a browser. Run this again to add trials to the study.")
+    print(f"\nThe report is in {report}: open it in a browser. Run this again to add trials to the study.")
 
 
 def trials_so_far(storage: Path) -> int:
-    """How many trials the study has; 0 if there is none yet."""
+    """Return the number of trials of the study; 0 if there is none yet."""
     try:
         return len(load_result(storage, STUDY).trials) if storage.exists() else 0
     except StudyError:

@@ -1,4 +1,4 @@
-"""The command line. Only ``main`` lives here, so that importing it costs nothing."""
+"""The command line. Only `main` is defined here, so that importing it is quick."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command ``calibo``."""
+    """Run the command `calibo`."""
     from calibo.cli.app import app
 
     app(prog_name="calibo")
