@@ -1,4 +1,15 @@
-"""Figures and the HTML report of a study: its results, and the calibration of its forecasts."""
+"""Figures and the HTML report of a study: its results, and the calibration of its forecasts.
+
+`Result.report` writes the whole report; single figures are Plotly figures of one outcome or of the whole study:
+
+    >>> from calibo import Float, minimize
+    >>> from calibo.report import plot_best_so_far
+    >>> result = minimize(lambda p: p["x"] ** 2, {"x": Float(-1, 1)}, 3, method="gp_ei", progress=False)
+    >>> data = result.report_data()
+    >>> data.objectives[0]
+    OutcomeData('value', minimized, 3 of 3 trials with a value)
+    >>> figure = plot_best_so_far(data.objectives[0])  # figure.show() opens it in a browser
+"""
 
 from __future__ import annotations
 
