@@ -151,41 +151,6 @@ Forecasts = tuple[Forecast, ...]
 KnownForecasts = tuple[Forecast | None, ...]
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """How past forecasts came out, in the order the outcomes arrived: all that a recalibrator may look at.
-
-    Attributes:
-        X: Points forecast, t x d.
-        y: Outcomes, t.
-        distributions: The forecast distributions, t of them, of the surrogate that is to be calibrated.
-        categories: Number of choices of each categorical column, 0 for a numeric one, d. ``()`` means all numeric.
-        left_out: What the models that had not seen each outcome believe at other points, ... x q x d: a predictive
-            distribution t x ... x q. ``None`` if there is one model only.
-    """
-
-    X: Array
-    y: Array
-    distributions: tuple[Marginal, ...]
-    categories: tuple[int, ...] = ()
-    left_out: Callable[[Array], Any] | None = None
-
-    def __len__(self) -> int:
-        return len(self.distributions)
-
-    @property
-    def scores(self) -> Array:
-        """Normal scores of the outcomes under their forecasts, t; standard normal if the forecasts were right."""
-        return np.array([distribution.normal_score(y) for distribution, y in zip(self.distributions, self.y, strict=True)])
-
-    @property
-    def pit(self) -> Array:
-        """Probability integral transforms F_t(y_t), t; uniform if the forecasts were right."""
-        from scipy.special import ndtr
-
-        return ndtr(self.scores)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
     """All that is known when a suggestion is made; larger Y is better.

@@ -21,6 +21,10 @@ class RecipeError(CaliboError, ValueError):
     """A strategy, method or setting that is unknown or cannot be composed as asked."""
 
 
+class CapabilityError(RecipeError):
+    """A model that cannot do what it is asked for; the message says what to use instead."""
+
+
 class StudyError(CaliboError):
     """A study or its storage that cannot be opened, found or written."""
 

@@ -16,7 +16,7 @@ from calibo.calibration import Calibrated, Isotonic, LeaveOneOut, OnlineQuantile
 from calibo.classifiers import XGBoost
 from calibo.errors import RecipeError
 from calibo.methods import METHODS, bore, gp_ei, lfbo, ocbo
-from calibo.models import GaussianProcess
+from calibo.models import GaussianProcess, Surrogate
 from calibo.optimize import ModelBased, Optimizer
 from calibo.spaces import Float
 
@@ -69,7 +69,7 @@ def test_likelihood_free_methods() -> None:
 
 def test_unknown_parts_are_skipped() -> None:
     @dataclass(frozen=True)
-    class Own:
+    class Own(Surrogate):
         inner: Any
         number: float = 1.0
 

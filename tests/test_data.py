@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from calibo.data import STORED_LEVELS, Dataset, Evidence, Forecast, Marginal, Suggestion
+from calibo.calibration import Evidence
+from calibo.data import STORED_LEVELS, Dataset, Forecast, Marginal, Suggestion
+from calibo.distributions import from_marginals
 from calibo.errors import DataError
 
 SCORES = ndtri(np.array(STORED_LEVELS))
@@ -92,7 +94,7 @@ def test_forecast_stages() -> None:
 
 
 def test_evidence_scores_and_pits() -> None:
-    evidence = Evidence(np.zeros((2, 1)), np.array([2.5, np.exp(SCORES[24])]), (GAUSSIAN, SKEWED))
+    evidence = Evidence(np.zeros((2, 1)), np.array([2.5, np.exp(SCORES[24])]), from_marginals((GAUSSIAN, SKEWED)))
     assert len(evidence) == 2
     np.testing.assert_allclose(evidence.scores, [1.0, SCORES[24]], atol=1e-9)
     np.testing.assert_allclose(evidence.pit, [norm.cdf(1.0), STORED_LEVELS[24]], atol=1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -12,12 +12,10 @@ import numpy as np
 from calibo.acquisition.base import Acquisition, incumbent
 from calibo.acquisition.improvement import ExpectedImprovement
 from calibo.acquisition.quantile import UpperQuantile
-from calibo.calibration import stages
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
-from calibo.errors import RecipeError
-from calibo.models.base import Model
-from calibo.models.heteroscedastic import HasNoiseModel
+from calibo.errors import CapabilityError, RecipeError
+from calibo.models.base import Capability, Model, ModelWrapper
 
 
 @dataclass(frozen=True)
@@ -53,10 +51,10 @@ class RiskAverseUCB:
         UpperQuantile(self.level, self.draws)
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
-        noise = noise_model(model, "RiskAverseUCB")
+        _check_noise(model, "RiskAverseUCB")
 
         def cost(X: Array) -> Array:
-            return self.aversion * noise.noise_variance_quantile(X, 1.0 - self.noise_level)
+            return self.aversion * model.noise_variance(X, level=1.0 - self.noise_level)
 
         return UpperQuantile(self.level, self.draws).build(Penalized(model, cost), data, rng=rng)
 
@@ -86,43 +84,45 @@ class PenalizedEI:
         _check_aversion(self.aversion)
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
-        noise = noise_model(model, "PenalizedEI")
+        _check_noise(model, "PenalizedEI")
         best = incumbent(model, data)
         log_gain = ExpectedImprovement(self.draws).build(model, data, rng=rng)
 
         def acquisition(X: Array) -> Array:
-            noise_std = np.sqrt(noise.noise_variance(X))
+            noise_std = np.sqrt(model.noise_variance(X))
             penalty = self.aversion * (noise_std if X.ndim == 2 else noise_std.sum(axis=-1))
             return best + np.exp(log_gain(X)) - penalty
 
         return acquisition
 
 
-def noise_model(model: Model, rule: str) -> HasNoiseModel:
-    """What a model, or the one inside its calibration, knows of the noise."""
-    for inner in reversed(stages(model)):
-        if isinstance(inner, HasNoiseModel):
-            return inner
-    raise RecipeError(
-        f"{rule} needs a model that knows the noise at each point, got a {type(stages(model)[0]).__name__}: "
-        "use HeteroscedasticGP() as the surrogate, and Replicated(strategy, times) to measure points several times"
-    )
+def _check_noise(model: Model, rule: str) -> None:
+    """Raise an error unless the model estimates the noise at each point."""
+    if Capability.NOISE not in model.capabilities:
+        raise CapabilityError(
+            f"{rule} needs a model of the noise at each point, which {type(model.stages[0]).__name__} is not: "
+            "use HeteroscedasticGP() as the surrogate, and Replicated(strategy, times) to measure points several times"
+        )
 
 
-@dataclass(frozen=True)
-class Penalized:
+@dataclass(frozen=True, eq=False)
+class Penalized(ModelWrapper):
     """A model of the value less a cost at each point.
 
     Attributes:
-        model: Of the value.
-        cost: ... x q x d -> ... x q.
+        base: The model of the value.
+        cost: `... x q x d -> ... x q`.
     """
 
-    model: Model
     cost: Callable[[Array], Array]
+    hides: ClassVar[Mapping[Capability, str]] = {
+        capability: "it describes the value without the cost"
+        for capability in (Capability.LEAVE_ONE_OUT, Capability.ONE_STEP_AHEAD, Capability.AUGMENTATION)
+    }
 
     def predict(self, X: Array, *, latent: bool) -> Distribution:
-        return Shifted(self.model.predict(X, latent=latent), -self.cost(X))
+        """Predict the value less the cost at `... x q x d` points."""
+        return Shifted(self.base.predict(X, latent=latent), -self.cost(X))
 
 
 @dataclass(frozen=True)

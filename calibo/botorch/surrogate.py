@@ -7,7 +7,7 @@ import warnings
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -26,70 +26,13 @@ from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.errors import FallbackWarning, RecipeError
+from calibo.models.base import Model, Surrogate
 from calibo.models.standardization import Standardization, single_outcome
 from calibo.spaces.encoding import one_hot
 
 _SMALLEST_VARIANCE = 1e-14
 #: Points whose marginals are computed in one call: the joint covariance grows with the square.
 _BLOCK = 512
-
-
-@dataclass(frozen=True, init=False)
-class BoTorchSurrogate:
-    """A BoTorch model class, fitted by its exact marginal likelihood on standardised outcomes, as a surrogate.
-
-    Categorical columns become indicators. Noise variances are passed on if they are known for every point; if for some
-    only, the noise is learned.
-
-    Attributes:
-        model_class: Called with ``train_X``, ``train_Y`` and, where variances are known, ``train_Yvar``.
-        options: Further keyword arguments of the class. Modules among them (kernels, likelihoods) are copied per fit.
-    """
-
-    model_class: type[GPyTorchModel]
-    options: dict[str, Any]
-
-    def __init__(self, model_class: type[GPyTorchModel] = SingleTaskGP, **options: Any) -> None:
-        """A surrogate of ``model_class(train_X, train_Y, **options)``."""
-        if not (isinstance(model_class, type) and all(issubclass(model_class, c) for c in (GPyTorchModel, ExactGP))):
-            raise RecipeError(
-                f"BoTorchSurrogate needs a BoTorch model class with an exact marginal likelihood (SingleTaskGP and its "
-                f"kind), got {model_class!r}"
-            )
-        if "outcome_transform" in options:
-            raise RecipeError("BoTorchSurrogate standardises the outcomes itself: leave outcome_transform out")
-        object.__setattr__(self, "model_class", model_class)
-        object.__setattr__(self, "options", options)
-
-    def fit(self, data: Dataset, *, rng: np.random.Generator) -> BoTorchModel:
-        """The fitted model; torch's global generator is left as it was."""
-        y = single_outcome(data.Y)
-        units = Standardization.of(y)
-        X = torch.from_numpy(one_hot(data.X, data.categories))
-        arguments = self._arguments(units, data)
-        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-            torch.manual_seed(int(rng.integers(2**62)))
-            # Outcomes that are all equal cannot have unit variance: BoTorch's advice is for those who can help it.
-            warnings.simplefilter("ignore", InputDataWarning)
-            model = self.model_class(train_X=X, train_Y=torch.from_numpy(units.forward(y)[:, None]), **arguments)
-            _fit(model)
-        return BoTorchModel(model.eval(), units, data.categories)
-
-    def _arguments(self, units: Standardization, data: Dataset) -> dict[str, Any]:
-        arguments: dict[str, Any] = deepcopy(self.options)
-        known = inspect.signature(self.model_class).parameters
-        if "outcome_transform" in known:
-            arguments["outcome_transform"] = None
-        if data.Y_var is not None and np.isfinite(data.Y_var).all() and "train_Yvar" in known:
-            arguments["train_Yvar"] = torch.from_numpy(units.forward_variance(data.Y_var)).clamp_min(_SMALLEST_VARIANCE)
-        elif data.Y_var is not None:
-            warnings.warn(
-                "known noise variances are not used: BoTorch takes them for all points or for none, and only in some "
-                "models",
-                FallbackWarning,
-                stacklevel=3,
-            )
-        return arguments
 
 
 def _fit(model: GPyTorchModel) -> None:
@@ -105,7 +48,7 @@ def _fit(model: GPyTorchModel) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class BoTorchModel:
+class BoTorchModel(Model):
     """A fitted BoTorch model as a calibo ``Model`` with closed-form leave-one-out and one-step-ahead predictions.
 
     Attributes:
@@ -184,6 +127,65 @@ class BoTorchModel:
 
     def _in_units(self, mean: Array, std: Array, correlation: Any = None) -> Gaussian:
         return Gaussian(self.units.backward(mean), self.units.backward_std(std), correlation)
+
+
+@dataclass(frozen=True, init=False)
+class BoTorchSurrogate(Surrogate):
+    """A BoTorch model class, fitted by its exact marginal likelihood on standardised outcomes, as a surrogate.
+
+    Categorical columns become indicators. Noise variances are passed on if they are known for every point; if for some
+    only, the noise is learned.
+
+    Attributes:
+        model_class: Called with ``train_X``, ``train_Y`` and, where variances are known, ``train_Yvar``.
+        options: Further keyword arguments of the class. Modules among them (kernels, likelihoods) are copied per fit.
+    """
+
+    model_class: type[GPyTorchModel]
+    options: dict[str, Any]
+    model_type: ClassVar = BoTorchModel
+
+    def __init__(self, model_class: type[GPyTorchModel] = SingleTaskGP, **options: Any) -> None:
+        """A surrogate of ``model_class(train_X, train_Y, **options)``."""
+        if not (isinstance(model_class, type) and all(issubclass(model_class, c) for c in (GPyTorchModel, ExactGP))):
+            raise RecipeError(
+                f"BoTorchSurrogate needs a BoTorch model class with an exact marginal likelihood (SingleTaskGP and its "
+                f"kind), got {model_class!r}"
+            )
+        if "outcome_transform" in options:
+            raise RecipeError("BoTorchSurrogate standardises the outcomes itself: leave outcome_transform out")
+        object.__setattr__(self, "model_class", model_class)
+        object.__setattr__(self, "options", options)
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> BoTorchModel:
+        """The fitted model; torch's global generator is left as it was."""
+        y = single_outcome(data.Y)
+        units = Standardization.of(y)
+        X = torch.from_numpy(one_hot(data.X, data.categories))
+        arguments = self._arguments(units, data)
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            torch.manual_seed(int(rng.integers(2**62)))
+            # Outcomes that are all equal cannot have unit variance: BoTorch's advice is for those who can help it.
+            warnings.simplefilter("ignore", InputDataWarning)
+            model = self.model_class(train_X=X, train_Y=torch.from_numpy(units.forward(y)[:, None]), **arguments)
+            _fit(model)
+        return BoTorchModel(model.eval(), units, data.categories)
+
+    def _arguments(self, units: Standardization, data: Dataset) -> dict[str, Any]:
+        arguments: dict[str, Any] = deepcopy(self.options)
+        known = inspect.signature(self.model_class).parameters
+        if "outcome_transform" in known:
+            arguments["outcome_transform"] = None
+        if data.Y_var is not None and np.isfinite(data.Y_var).all() and "train_Yvar" in known:
+            arguments["train_Yvar"] = torch.from_numpy(units.forward_variance(data.Y_var)).clamp_min(_SMALLEST_VARIANCE)
+        elif data.Y_var is not None:
+            warnings.warn(
+                "known noise variances are not used: BoTorch takes them for all points or for none, and only in some "
+                "models",
+                FallbackWarning,
+                stacklevel=3,
+            )
+        return arguments
 
 
 def _numpy(tensor: Tensor) -> Array:

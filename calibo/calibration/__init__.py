@@ -8,19 +8,17 @@ from calibo.calibration.base import (
     Recalibrator,
     Relevel,
     identity,
-    makers,
-    stages,
 )
 from calibo.calibration.conformal import CONFORMAL_LEVELS, Conformal, QuantileShift, Residual, Score
 from calibo.calibration.conformal_bayes import ConformalBayes, ShrinkingAlpha
 from calibo.calibration.density_ratio import DensityRatio, Ratio, RatioEstimator
+from calibo.calibration.evidence import Evidence
 from calibo.calibration.isotonic import Isotonic, Regressor
 from calibo.calibration.localized_online import LocalizedOnline
 from calibo.calibration.localized_quantile import LocalizedQuantile
 from calibo.calibration.neural_ratio import NeuralRatio
 from calibo.calibration.online_quantile import OnlineQuantile
-from calibo.calibration.resampling import LeaveOneOut, Prequential, Resampler, TimeSeries
-from calibo.calibration.splits import Bootstrap, KFold, Split
+from calibo.calibration.resampling import Bootstrap, KFold, LeaveOneOut, Prequential, Resampler, Split, TimeSeries
 from calibo.calibration.temperature import Temperature
 
 __all__ = [
@@ -34,6 +32,7 @@ __all__ = [
     "ConformalBayes",
     "DensityRatio",
     "DtACI",
+    "Evidence",
     "Isotonic",
     "KFold",
     "LeaveOneOut",
@@ -57,6 +56,4 @@ __all__ = [
     "Temperature",
     "TimeSeries",
     "identity",
-    "makers",
-    "stages",
 ]

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibo.calibration.base import LevelMap, Relevel
+from calibo.calibration.base import LevelMap, Recalibrator, Relevel
+from calibo.calibration.evidence import Evidence
 from calibo.calibration.monotone_play import isotonic_projection
-from calibo.data import Array, Evidence
+from calibo.data import Array
 from calibo.distributions import Levels
 from calibo.errors import RecipeError
 
@@ -25,7 +26,7 @@ _SMALLEST_LEVEL = 1e-3
 
 
 @dataclass(frozen=True)
-class ACI:
+class ACI(Recalibrator):
     """Adaptive conformal inference (Gibbs and Candes 2021): a_{t+1} = a_t + gamma (alpha - 1[beta_t < a_t]).
 
     Each central interval has a state of its own, which is never clipped, so that on any stream of T outcomes its share of
@@ -57,7 +58,7 @@ class ACI:
 
 
 @dataclass(frozen=True)
-class DtACI:
+class DtACI(Recalibrator):
     """Dynamically tuned ACI (Gibbs and Candes 2024): experts with different steps, weighted by their recent pinball losses.
 
     1. Play the weighted mean of the experts' a^i_t.
@@ -106,7 +107,7 @@ class DtACI:
 
 
 @dataclass(frozen=True)
-class AgACI:
+class AgACI(Recalibrator):
     """Aggregated ACI (Zaffran et al. 2022): experts with different steps, weighted for each end of an interval by itself.
 
     The ends' levels, a / 2 and 1 - a / 2, are aggregated by Bernstein online aggregation (Wintenberger 2017) of linearised

@@ -1,136 +1,141 @@
-"""A calibrator turns a surrogate into a surrogate: where evidence comes from (resampler) x what is learned from it."""
+"""Calibrated surrogates: where evidence comes from (a resampler) combined with what is learned from it (a recalibrator)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import ClassVar
 
 import numpy as np
 
+from calibo.calibration.evidence import Evidence
 from calibo.calibration.resampling import Prequential, Resampler
-from calibo.checks import check_has
-from calibo.data import Array, Dataset, Evidence
+from calibo.checks import check_instance
+from calibo.data import Array, Dataset
 from calibo.distributions import Distribution, LevelFunction, relevel
-from calibo.models.base import HasHyperparameters, Model, Surrogate
+from calibo.errors import RecipeError
+from calibo.models.base import Capability, ModelWrapper, SurrogateWrapper
 
-#: (distribution, its points ... x q x d) -> calibrated distribution.
+#: Maps (distribution, its points `... x q x d`) to the calibrated distribution.
 LevelMap = Callable[[Distribution, Array], Distribution]
 
 
-class Recalibrator(Protocol):
-    """What is learned from evidence."""
-
-    def fit(self, evidence: Evidence) -> LevelMap:
-        """The map that would have calibrated the evidence; the identity if there is none."""
-        ...
-
-
-@runtime_checkable
-class PromisesNothing(Protocol):
-    """A recalibrator that promises nothing without evidence, where others leave distributions as they are."""
-
-    def unbacked(self, distribution: Distribution, X: Array) -> Distribution:
-        """The distribution with no level backed."""
-        ...
-
-
-@dataclass(frozen=True)
-class Relevel:
-    """The level map that reads every distribution at other levels, the same at every point."""
-
-    levels: LevelFunction
-
-    def __call__(self, distribution: Distribution, X: Array) -> Distribution:
-        return relevel(distribution, self.levels)
-
-
 def identity(distribution: Distribution, X: Array) -> Distribution:
-    """The level map that changes nothing: what no evidence gives."""
+    """Return the distribution unchanged: the level map learned from no evidence."""
     return distribution
 
 
 @dataclass(frozen=True)
-class Calibrated:
-    """A surrogate whose forecasts are corrected by how its past forecasts came out; itself a surrogate.
+class Relevel:
+    """A level map that is the same at every point."""
 
-    Latent distributions are mapped by the same levels as measurements: what was learned of the forecasts' scale and shape is
-    taken to hold for f as well.
+    levels: LevelFunction
+
+    def __call__(self, distribution: Distribution, X: Array) -> Distribution:
+        """Return the distribution with its levels mapped."""
+        return relevel(distribution, self.levels)
+
+
+class Recalibrator(ABC):
+    """A recipe for a level map; subclasses are frozen dataclasses."""
+
+    @abstractmethod
+    def fit(self, evidence: Evidence) -> LevelMap:
+        """Return the map that would have calibrated the evidence, which has at least one outcome."""
+
+    def without_evidence(self) -> LevelMap:
+        """Return the map for a model without evidence: by default the identity."""
+        return identity
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratedModel(ModelWrapper):
+    """A model whose predictions pass through a level map.
+
+    Leave-one-out and one-step-ahead predictions are those of the base, mapped. They are made under the hyperparameters *and the
+    level map* of all data, so that they cost one fit: the map, like the hyperparameters, has seen the outcome that is left out.
 
     Attributes:
-        surrogate: Whose forecasts are calibrated; may itself be ``Calibrated``.
-        by: The recalibrator.
-        evidence: Where past forecasts come from.
+        base: The model that is calibrated.
+        level_map: What was learned from the evidence.
+        X: `n x d` points of the data.
     """
 
-    surrogate: Surrogate
-    by: Recalibrator
-    evidence: Resampler = field(default_factory=Prequential)
+    level_map: LevelMap
+    X: Array
+    hides: ClassVar[Mapping[Capability, str]] = {
+        Capability.AUGMENTATION: "a calibrated distribution is not the Gaussian that the closed form describes"
+    }
 
-    def __post_init__(self) -> None:
-        check_has("surrogate", self.surrogate, "fit", "GaussianProcess()")
-        check_has("by", self.by, "fit", "OnlineQuantile() or Conformal()")
-        check_has("evidence", self.evidence, "fit", "Prequential(), Split() or KFold()")
+    def predict(self, X: Array, *, latent: bool) -> Distribution:
+        """Predict the outcome at `... x q x d` points, calibrated."""
+        return self.level_map(self.base.predict(X, latent=latent), X)
 
-    @property
-    def maker(self) -> str:
-        """Its name as a stage of a forecast: that of its recalibrator."""
-        return type(self.by).__name__
+    def leave_one_out(self) -> Distribution:
+        """Predict each measurement from all the others, calibrated by the level map of all data."""
+        return self.level_map(super().leave_one_out(), self.X)
 
-    def fit(self, data: Dataset, *, rng: np.random.Generator) -> CalibratedModel:
-        model, evidence = self.evidence.fit(self.surrogate, data, makers=makers(self.surrogate), rng=rng)
-        if len(evidence):
-            return CalibratedModel(model, self.by.fit(evidence))
-        return CalibratedModel(model, self.by.unbacked if isinstance(self.by, PromisesNothing) else identity)
+    def one_step_ahead(self) -> Distribution:
+        """Predict each measurement from those before it, calibrated by the level map of all data."""
+        return self.level_map(super().one_step_ahead(), self.X)
 
 
 @dataclass(frozen=True)
-class CalibratedModel:
-    """A model seen through a level map."""
+class Calibrated(SurrogateWrapper):
+    """A surrogate whose predictions are corrected by how its past forecasts came out.
 
-    base: Model
-    level_map: LevelMap
+    Latent distributions are mapped by the same levels as measurements: what was learned of the scale and shape of the
+    forecasts is assumed to hold for f as well.
 
-    def predict(self, X: Array, *, latent: bool) -> Distribution:
-        return self.level_map(self.base.predict(X, latent=latent), X)
+    Attributes:
+        surrogate: The surrogate that is calibrated; may itself be `Calibrated`.
+        by: The recalibrator: what is learned from the evidence.
+        evidence: The resampler: where held-out forecasts come from.
+
+    Example:
+        >>> import numpy as np
+        >>> from calibo.calibration import Calibrated, LeaveOneOut, Temperature
+        >>> from calibo.data import Dataset
+        >>> from calibo.models import GaussianProcess
+        >>> X = np.linspace(0.0, 1.0, 8)[:, None]
+        >>> data = Dataset(X=X, Y=np.sin(6.0 * X))
+        >>> surrogate = Calibrated(GaussianProcess(), by=Temperature(), evidence=LeaveOneOut())
+        >>> model = surrogate.fit(data, rng=np.random.default_rng(0))
+        >>> low, high = model.predict(np.array([[0.4]]), latent=False).interval(0.8)
+        >>> bool(low[0] < np.sin(2.4) < high[0])
+        True
+        >>> surrogate.stage_names
+        ('GaussianProcess', 'Temperature')
+    """
+
+    by: Recalibrator
+    evidence: Resampler = field(default_factory=Prequential)
+    model_type: ClassVar = CalibratedModel
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.by, Resampler) and isinstance(self.evidence, Recalibrator):
+            raise RecipeError(
+                f"by and evidence are swapped: give by={self.evidence!r}, which learns, and evidence={self.by!r}, "
+                "where held-out forecasts come from"
+            )
+        check_instance("by", self.by, Recalibrator, "OnlineQuantile() or Conformal()")
+        check_instance("evidence", self.evidence, Resampler, "Prequential(), Split() or KFold()")
 
     @property
-    def hyperparameters(self) -> tuple[float, ...]:
-        return self.base.hyperparameters if isinstance(self.base, HasHyperparameters) else ()
-
-
-@runtime_checkable
-class Wraps(Protocol):
-    """A surrogate around another one: what adds a stage to its forecasts."""
+    def stage_name(self) -> str:
+        """Name of the stage that the calibration adds: that of its recalibrator."""
+        return type(self.by).__name__
 
     @property
-    def surrogate(self) -> Surrogate:
-        """The surrogate inside."""
-        ...
+    def capabilities(self) -> frozenset[Capability] | None:
+        """Capabilities of the surrogate inside that calibration and resampler pass on."""
+        inner = super().capabilities
+        return None if inner is None else inner - self.evidence.hides.keys()
 
-    @property
-    def maker(self) -> str:
-        """The name of what makes the stage."""
-        ...
-
-
-@runtime_checkable
-class HasBase(Protocol):
-    """A model around another one."""
-
-    @property
-    def base(self) -> Model:
-        """The model inside."""
-        ...
-
-
-def makers(surrogate: Surrogate) -> tuple[str, ...]:
-    """The names of what makes the stages of a surrogate's forecasts: the raw surrogate, then its calibrators."""
-    if isinstance(surrogate, Wraps):
-        return (*makers(surrogate.surrogate), surrogate.maker)
-    return (type(surrogate).__name__,)
-
-
-def stages(model: Model) -> tuple[Model, ...]:
-    """The model and those inside it: the raw one first, the one seen by users last."""
-    return (*stages(model.base), model) if isinstance(model, HasBase) else (model,)
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> CalibratedModel:
+        """Fit the surrogate inside, and learn the level map from its evidence."""
+        model, evidence = self.evidence.fit(self.surrogate, data, rng=rng)
+        level_map = self.by.fit(evidence) if len(evidence) else self.by.without_evidence()
+        return CalibratedModel(model, level_map, data.X)

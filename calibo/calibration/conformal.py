@@ -5,16 +5,15 @@ Notation: t held-out outcomes, K levels p, q points; a level p has coverage 1 - 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.special import ndtri
 
-from calibo.calibration.base import LevelMap
+from calibo.calibration.base import LevelMap, Recalibrator
+from calibo.calibration.evidence import Evidence
 from calibo.checks import check_has
-from calibo.data import STORED_LEVELS, Array, Evidence, Marginal
+from calibo.data import Array
 from calibo.distributions import Distribution, QuantileTable, checked_levels
 from calibo.errors import RecipeError
 
@@ -72,8 +71,8 @@ class Residual:
     scaled: bool = True
 
     def scores(self, evidence: Evidence, levels: Array) -> Array:
-        away = np.abs(evidence.y - np.array([distribution.mean for distribution in evidence.distributions]))
-        own = away / np.array([distribution.std for distribution in evidence.distributions]) if self.scaled else away
+        away = np.abs(evidence.y - evidence.distribution.mean)
+        own = away / evidence.distribution.std if self.scaled else away
         return np.broadcast_to(own[:, None], (len(own), len(levels)))
 
     def coverage(self, levels: Array) -> Array:
@@ -96,7 +95,7 @@ class QuantileShift:
     symmetric: bool = True
 
     def scores(self, evidence: Evidence, levels: Array) -> Array:
-        at = _own_quantiles(evidence.distributions, levels)
+        at = evidence.distribution.over_samples().at_levels(levels[:, None]).T
         below, above = at - evidence.y[:, None], evidence.y[:, None] - at
         own = np.where(levels < 0.5, below, above)
         if not self.symmetric:
@@ -114,7 +113,7 @@ class QuantileShift:
 
 
 @dataclass(frozen=True)
-class Conformal:
+class Conformal(Recalibrator):
     """Quantiles from the ranks of held-out scores (Vovk et al. 2005; resampling x score as in Chen 2025, chapter 3).
 
     1. The score of a level's quantile is the ceil(coverage (t + 1))-th smallest of the held-out scores.
@@ -148,8 +147,6 @@ class Conformal:
         check_has("the score", self.score, "scores", "Residual() or QuantileShift()")
         levels = checked_levels(self.levels)
         _mirrors(levels)
-        if isinstance(self.score, QuantileShift):
-            _stored_columns(levels)
 
     def fit(self, evidence: Evidence) -> LevelMap:
         if self.plus and evidence.left_out is None:
@@ -161,6 +158,10 @@ class Conformal:
         scores, coverage = self.score.scores(evidence, levels), self.score.coverage(levels)
         backed = (conformal_rank(len(scores), coverage) <= len(scores)) | (levels == 0.5)
         return _ConformalMap(self, evidence, scores, levels, backed)
+
+    def without_evidence(self) -> LevelMap:
+        """Return the map to the model's own quantiles, with no level supported by evidence."""
+        return self.unbacked
 
     def unbacked(self, distribution: Distribution, X: Array) -> QuantileTable:
         """The model's own quantiles, without a promise at any level: what nothing held out gives."""
@@ -226,29 +227,6 @@ class _ConformalMap:
         values = np.moveaxis(values, 0, -1)
         values[..., kept == 0.5] = np.median(place[..., kept == 0.5], axis=0)
         return values
-
-
-def _own_quantiles(distributions: Sequence[Marginal], levels: Array) -> Array:
-    """The quantiles that distributions are stored with, t x K, also where they promise none: those are what is moved."""
-    scores = ndtri(np.asarray(STORED_LEVELS))
-    at = [
-        distribution.mean + distribution.std * scores
-        if distribution.quantiles is None
-        else np.asarray(distribution.quantiles)
-        for distribution in distributions
-    ]
-    return np.array(at).reshape(-1, len(scores))[:, _stored_columns(levels)]
-
-
-def _stored_columns(levels: Array) -> np.ndarray:
-    """The places of levels among those that distributions are stored at, K."""
-    known = np.isclose(np.asarray(STORED_LEVELS), levels[:, None], rtol=0, atol=_DUST)
-    if not known.any(axis=1).all():
-        unknown = levels[~known.any(axis=1)].tolist()
-        raise RecipeError(
-            f"levels {unknown} are not among those that forecasts are stored at, {STORED_LEVELS}: choose from these"
-        )
-    return known.argmax(axis=1)
 
 
 def _sides(levels: Array) -> Array:

@@ -1,13 +1,13 @@
-"""Full conformal Bayes: a Gaussian process whose predictive distribution is flat on its own conformal set (what CBO believes)."""
+"""Full conformal Bayes: a Gaussian process whose predictive distribution is flat on its own conformal set (as in CBO)."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -21,121 +21,71 @@ from calibo.calibration.conformal_set import (
     leave_one_out_score,
 )
 from calibo.calibration.density_ratio import Ratio, RatioEstimator, Unshifted, effective_sample_size, importance_weights
-from calibo.checks import check_has, check_one_of
+from calibo.checks import check_instance, check_one_of
 from calibo.data import Array, Dataset
 from calibo.distributions import FlatSet
-from calibo.errors import FallbackWarning, RecipeError
-from calibo.models.augmentation import Augmentation, HasAugmentation
-from calibo.models.base import HasHyperparameters, Model, Surrogate
+from calibo.errors import CapabilityError, FallbackWarning, RecipeError
+from calibo.models.augmentation import Augmentation
+from calibo.models.base import Capability, ModelWrapper, SurrogateWrapper
 from calibo.models.gp_posterior import Features
 
 _SCORES: dict[str, Score] = {"in_sample": in_sample_score, "loo": leave_one_out_score}
 #: Width of the passage from in to out of distribution, in weight of the query point (Stanton et al. 2023, D.3).
-_GATE_TEMPERATURE = 1e-2
+_SHIFT_TEMPERATURE = 1e-2
+_NOT_OF_THE_SET = "the closed form of the Gaussian process does not describe its conformal sets"
 
 
 @dataclass(frozen=True)
 class ShrinkingAlpha:
-    """alpha = max(least, n^-power): near the model's own distribution while data are few (Stanton et al. 2023, D.3: .05 and 1 / 2)."""
+    """The miscoverage max(least, n^-power), near the model's own distribution while data are few.
+
+    The defaults are those of Stanton et al. (2023), D.3.
+    """
 
     least: float = 0.05
     power: float = 0.5
 
     def __call__(self, n: int) -> float:
+        """Return the miscoverage for n data."""
         return max(self.least, max(n, 1) ** -self.power)
 
 
-@dataclass(frozen=True)
-class ConformalBayes:
-    """A Gaussian process made conformal: exact sets by quadratic roots, flat inside, its own distribution outside; a surrogate.
-
-    Hyper-parameters are fitted to the data and not again for every candidate outcome, so the scores are not exactly
-    symmetric in the augmented data; and data gathered by optimization are not exchangeable. Coverage is empirical.
-
-    Attributes:
-        surrogate: Whose models know what one more measurement would change (``HasAugmentation``): a GP.
-        alpha: Miscoverage: a number in (0, 1), or a function of the number of data.
-        score: ``"loo"``, leave-one-out densities, whose sets are always bounded; ``"in_sample"`` as in the paper.
-        ratio: How covariate shift is estimated: weights of the data by how likely the search is to go there. ``None``
-            takes data and queries for draws from one distribution. A ratio is learned from proposals while searching
-            (``Langevin``); without any it is 1.
-        randomized: Whether ties at the edge of the set are broken by a draw, one for every fit, which makes coverage
-            exact instead of conservative on exchangeable data.
-    """
-
-    surrogate: Surrogate
-    alpha: float | Callable[[int], float] = ShrinkingAlpha()
-    score: Literal["in_sample", "loo"] = "loo"
-    ratio: RatioEstimator | None = None
-    randomized: bool = False
-
-    def __post_init__(self) -> None:
-        check_one_of("score", self.score, tuple(_SCORES))
-        if not callable(self.alpha) and not (isinstance(self.alpha, Real) and 0.0 < self.alpha < 1.0):
-            raise RecipeError(f"alpha lies between 0 and 1, got {self.alpha!r}; 0.2 gives 80 % sets")
-        check_has("surrogate", self.surrogate, "fit", "GaussianProcess()")
-        if self.ratio is not None:
-            check_has("ratio", self.ratio, "fit", "DensityRatio(), or None for no weights")
-
-    @property
-    def maker(self) -> str:
-        """Its name as a stage of a forecast."""
-        return type(self).__name__
-
-    def fit(self, data: Dataset, *, rng: np.random.Generator) -> ConformalModel | ShiftedModel:
-        model = self.surrogate.fit(data, rng=rng)
-        if not isinstance(model, HasAugmentation):
-            raise RecipeError(
-                "ConformalBayes needs a surrogate that knows in closed form what one more measurement changes, got a "
-                f"model of type {type(model).__name__}: use GaussianProcess()"
-            )
-        alpha = self.alpha(len(data)) if callable(self.alpha) else self.alpha
-        if not 0.0 < alpha <= 1.0:
-            raise RecipeError(f"alpha must come out in (0, 1], got {alpha} for {len(data)} data: change the schedule")
-        # A schedule such as 1 / sqrt(n) starts at 1, where the model's own distribution is meant.
-        alpha = min(alpha, 1.0 - 1e-12)
-        smoothing = float(rng.random()) if self.randomized else 0.0
-        conformal = ConformalModel(model, alpha, _SCORES[self.score], smoothing)
-        if self.ratio is None:
-            return conformal
-        return ShiftedModel(conformal, self.ratio, Unshifted(), Features(data.categories))
-
-
 @dataclass(frozen=True, eq=False)
-class ConformalModel:
-    """A Gaussian process seen through its conformal sets.
+class ConformalModel(ModelWrapper):
+    """A Gaussian process whose distributions are flat on their conformal sets; all data have the same weight.
 
     Attributes:
         base: The Gaussian process.
         alpha: Miscoverage.
         score: The conformity score.
         smoothing: The draw that breaks ties; 0 breaks none.
-        weighting: Points, p x d, -> weights of the data, p x n, and of the points, p; ``None`` for equal ones.
     """
 
-    base: HasAugmentation
     alpha: float
     score: Score
     smoothing: float = 0.0
-    weighting: Callable[[Array], tuple[Array, Array]] | None = None
-
-    @property
-    def hyperparameters(self) -> tuple[float, ...]:
-        return self.base.hyperparameters if isinstance(self.base, HasHyperparameters) else ()
+    hides: ClassVar[Mapping[Capability, str]] = {
+        Capability.LEAVE_ONE_OUT: _NOT_OF_THE_SET,
+        Capability.ONE_STEP_AHEAD: _NOT_OF_THE_SET,
+        Capability.AUGMENTATION: _NOT_OF_THE_SET,
+    }
 
     def predict(self, X: Array, *, latent: bool) -> FlatSet:
-        """The distribution at ``X``, ... x q x d; what had to be done instead of a conformal set is announced for measurements."""
+        """Predict the outcome at `... x q x d` points.
+
+        Warns about points without a conformal set, where the distribution of the Gaussian process is used, if measurements
+        are predicted (`latent=False`).
+        """
         distribution, augmentation = self.base.augmented(X, latent=latent)
         sets = self._sets(X, augmentation)
         if not latent:
-            _announce(sets, self.alpha)
+            _warn(sets, self.alpha)
         units, index = augmentation.units, augmentation.index
-        return FlatSet(
-            distribution, units.backward(sets.low)[index], units.backward(sets.high)[index], 1.0 - self.alpha
-        )
+        low, high = units.backward(sets.low)[index], units.backward(sets.high)[index]
+        return FlatSet(distribution, low, high, 1.0 - self.alpha)
 
     def conformal_sets(self, X: Array) -> ConformalSets:
-        """The conformal sets at points, p x d, with their ends in the outcomes' units."""
+        """Return the conformal sets at `p x d` points, with their ends in the units of the outcomes."""
         augmentation = self.base.augmented(X, latent=False)[1]
         sets = self._sets(X, augmentation)
         units = augmentation.units
@@ -143,91 +93,150 @@ class ConformalModel:
 
     def _sets(self, X: Array, augmentation: Augmentation) -> ConformalSets:
         p, n = augmentation.influence.shape
-        if self.weighting is None:
-            weights, own = np.full(n, 1.0 / (n + 1)), np.full(p, 1.0 / (n + 1))
-        else:
-            points = np.empty((p, X.shape[-1]))
-            points[augmentation.index] = X
-            weights, own = self.weighting(points)
+        points = np.empty((p, X.shape[-1]))
+        points[augmentation.index] = X
+        weights, own = self._weights(points, n)
         return conformal_sets(augmentation, self.score, weights, own, self.alpha, self.smoothing)
+
+    def _weights(self, points: Array, n: int) -> tuple[Array, Array]:
+        """Weights of the n data, n or `p x n`, and of the p points themselves, p."""
+        return np.full(n, 1.0 / (n + 1)), np.full(len(points), 1.0 / (n + 1))
 
 
 @dataclass(frozen=True, eq=False)
-class ShiftedModel:
-    """A conformal model whose data are weighted by a density ratio, which it learns from where the search goes.
+class ShiftedModel(ConformalModel):
+    """A conformal model whose data are weighted by a density ratio, which it learns from the points a search visits.
 
     Attributes:
-        conformal: The model without weights.
         estimator: Of the ratio.
-        ratio: What is known of it so far.
-        features: How points are seen by the ratio.
+        ratio: The ratio as learned so far.
+        features: How the ratio sees points.
+        X: `n x d` points of the data.
     """
 
-    conformal: ConformalModel
+    _: KW_ONLY
     estimator: RatioEstimator
     ratio: Ratio
     features: Features
+    X: Array
+    adds: ClassVar[frozenset[Capability]] = frozenset({Capability.LEARNS_FROM_PROPOSALS, Capability.IN_DISTRIBUTION})
 
     @property
-    def base(self) -> Model:
-        """The Gaussian process, for the stages of a forecast."""
-        return self.conformal.base  # pyright: ignore[reportReturnType]
-
-    @property
-    def hyperparameters(self) -> tuple[float, ...]:
-        return self.conformal.hyperparameters
-
-    @cached_property
-    def _weighted(self) -> ConformalModel:
-        return replace(self.conformal, weighting=self.weights)
-
-    @cached_property
-    def _data_ratio(self) -> Array:
-        return self.ratio(self.features(self.conformal.base.data_points))
+    def unweighted(self) -> ConformalModel:
+        """The same model with equal weights of the data."""
+        return ConformalModel(self.base, self.alpha, self.score, self.smoothing)
 
     def weights(self, X: Array) -> tuple[Array, Array]:
-        """Importance weights of the data, p x n, and of points, p x d, themselves, p."""
+        """Return the importance weights of the data, `p x n`, and of the `p x d` points themselves, p."""
         return importance_weights(self._data_ratio, self.ratio(self.features(X)))
 
-    def predict(self, X: Array, *, latent: bool) -> FlatSet:
-        """The distribution at ``X``, ... x q x d."""
-        return self._weighted.predict(X, latent=latent)
-
-    def conformal_sets(self, X: Array) -> ConformalSets:
-        """The conformal sets at points, p x d, with their ends in the outcomes' units."""
-        return self._weighted.conformal_sets(X)
-
     def learned(self, proposals: Array, *, rng: np.random.Generator) -> ShiftedModel:
-        """The model whose ratio has seen ``proposals``, k x d: where the search goes."""
-        data = self.features(self.conformal.base.data_points)
+        """Return the model whose density ratio was learned from `k x d` proposals: the points the search has visited."""
+        data = self.features(self.X)
         ratio = self.estimator.fit(data, self.features(proposals), previous=self.ratio, rng=rng)
         return replace(self, ratio=ratio)
 
     def in_distribution(self, X: Array) -> Array:
-        """1 - sigmoid((w_n - alpha) / temperature) at points, p x d: 0 where every outcome would be accepted, p."""
-        return expit((self.conformal.alpha - self.weights(X)[1]) / _GATE_TEMPERATURE)
+        """Return 1 - sigmoid((w_n - alpha) / temperature) at `p x d` points, p: 0 where every outcome would be accepted."""
+        return expit((self.alpha - self.weights(X)[1]) / _SHIFT_TEMPERATURE)
 
     @property
     def effective_sample_size(self) -> float:
-        """How many equally weighted data would say as much as the weighted ones do."""
+        """Number of equally weighted data that carry as much information as the weighted ones."""
         return effective_sample_size(self._data_ratio)
 
+    @cached_property
+    def _data_ratio(self) -> Array:
+        return self.ratio(self.features(self.X))
 
-def _announce(sets: ConformalSets, alpha: float) -> None:
-    """Says what was done where there was no conformal set to be had."""
-    for where, reason in (
+    def _weights(self, points: Array, n: int) -> tuple[Array, Array]:
+        return self.weights(points)
+
+
+@dataclass(frozen=True)
+class ConformalBayes(SurrogateWrapper):
+    """A Gaussian process made conformal: flat on exact conformal sets, its own distribution outside them.
+
+    The sets come from roots of quadratics. Hyperparameters are fitted to the data and not again for every candidate outcome, so
+    the scores are not exactly symmetric in the augmented data; and data gathered by optimization are not exchangeable.
+    Coverage is empirical.
+
+    The sets need the closed form of what one more measurement changes in the Gaussian process (`Capability.AUGMENTATION`), which a
+    calibrated surrogate does not have: calibrate outside, `Calibrated(ConformalBayes(...), by=...)`.
+
+    Attributes:
+        surrogate: A Gaussian process.
+        alpha: Miscoverage: a number in (0, 1), or a function of the number of data.
+        score: `"loo"`, leave-one-out densities, whose sets are always bounded; `"in_sample"` as in the paper.
+        ratio: How covariate shift is estimated, to weight the data by how likely the search is to go there. `None` assumes
+            that data and queries are drawn from one distribution. A ratio is learned from proposals while searching
+            (`Langevin`); before that it is 1.
+        randomized: Whether ties at the edge of the set are broken by a draw, one for every fit, which makes coverage exact
+            instead of conservative on exchangeable data.
+    """
+
+    alpha: float | Callable[[int], float] = ShrinkingAlpha()
+    score: Literal["in_sample", "loo"] = "loo"
+    ratio: RatioEstimator | None = None
+    randomized: bool = False
+    model_type: ClassVar = ConformalModel
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_one_of("score", self.score, tuple(_SCORES))
+        if not callable(self.alpha) and not (isinstance(self.alpha, Real) and 0.0 < self.alpha < 1.0):
+            raise RecipeError(f"alpha lies between 0 and 1, got {self.alpha!r}; 0.2 gives 80 % sets")
+        if self.ratio is not None:
+            check_instance("ratio", self.ratio, RatioEstimator, "DensityRatio(), or None for no weights")
+        _check_augmentation(self.surrogate.capabilities, type(self.surrogate).__name__)
+
+    @property
+    def capabilities(self) -> frozenset[Capability] | None:
+        """Capabilities of the Gaussian process that are passed on; with a ratio also those of covariate shift."""
+        inner = super().capabilities
+        return inner if inner is None or self.ratio is None else inner | ShiftedModel.adds
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> ConformalModel:
+        """Fit the Gaussian process, and set the miscoverage for the number of data."""
+        model = self.surrogate.fit(data, rng=rng)
+        _check_augmentation(model.capabilities, type(model).__name__)
+        alpha = self.alpha(len(data)) if callable(self.alpha) else self.alpha
+        if not 0.0 < alpha <= 1.0:
+            raise RecipeError(f"alpha must come out in (0, 1], got {alpha} for {len(data)} data: change the schedule")
+        # A schedule such as 1 / sqrt(n) starts at 1, where the model's own distribution is meant.
+        alpha = min(alpha, 1.0 - 1e-12)
+        score, smoothing = _SCORES[self.score], float(rng.random()) if self.randomized else 0.0
+        if self.ratio is None:
+            return ConformalModel(model, alpha, score, smoothing)
+        seen = Features(data.categories)
+        return ShiftedModel(
+            model, alpha, score, smoothing, estimator=self.ratio, ratio=Unshifted(), features=seen, X=data.X
+        )
+
+
+def _check_augmentation(capabilities: frozenset[Capability] | None, name: str) -> None:
+    """Raise an error if the model inside is known not to be a plain Gaussian process."""
+    if capabilities is not None and Capability.AUGMENTATION not in capabilities:
+        raise CapabilityError(
+            f"ConformalBayes needs the closed form of what one more measurement changes in a Gaussian process, which {name} "
+            "does not have: use ConformalBayes(GaussianProcess()), and put calibration around it, as in "
+            "Calibrated(ConformalBayes(GaussianProcess()), by=...)"
+        )
+
+
+def _warn(sets: ConformalSets, alpha: float) -> None:
+    """Warn about the predictions for which there is no proper conformal set."""
+    shown = "the uncalibrated interval is shown"
+    # At alpha = 1, where a schedule starts, the model's own distribution is what is meant.
+    empty = sets.empty if alpha < 1.0 - 1e-9 else np.zeros(1, dtype=bool)
+    for where, message in (
+        (sets.unseen, f"predictions could not be calibrated (too few data, or too far from them); {shown}"),
+        (empty, f"predictions could not be calibrated (much less certain than at the data); {shown}"),
         (
-            sets.unseen,
-            f"their own weight reaches alpha = {alpha:.3g}, so every outcome is accepted (too few data, or far from them): "
-            "the model's own distribution is used. More data or a larger alpha helps",
+            sets.unbounded,
+            f"calibrated intervals have no finite end and are cut {REACH:g} standard deviations from the mean; "
+            "score='loo' avoids this",
         ),
-        # At alpha = 1, where a schedule starts, the model's own distribution is what is meant.
-        (
-            sets.empty if alpha < 1.0 - 1e-9 else np.zeros(1, dtype=bool),
-            f"no outcome is accepted at alpha = {alpha:.3g}: the model's own distribution is used",
-        ),
-        (sets.unbounded, f"they have no end: they are cut {REACH:g} standard deviations out. score='loo' avoids this"),
     ):
         if where.any():
-            message = f"conformal sets at {int(where.sum())} of {len(where)} points: {reason}"
-            warnings.warn(message, FallbackWarning, stacklevel=3)
+            warnings.warn(f"{int(where.sum())} of {len(where)} {message}", FallbackWarning, stacklevel=3)

@@ -7,6 +7,7 @@ telling the two apart: a classifier's odds are the ratio of the densities (their
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import isfinite, log
 from typing import Protocol
@@ -33,19 +34,19 @@ class Ratio(Protocol):
         ...
 
 
-class RatioEstimator(Protocol):
-    """A recipe for a density ratio."""
+class RatioEstimator(ABC):
+    """A recipe for a density ratio; subclasses are frozen dataclasses."""
 
+    @abstractmethod
     def fit(self, data: Array, proposals: Array, *, previous: Ratio | None, rng: np.random.Generator) -> Ratio:
-        """The ratio of the density of proposals, p x d, over that of the data, n x d; 1 everywhere without proposals.
+        """Estimate the density of the proposals over that of the data; 1 everywhere without proposals.
 
         Args:
-            data: Points that were measured, n x d.
-            proposals: All points the search has gone to so far, p x d.
-            previous: The ratio of an earlier fit to go on from; ``None`` for the first.
-            rng: The only source of randomness.
+            data: `n x d` points that were measured.
+            proposals: `p x d` points: all that the search has visited so far.
+            previous: The ratio of an earlier fit to start from; `None` for the first.
+            rng: Source of all randomness.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Unshifted:
 
 
 @dataclass(frozen=True)
-class DensityRatio:
+class DensityRatio(RatioEstimator):
     """Logistic regression on random Fourier features: convex, a few milliseconds, started where the last fit ended.
 
     The log ratio is b + beta'z(x), z holding ``features`` cosines (Rahimi and Recht 2007; a Gaussian kernel) and d

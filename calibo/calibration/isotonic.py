@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from calibo.calibration.base import LevelMap, Relevel
+from calibo.calibration.base import LevelMap, Recalibrator, Relevel
+from calibo.calibration.evidence import Evidence
 from calibo.calibration.monotone_play import isotonic_projection
-from calibo.data import Array, Evidence
+from calibo.data import Array
 from calibo.distributions import Levels
 from calibo.models.scikit import seeded
 
 
 @dataclass(frozen=True)
-class Isotonic:
+class Isotonic(Recalibrator):
     """The calibrated level of what the model calls level u is the share of past PITs at or below u.
 
     The recalibration set {(u_t, P(u_t))} is already monotone, so its isotonic regression interpolates it; the share is
@@ -28,7 +29,7 @@ class Isotonic:
 
 
 @dataclass(frozen=True)
-class Regressor:
+class Regressor(Recalibrator):
     """The same recalibration set learned by any scikit-learn regressor, made monotone (OCBO's Table 4: GP, MLP).
 
     Attributes:

@@ -15,7 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from calibo.data import Array, Evidence
+from calibo.calibration.evidence import Evidence
+from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.models.distinct import distinct_points
 from calibo.models.gp_posterior import Features

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from calibo.calibration.base import LevelMap
+from calibo.calibration.base import LevelMap, Recalibrator
+from calibo.calibration.evidence import Evidence
 from calibo.calibration.localization import (
     Expansion,
     LengthScale,
@@ -18,7 +19,7 @@ from calibo.calibration.localization import (
     fold,
     pinball,
 )
-from calibo.data import Array, Evidence
+from calibo.data import Array
 from calibo.distributions import Distribution, FlatLevels, FlatSet, Gaussian
 from calibo.distributions.relevelled import Composed
 from calibo.errors import RecipeError
@@ -49,7 +50,7 @@ class ThresholdRun:
 
 
 @dataclass(frozen=True)
-class LocalizedOnline:
+class LocalizedOnline(Recalibrator):
     """Online conformal prediction whose threshold depends on the point (Kim et al. 2025, eq. 23 - 28).
 
     The interval at x is {y: s(x, y) >= lambda_t(x)} with the score s = 2 Q(|z|), z the normal score of y under the

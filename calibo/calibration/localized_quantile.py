@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibo.calibration.base import LevelMap
+from calibo.calibration.base import LevelMap, Recalibrator
+from calibo.calibration.evidence import Evidence
 from calibo.calibration.localization import (
     Expansion,
     Fold,
@@ -20,7 +21,7 @@ from calibo.calibration.localization import (
 )
 from calibo.calibration.monotone_play import isotonic_rows, within_bound
 from calibo.calibration.online_quantile import DEFAULT_LEVELS, OnlineQuantile
-from calibo.data import Array, Evidence
+from calibo.data import Array
 from calibo.distributions import Distribution, Levels, relevel
 from calibo.models.gp_posterior import Features
 
@@ -48,7 +49,7 @@ class QuantileRun:
 
 
 @dataclass(frozen=True)
-class LocalizedQuantile:
+class LocalizedQuantile(Recalibrator):
     """``OnlineQuantile`` with a state that depends on the point: R_t(p, x) = c_t(p) + g_t(p, x) (Kim et al. 2025, V-A).
 
     For t = 1, 2, ... with u_t = F_t(y_t) the PIT of the raw forecast, at all levels p at once:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from calibo.calibration.density_ratio import LARGEST_RATIO, LEAST_RATIO, Ratio, Unshifted, checked_counts
+from calibo.calibration.density_ratio import (
+    LARGEST_RATIO,
+    LEAST_RATIO,
+    Ratio,
+    RatioEstimator,
+    Unshifted,
+    checked_counts,
+)
 from calibo.checks import check_between, check_whole
 from calibo.data import Array
 from calibo.networks import CrossEntropy, Networks, Training, TrainingState, descend
@@ -17,7 +24,7 @@ _LEAST_PROBABILITY = 1e-6
 
 
 @dataclass(frozen=True)
-class NeuralRatio:
+class NeuralRatio(RatioEstimator):
     """A classifier d - hidden - hidden - 1 (ReLU) that is trained a little at each fit and used with averaged weights.
 
     Steps of a fit (Stanton et al. 2023, section 4.3 and Algorithm 4; batches as in the published code):

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibo.calibration.base import LevelMap, Relevel
+from calibo.calibration.base import LevelMap, Recalibrator, Relevel
+from calibo.calibration.evidence import Evidence
 from calibo.calibration.monotone_play import isotonic_projection, within_bound
-from calibo.data import Array, Evidence
+from calibo.data import Array
 from calibo.distributions import Levels
 from calibo.errors import RecipeError
 
@@ -36,7 +37,7 @@ class Trajectory:
 
 
 @dataclass(frozen=True)
-class OnlineQuantile:
+class OnlineQuantile(Recalibrator):
     """Online gradient descent on the quantile pinball loss, one state per level (Deshpande et al. 2024, eq. 6 - 11).
 
     For t = 1, 2, ... with u_t = F_t(y_t) the PIT of the raw forecast:

@@ -1,83 +1,98 @@
-"""Where held-out forecasts come from: stored ones, leave-one-out or time-series splits (folds: ``splits``)."""
+"""Resamplers: where held-out forecasts come from (stored ones, leave-one-out, time-series splits, folds, bootstrap samples)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from calibo.checks import check_whole
-from calibo.data import Dataset, Evidence, Forecast, Marginal
-from calibo.models.base import HasLeaveOneOut, Model, Surrogate
+from calibo.calibration.evidence import Evidence
+from calibo.checks import check_between, check_whole
+from calibo.data import Array, Dataset, Forecast, Marginal
+from calibo.distributions import Distribution, averaged, from_marginals, stacked
+from calibo.models.base import Capability, Model, ModelWrapper, Surrogate
 from calibo.models.standardization import single_outcome
 
-#: A model of fewer points says nothing worth learning from.
+#: A model of fewer points gives no forecasts to learn from.
 FEWEST_POINTS = 2
+#: Rows of a dataset and the forecasts of their outcomes.
+HeldOut = tuple[npt.NDArray[np.intp], Distribution]
+
+_OF_A_PART = "the model was fitted to a part of the data"
+_OF_SEVERAL = "several models of parts of the data are averaged"
 
 
-class Resampler(Protocol):
-    """Gives a model, of all data or of what is not held out, and evidence of how it forecasts what it has not seen."""
+class Resampler(ABC):
+    """A way to get a model, and evidence of how it forecasts what it has not seen; subclasses are frozen dataclasses.
 
-    def fit(
-        self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
-    ) -> tuple[Model, Evidence]:
-        """The model, and evidence in the order of the outcomes.
+    Attributes:
+        hides: Capabilities of the surrogate's models that the model does not pass on, each with the reason.
+    """
+
+    hides: ClassVar[Mapping[Capability, str]] = MappingProxyType({})
+
+    @abstractmethod
+    def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
+        """Fit the surrogate and forecast outcomes that were held out.
 
         Args:
-            surrogate: Whose forecasts are wanted.
-            data: All that is known, one outcome.
-            makers: The names of what makes the stages of the surrogate's forecasts; its own distribution is the last of them.
-            rng: For shuffling and for surrogates that draw.
+            surrogate: The surrogate that is to be calibrated.
+            data: All data, with one outcome.
+            rng: Source of all randomness.
+
+        Returns:
+            The model, of all data or of what is not held out, and the evidence in the order of the outcomes.
         """
-        ...
 
 
 @dataclass(frozen=True)
-class Prequential:
-    """The forecasts stored when the points were asked for: the only evidence the online theorems speak of.
+class Prequential(Resampler):
+    """The forecasts that were stored when the points were suggested: the evidence that the online theorems are about.
 
     Attributes:
-        fill: Points told but never asked for have no forecast. ``False`` skips them; ``True`` lets their
-            leave-one-out predictions stand in (closed form where the model has one).
+        fill: Outcomes of points that were never suggested have no forecast. `False` skips them; `True` uses their leave-one-out
+            predictions instead (in closed form where the model has one).
     """
 
     fill: bool = False
 
-    def fit(
-        self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
-    ) -> tuple[Model, Evidence]:
+    def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
+        """Fit the surrogate to all data, and read the stored forecasts of its own stage."""
         model = surrogate.fit(data, rng=rng)
-        distributions = [None if f is None or f[0] is None else _law_by(f[0], makers) for f in data.forecasts]
-        if self.fill and len(data) > FEWEST_POINTS and None in distributions:
-            stand_in = _leave_one_out(surrogate, model, data, rng)
-            distributions = [
-                stand_in[i] if distribution is None else distribution for i, distribution in enumerate(distributions)
-            ]
-        return model, held_out(data, distributions)
+        stored = [None if f is None or f[0] is None else _stage(f[0], surrogate.stage_names) for f in data.forecasts]
+        known = np.array([marginal is not None for marginal in stored], dtype=bool)
+        parts = [(np.flatnonzero(known), from_marginals([marginal for marginal in stored if marginal is not None]))]
+        if self.fill and len(data) > FEWEST_POINTS and not known.all():
+            missing = np.flatnonzero(~known)
+            parts.append((missing, stacked([_leave_one_out(surrogate, model, data, rng)], missing)))
+        return model, held_out(data, parts)
 
 
 @dataclass(frozen=True)
-class LeaveOneOut:
-    """Each point forecast from all the others: by the model's closed form, or by n refits without one."""
+class LeaveOneOut(Resampler):
+    """Each point forecast from all the others: in the model's closed form, or by n refits without one."""
 
-    def fit(
-        self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
-    ) -> tuple[Model, Evidence]:
+    def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
+        """Fit the surrogate to all data, and forecast each point from the others."""
         model = surrogate.fit(data, rng=rng)
         if len(data) <= FEWEST_POINTS:
-            return model, held_out(data, [None] * len(data))
-        return model, held_out(data, _leave_one_out(surrogate, model, data, rng))
+            return model, held_out(data, [])
+        return model, held_out(data, [(np.arange(len(data)), _leave_one_out(surrogate, model, data, rng))])
 
 
 @dataclass(frozen=True)
-class TimeSeries:
+class TimeSeries(Resampler):
     """Each block of points forecast from all before it.
 
     Attributes:
-        splits: Number of blocks that are forecast, by refits. ``None`` forecasts every point from those before it,
-            under the hyper-parameters of all data, by the model's closed form (or by refits without one).
+        splits: Number of blocks that are forecast, by refits. `None` forecasts every point from those before it, under the
+            hyperparameters of all data, in the model's closed form (or by refits without one).
     """
 
     splits: int | None = None
@@ -86,59 +101,269 @@ class TimeSeries:
         if self.splits is not None:
             check_whole("the number of splits", self.splits)
 
-    def fit(
-        self, surrogate: Surrogate, data: Dataset, *, makers: tuple[str, ...], rng: np.random.Generator
-    ) -> tuple[Model, Evidence]:
+    def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
+        """Fit the surrogate to all data, and forecast each block from those before it."""
         model, n = surrogate.fit(data, rng=rng), len(data)
-        distributions: list[Marginal | None] = [None] * n
-        if self.splits is None and isinstance(model, HasLeaveOneOut) and n > FEWEST_POINTS:
-            distributions[FEWEST_POINTS:] = model.one_step_ahead().marginals()[FEWEST_POINTS:]
-            return model, held_out(data, distributions)
-        splits = min(self.splits or n, max(n - FEWEST_POINTS, 0))
-        blocks = np.array_split(np.arange(FEWEST_POINTS, n), splits) if splits else []
-        for block in blocks:
-            _forecast(surrogate, data, np.arange(block[0]), block, distributions, rng)
-        return model, held_out(data, distributions)
+        later = np.arange(FEWEST_POINTS, n)
+        if self.splits is None and len(later) and Capability.ONE_STEP_AHEAD in model.capabilities:
+            return model, held_out(data, [(later, stacked([model.one_step_ahead()], later))])
+        splits = min(self.splits or n, len(later))
+        blocks = np.array_split(later, splits) if splits else []
+        return model, held_out(data, [_forecast(surrogate, data, np.arange(b[0]), b, rng) for b in blocks])
 
 
-def _law_by(forecast: Forecast, makers: tuple[str, ...]) -> Marginal | None:
-    """The distribution that a surrogate made as a stage of a forecast; ``None`` if the forecast is another method's."""
-    depth = len(makers)
-    if len(forecast.stages) < depth or (forecast.makers and forecast.makers[:depth] != makers):
+@dataclass(frozen=True)
+class Split(Resampler):
+    """A model of some of the points, drawn at random, forecasts the rest.
+
+    The model never sees the points it is judged by, so that conformal intervals keep their guarantee exactly on exchangeable
+    data, at the price of the information in those points.
+
+    Attributes:
+        fraction: Share of the points that is forecast.
+    """
+
+    fraction: float = 0.5
+    hides: ClassVar[Mapping[Capability, str]] = {
+        Capability.LEAVE_ONE_OUT: _OF_A_PART,
+        Capability.ONE_STEP_AHEAD: _OF_A_PART,
+    }
+
+    def __post_init__(self) -> None:
+        check_between("the fraction of points kept for calibration", self.fraction, 0.0, 1.0)
+
+    def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
+        """Fit the surrogate to one part of the data, and forecast the other."""
+        n = len(data)
+        kept = min(max(round(self.fraction * n), 1), n - FEWEST_POINTS)
+        if kept < 1:
+            return surrogate.fit(data, rng=rng), held_out(data, [])
+        order = shuffled(data, rng)
+        model = surrogate.fit(data.rows(np.sort(order[kept:])), rng=rng)
+        test = np.sort(order[:kept])
+        return PartialModel(model), held_out(data, [(test, model.predict(data.X[test], latent=False))])
+
+
+@dataclass(frozen=True, eq=False)
+class PartialModel(ModelWrapper):
+    """A model of a part of the data; its leave-one-out predictions would not be those of all points. Adds no stage."""
+
+    hides: ClassVar[Mapping[Capability, str]] = Split.hides
+
+    @property
+    def stages(self) -> tuple[Model, ...]:
+        """The stages of the base."""
+        return self.base.stages
+
+    def predict(self, X: Array, *, latent: bool) -> Distribution:
+        """Predict the outcome at `... x q x d` points, as the base does."""
+        return self.base.predict(X, latent=latent)
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled(Model):
+    """Several models averaged.
+
+    Attributes:
+        models: The P models.
+        between: Whether their disagreement counts as uncertainty; else their quantiles are averaged.
+        weights: Weights of the models, P for one pool, or `P x t` for t pools at once.
+    """
+
+    models: tuple[Model, ...]
+    between: bool
+    weights: Array
+    #: What an average of models cannot do though its members can.
+    hides: ClassVar[Mapping[Capability, str]] = {
+        capability: _OF_SEVERAL
+        for capability in (
+            Capability.HYPERPARAMETERS,
+            Capability.LEAVE_ONE_OUT,
+            Capability.ONE_STEP_AHEAD,
+            Capability.AUGMENTATION,
+        )
+    }
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """The capabilities that all models share and that can be averaged."""
+        return frozenset.intersection(*(model.capabilities for model in self.models)) - self.hides.keys()
+
+    @property
+    def stages(self) -> tuple[Model, ...]:
+        """The averages of the models' stages."""
+        inner = zip(*(model.stages[:-1] for model in self.models), strict=True)
+        return (*(replace(self, models=models) for models in inner), self)
+
+    def predict(self, X: Array, *, latent: bool) -> Distribution:
+        """Predict the outcome at `... x q x d` points: `... x q` of one pool, `t x ... x q` of several."""
+        predicted = [model.predict(X, latent=latent) for model in self.models]
+        ones = [1] * (X.ndim - 1)
+        weights = self.weights if self.weights.ndim == 1 else self.weights.reshape(*self.weights.shape, *ones)
+        return averaged(predicted, list(weights), between=self.between)
+
+    @property
+    def lengthscales(self) -> Array:
+        """The geometric mean of the models' length scales, d."""
+        return np.exp(self._mean(lambda model: np.log(model.lengthscales)))
+
+    def noise_variance(self, X: Array, *, level: float = 0.5) -> Array:
+        """Average the models' noise variances, `... x q`."""
+        return self._mean(lambda model: model.noise_variance(X, level=level))
+
+    def in_distribution(self, X: Array) -> Array:
+        """Average the models' probabilities that the data support a prediction, m."""
+        return self._mean(lambda model: model.in_distribution(X))
+
+    def learned(self, proposals: Array, *, rng: np.random.Generator) -> Pooled:
+        """Return the average of the models as learned from `proposals`."""
+        return replace(self, models=tuple(model.learned(proposals, rng=rng) for model in self.models))
+
+    def _mean(self, of: Callable[[Model], Array]) -> Array:
+        return np.einsum("p,p...->...", self.weights, np.array([of(model) for model in self.models]))
+
+
+@dataclass(frozen=True)
+class KFold(Resampler):
+    """Each fold, drawn at random, forecast from the other folds, by k fits.
+
+    Attributes:
+        k: Number of folds.
+        refit: `False`: the model is the average of the k models' quantiles (cross-conformal as in Chen 2025, and what CV+
+            needs). `True`: it is a further fit, to all points.
+    """
+
+    k: int = 5
+    refit: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole("the number of folds", self.k, 2)
+
+    @property
+    def hides(self) -> Mapping[Capability, str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Capabilities that the model does not pass on: those of an average, unless it is refitted."""
+        return {} if self.refit else Pooled.hides
+
+    def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
+        """Fit the surrogate to all folds but one, for each fold, and forecast that one."""
+        n = len(data)
+        if n <= FEWEST_POINTS:
+            return surrogate.fit(data, rng=rng), held_out(data, [])
+        folds = np.array_split(shuffled(data, rng), min(self.k, n))
+        rest = [np.setdiff1d(np.arange(n), fold) for fold in folds]
+        unseen = np.zeros((n, len(folds)))
+        for j, fold in enumerate(folds):
+            unseen[fold, j] = 1.0
+        if not self.refit:
+            return _pooled(surrogate, data, rest, unseen, between=False, rng=rng)
+        models = surrogate.fit_many(data, rest, rng=rng)
+        parts = [(f, m.predict(data.X[f], latent=False)) for f, m in zip(folds, models, strict=True)]
+        return surrogate.fit(data, rng=rng), held_out(data, parts)
+
+
+@dataclass(frozen=True)
+class Bootstrap(Resampler):
+    """Models of points drawn with replacement; each point is forecast by those that did not draw it (out of bag).
+
+    With `Conformal(plus=True)` this is the jackknife+-after-bootstrap (Kim et al. 2020). The spread between the models is part
+    of a Gaussian distribution's variance; of quantile tables, quantiles are averaged. Points that every model drew have no
+    forecast and are left out of the evidence.
+
+    Attributes:
+        samples: Number of models, B.
+    """
+
+    samples: int = 20
+    hides: ClassVar[Mapping[Capability, str]] = Pooled.hides
+
+    def __post_init__(self) -> None:
+        check_whole("the number of bootstrap samples", self.samples, 2)
+
+    def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
+        """Fit the surrogate to bootstrap samples, and forecast each point by the models without it."""
+        n = len(data)
+        if n <= FEWEST_POINTS:
+            return surrogate.fit(data, rng=rng), held_out(data, [])
+        order = in_order(data)
+        drawn = [np.sort(order[rng.integers(n, size=n)]) for _ in range(self.samples)]
+        unseen = np.ones((n, self.samples))
+        for j, rows in enumerate(drawn):
+            unseen[rows, j] = 0.0
+        return _pooled(surrogate, data, drawn, unseen, between=True, rng=rng)
+
+
+def held_out(data: Dataset, parts: Sequence[HeldOut]) -> Evidence:
+    """Return the evidence of forecasts of some rows, each at most once, in the order of the data.
+
+    Args:
+        data: One outcome.
+        parts: Rows, and the distributions of their outcomes by models that had not seen them.
+    """
+    kept = [part for part in parts if len(part[0])]
+    rows = np.concatenate([rows for rows, _ in kept]) if kept else np.empty(0, dtype=np.intp)
+    order = np.argsort(rows)
+    distribution = stacked([part for _, part in kept], order) if kept else from_marginals([])
+    return Evidence(data.X[rows[order]], single_outcome(data.Y)[rows[order]], distribution, data.categories)
+
+
+def in_order(data: Dataset) -> np.ndarray:
+    """Return the rows sorted by point, then by outcome, n: an order that does not depend on that of the data."""
+    return np.lexsort((*data.Y.T, *data.X.T[::-1]))
+
+
+def shuffled(data: Dataset, rng: np.random.Generator) -> np.ndarray:
+    """Return the rows in a random order, n, the same whatever the order of the data."""
+    return in_order(data)[rng.permutation(len(data))]
+
+
+def _stage(forecast: Forecast, names: tuple[str, ...]) -> Marginal | None:
+    """The marginal of a stage, given the names up to it; `None` if another method made the forecast."""
+    depth = len(names)
+    if len(forecast.stages) < depth or (forecast.makers and forecast.makers[:depth] != names):
         return None
     return forecast.stages[depth - 1]
 
 
-def _leave_one_out(surrogate: Surrogate, model: Model, data: Dataset, rng: np.random.Generator) -> list[Marginal]:
-    if isinstance(model, HasLeaveOneOut):
-        return list(model.leave_one_out().marginals())
-    distributions: list[Marginal | None] = [None] * len(data)
-    for i in range(len(data)):
-        _forecast(surrogate, data, np.delete(np.arange(len(data)), i), np.array([i]), distributions, rng)
-    return [distribution for distribution in distributions if distribution is not None]
+def _leave_one_out(surrogate: Surrogate, model: Model, data: Dataset, rng: np.random.Generator) -> Distribution:
+    """Predict each point from the others, n, in closed form or by refits."""
+    if Capability.LEAVE_ONE_OUT in model.capabilities:
+        return model.leave_one_out()
+    every = np.arange(len(data))
+    return stacked([_forecast(surrogate, data, np.delete(every, i), every[[i]], rng)[1] for i in every])
 
 
 def _forecast(
+    surrogate: Surrogate, data: Dataset, train: np.ndarray, test: np.ndarray, rng: np.random.Generator
+) -> HeldOut:
+    """Forecast the `test` rows by a model of the `train` rows."""
+    return test, surrogate.fit(data.rows(train), rng=rng).predict(data.X[test], latent=False)
+
+
+def _pooled(
     surrogate: Surrogate,
     data: Dataset,
-    train: np.ndarray,
-    test: np.ndarray,
-    distributions: list[Marginal | None],
+    subsets: Sequence[np.ndarray],
+    unseen: Array,
+    *,
+    between: bool,
     rng: np.random.Generator,
-) -> None:
-    """Puts the distributions of the ``test`` rows, from a model of the ``train`` rows, into ``distributions``."""
-    fitted = surrogate.fit(data.rows(train), rng=rng)
-    for i, distribution in zip(test, fitted.predict(data.X[test], latent=False).marginals(), strict=True):
-        distributions[i] = distribution
+) -> tuple[Pooled, Evidence]:
+    """Average the models of subsets, and forecast each point by the models that had not seen it.
 
-
-def held_out(data: Dataset, distributions: Sequence[Marginal | None]) -> Evidence:
-    """The evidence of the points that have a distribution."""
-    kept = [i for i, distribution in enumerate(distributions) if distribution is not None]
-    y = single_outcome(data.Y)
-    return Evidence(
-        data.X[kept],
-        y[kept],
-        tuple(distribution for distribution in distributions if distribution is not None),
-        data.categories,
-    )
+    Args:
+        surrogate: Fitted to each subset.
+        data: n points.
+        subsets: Rows of the data, P of them.
+        unseen: 1 where a model has not seen a point, `n x P`.
+        between: Whether disagreement counts as uncertainty.
+        rng: Source of randomness for the fits.
+    """
+    models = tuple(surrogate.fit_many(data, subsets, rng=rng))
+    pooled = Pooled(models, between, np.full(len(models), 1.0 / len(models)))
+    known = np.flatnonzero(unseen.any(axis=1))
+    if not known.size:
+        return pooled, held_out(data, [])
+    weights = (unseen[known] / unseen[known].sum(axis=1, keepdims=True)).T
+    at_data = [model.predict(data.X[known], latent=False) for model in models]
+    evidence = held_out(data, [(known, averaged(at_data, list(weights), between=between))])
+    return pooled, replace(evidence, left_out=partial(Pooled(models, between, weights).predict, latent=False))

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibo.calibration.base import LevelMap, Relevel
-from calibo.data import Array, Evidence
+from calibo.calibration.base import LevelMap, Recalibrator, Relevel
+from calibo.calibration.evidence import Evidence
+from calibo.data import Array
 from calibo.distributions import Tempered
 from calibo.errors import RecipeError
 
 
 @dataclass(frozen=True)
-class Temperature:
+class Temperature(Recalibrator):
     """Scales the forecasts' normal scores by a factor, estimated from past scores z_t with weights that fade.
 
     factor^2 = (prior + sum_t w_t z_t^2) / (prior + sum_t w_t), w_t = memory^(age of t): the maximum likelihood scale,

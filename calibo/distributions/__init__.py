@@ -7,6 +7,7 @@ from calibo.distributions.gaussian import Gaussian
 from calibo.distributions.level_maps import FlatLevels, LevelFunction, Levels, Tempered, checked_levels
 from calibo.distributions.quantile_table import QuantileTable
 from calibo.distributions.relevelled import Composed, Relevelled, relevel
+from calibo.distributions.stacked import Stacked, stacked
 from calibo.distributions.stored import StoredDistribution, from_marginals
 
 __all__ = [
@@ -20,9 +21,11 @@ __all__ = [
     "QuantileTable",
     "Relevelled",
     "StoredDistribution",
+    "Stacked",
     "Tempered",
     "averaged",
     "checked_levels",
     "from_marginals",
     "relevel",
+    "stacked",
 ]

@@ -1,9 +1,9 @@
 """Surrogates: Dataset -> Model."""
 
-from calibo.models.base import FitsMany, HasHyperparameters, HasLeaveOneOut, Model, Surrogate
+from calibo.models.base import Capability, Model, ModelWrapper, Surrogate, SurrogateWrapper, check_surrogate
 from calibo.models.gaussian_moments import GaussianMoments
 from calibo.models.gaussian_process import GaussianProcess
-from calibo.models.heteroscedastic import HasNoiseModel, HeteroscedasticGP
+from calibo.models.heteroscedastic import HeteroscedasticGP
 from calibo.models.kernels import RBF, Kernel, Matern52
 from calibo.models.network_fit import Perceptron
 from calibo.models.neural_ensemble import NeuralEnsemble
@@ -16,16 +16,14 @@ from calibo.models.success import SuccessModel
 __all__ = [
     "QUANTILE_LEVELS",
     "RBF",
-    "FitsMany",
+    "Capability",
     "GaussianMoments",
     "GaussianProcess",
-    "HasHyperparameters",
-    "HasLeaveOneOut",
-    "HasNoiseModel",
     "HeteroscedasticGP",
     "Kernel",
     "Matern52",
     "Model",
+    "ModelWrapper",
     "NeuralEnsemble",
     "Perceptron",
     "QuantileBoosting",
@@ -36,5 +34,7 @@ __all__ = [
     "ScikitSurrogate",
     "SuccessModel",
     "Surrogate",
+    "SurrogateWrapper",
     "XGBoostQuantiles",
+    "check_surrogate",
 ]

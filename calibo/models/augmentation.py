@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from calibo.data import Array
-from calibo.distributions import Gaussian
 from calibo.models.standardization import Standardization
 
 
@@ -51,17 +49,3 @@ class Augmentation:
     def augmented_precision(self) -> Array:
         """diag(A'^-1) at the data, p x n."""
         return self.precision + self.influence**2 / self.total[:, None]
-
-
-@runtime_checkable
-class HasAugmentation(Protocol):
-    """A model that knows in closed form what one more measurement would change in its fit."""
-
-    def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
-        """The distribution at ``X``, ... x q x d, as ``predict`` gives it, and the augmentation by each of its points alone."""
-        ...
-
-    @property
-    def data_points(self) -> Array:
-        """The points of the data, n x d."""
-        ...

@@ -1,85 +1,296 @@
-"""What a surrogate is: a recipe that turns a dataset into a model, and what models may declare they can do besides."""
+"""Base classes of surrogates and their fitted models, and the optional capabilities a model may have.
+
+A `Surrogate` is a recipe; `fit` turns a dataset into a `Model`. A model predicts, and may be able to do more: each such
+`Capability` is one member of `Model`, which a class has if it implements it. Wrappers (`ModelWrapper`, `SurrogateWrapper`)
+pass every capability on unless they name it in `hides`, with the reason. Nothing else in calibo asks a model for its type.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from calibo.checks import check_instance
 from calibo.data import Array, Dataset
-from calibo.distributions import Distribution
+from calibo.distributions import Distribution, Gaussian
+from calibo.errors import CapabilityError
+from calibo.models.augmentation import Augmentation
 
 
-class Model(Protocol):
-    """A fitted surrogate."""
+class Capability(Enum):
+    """What a model may be able to do besides `predict`; the value names the member of `Model` that does it."""
 
+    HYPERPARAMETERS = "hyperparameters"
+    LENGTHSCALES = "lengthscales"
+    NOISE = "noise_variance"
+    LEAVE_ONE_OUT = "leave_one_out"
+    ONE_STEP_AHEAD = "one_step_ahead"
+    AUGMENTATION = "augmented"
+    LEARNS_FROM_PROPOSALS = "learned"
+    IN_DISTRIBUTION = "in_distribution"
+
+
+#: What to do about a missing capability, for the error message.
+_REMEDIES = {
+    Capability.HYPERPARAMETERS: "fits then start from the default hyperparameters",
+    Capability.LENGTHSCALES: "use GaussianProcess() or HeteroscedasticGP()",
+    Capability.NOISE: (
+        "use HeteroscedasticGP() as the surrogate, and Replicated(strategy, times) to measure points several times"
+    ),
+    Capability.LEAVE_ONE_OUT: "evidence=LeaveOneOut() refits the surrogate once per point instead",
+    Capability.ONE_STEP_AHEAD: "evidence=TimeSeries() refits the surrogate instead",
+    Capability.AUGMENTATION: "use GaussianProcess()",
+    Capability.LEARNS_FROM_PROPOSALS: "use ConformalBayes(..., ratio=DensityRatio())",
+    Capability.IN_DISTRIBUTION: "use ConformalBayes(..., ratio=DensityRatio())",
+}
+
+
+class Model(ABC):
+    """A fitted surrogate.
+
+    Only `predict` is required. Every other member is an optional capability: it raises a `CapabilityError` unless a subclass
+    implements it (`hyperparameters` is empty instead). `capabilities` tells which ones a model has.
+    """
+
+    @abstractmethod
     def predict(self, X: Array, *, latent: bool) -> Distribution:
-        """The distribution at each point of ``X``, q x d or ... x q x d (the leading dimensions are batches of joint distributions).
+        """Predict the outcome at points.
 
         Args:
-            X: Encoded points.
-            latent: ``True`` for the noise-free value f, ``False`` for the next measurement y = f + noise.
+            X: `... x q x d` encoded points; leading dimensions are batches, the q points of one batch are predicted jointly.
+            latent: `True` for the noise-free value f, `False` for a new measurement y = f + noise.
+
+        Returns:
+            The distribution at each point, `... x q`.
         """
-        ...
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """The optional capabilities of this model: those whose members its class implements."""
+        return implemented_by(type(self))
+
+    @property
+    def stages(self) -> tuple[Model, ...]:
+        """The models whose predictions are stored as the stages of a forecast: the raw one first, this one last."""
+        return (self,)
+
+    @property
+    def hyperparameters(self) -> tuple[float, ...]:
+        """The fitted hyperparameters as plain numbers, from which the next fit may start; `()` if there are none."""
+        return ()
+
+    @property
+    def lengthscales(self) -> Array:
+        """One length scale per column, d: how far the outcome stays alike along it."""
+        self._lacks(Capability.LENGTHSCALES)
+
+    def noise_variance(self, X: Array, *, level: float = 0.5) -> Array:
+        """Estimate the variance of the measurement noise.
+
+        Args:
+            X: `... x q x d` points.
+            level: Which quantile of the estimate's own distribution to return; by default its median.
+
+        Returns:
+            Variances in squared units of the outcome, `... x q`.
+        """
+        self._lacks(Capability.NOISE)
+
+    def leave_one_out(self) -> Distribution:
+        """Predict each of the n measurements from all the others, without refitting, in the order of the data."""
+        self._lacks(Capability.LEAVE_ONE_OUT)
+
+    def one_step_ahead(self) -> Distribution:
+        """Predict each of the n measurements from those before it, without refitting, in the order of the data."""
+        self._lacks(Capability.ONE_STEP_AHEAD)
+
+    def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
+        """Predict as `predict` does, and tell what one more measurement at each point would change in the fit.
+
+        Args:
+            X: `... x q x d` points.
+            latent: As in `predict`.
+
+        Returns:
+            The distribution, and the augmentation by each of the points alone.
+        """
+        self._lacks(Capability.AUGMENTATION)
+
+    def learned(self, proposals: Array, *, rng: np.random.Generator) -> Model:
+        """Return the model adapted to a search that has visited `proposals`.
+
+        Args:
+            proposals: `p x d` points: all that the search has visited so far.
+            rng: Source of randomness.
+        """
+        self._lacks(Capability.LEARNS_FROM_PROPOSALS)
+
+    def in_distribution(self, X: Array) -> Array:
+        """Return the probability, m, that the data support a calibrated prediction at `m x d` points."""
+        self._lacks(Capability.IN_DISTRIBUTION)
+
+    def _lacks(self, capability: Capability, why: str = "") -> NoReturn:
+        """Raise the error of a missing capability."""
+        reason = f" ({why})" if why else ""
+        raise CapabilityError(f"{type(self).__name__} has no {capability.value}{reason}: {_REMEDIES[capability]}")
 
 
-class Surrogate(Protocol):
-    """A recipe for a model of one outcome."""
+def implemented_by(model_type: type[Model]) -> frozenset[Capability]:
+    """Return the capabilities whose members a class of models implements."""
+    return frozenset(c for c in Capability if getattr(model_type, c.value) is not getattr(Model, c.value))
 
+
+@dataclass(frozen=True, eq=False)
+class ModelWrapper(Model):
+    """Base class of models around another model.
+
+    Every capability of the base is passed on, except those that a subclass names in `hides`. What describes the distribution
+    itself (`leave_one_out`, `one_step_ahead`, `augmented`) is passed on unchanged here: a wrapper that changes distributions
+    overrides it or hides it.
+
+    Attributes:
+        base: The model inside.
+    """
+
+    base: Model
+    #: Capabilities of the base that are not passed on, each with the reason.
+    hides: ClassVar[Mapping[Capability, str]] = MappingProxyType({})
+    #: Capabilities that the wrapper has whatever the base can do.
+    adds: ClassVar[frozenset[Capability]] = frozenset()
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """The capabilities of the base that are passed on, and the wrapper's own."""
+        return (self.base.capabilities - self.hides.keys()) | self.adds
+
+    @property
+    def stages(self) -> tuple[Model, ...]:
+        """The stages of the base, then this model."""
+        return (*self.base.stages, self)
+
+    @property
+    def hyperparameters(self) -> tuple[float, ...]:
+        """The hyperparameters of the base."""
+        return self.base.hyperparameters
+
+    @property
+    def lengthscales(self) -> Array:
+        """The length scales of the base, d."""
+        return self._source(Capability.LENGTHSCALES).lengthscales
+
+    def noise_variance(self, X: Array, *, level: float = 0.5) -> Array:
+        """Estimate the variance of the measurement noise, as the base does."""
+        return self._source(Capability.NOISE).noise_variance(X, level=level)
+
+    def leave_one_out(self) -> Distribution:
+        """Predict each measurement from all the others, as the base does."""
+        return self._source(Capability.LEAVE_ONE_OUT).leave_one_out()
+
+    def one_step_ahead(self) -> Distribution:
+        """Predict each measurement from those before it, as the base does."""
+        return self._source(Capability.ONE_STEP_AHEAD).one_step_ahead()
+
+    def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
+        """Predict, and tell what one more measurement would change, as the base does."""
+        return self._source(Capability.AUGMENTATION).augmented(X, latent=latent)
+
+    def learned(self, proposals: Array, *, rng: np.random.Generator) -> Self:
+        """Return the same wrapper around the base as learned from `proposals`."""
+        return replace(self, base=self._source(Capability.LEARNS_FROM_PROPOSALS).learned(proposals, rng=rng))
+
+    def in_distribution(self, X: Array) -> Array:
+        """Return the probability that the data support a prediction, as the base does."""
+        return self._source(Capability.IN_DISTRIBUTION).in_distribution(X)
+
+    def _source(self, capability: Capability) -> Model:
+        """The model that a capability is passed on from, or the error that says why it is not."""
+        if capability in self.hides:
+            self._lacks(capability, self.hides[capability])
+        return self.base
+
+
+class Surrogate(ABC):
+    """A recipe for a model of one outcome; subclasses are frozen dataclasses.
+
+    Attributes:
+        model_type: The class of the fitted models, if it is always the same: it tells their capabilities before any fit.
+    """
+
+    model_type: ClassVar[type[Model] | None] = None
+
+    @abstractmethod
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
-        """The model of ``data``, which has one outcome."""
-        ...
+        """Fit the model of `data`, which has one outcome.
 
-
-@runtime_checkable
-class FitsMany(Protocol):
-    """A surrogate that trains the models of several parts of the data together, in less time than one after another."""
+        Args:
+            data: At least one point.
+            rng: Source of all randomness.
+        """
 
     def fit_many(
         self, data: Dataset, subsets: Sequence[npt.NDArray[np.intp]], *, rng: np.random.Generator
     ) -> Sequence[Model]:
-        """A model of each subset of rows of ``data``; rows may occur several times."""
-        ...
+        """Fit one model to each subset of the rows of `data`; rows may occur several times.
 
-
-@runtime_checkable
-class HasHyperparameters(Protocol):
-    """A model whose hyper-parameters can be stored, so that the next fit starts from them."""
+        Here one after the other; surrogates that train several models faster together override it.
+        """
+        return [self.fit(data.rows(rows), rng=rng) for rows in subsets]
 
     @property
-    def hyperparameters(self) -> tuple[float, ...]:
-        """The fitted hyper-parameters as plain numbers."""
-        ...
+    def stage_names(self) -> tuple[str, ...]:
+        """Names of the stages of a forecast: the raw surrogate first, then the wrappers around it."""
+        return (type(self).__name__,)
+
+    @property
+    def capabilities(self) -> frozenset[Capability] | None:
+        """Capabilities that every fitted model has; `None` if they are known only after fitting."""
+        return None if self.model_type is None else implemented_by(self.model_type)
 
 
-@runtime_checkable
-class HasLeaveOneOut(Protocol):
-    """A model with its own predictions at the data without refitting."""
+@dataclass(frozen=True)
+class SurrogateWrapper(Surrogate):
+    """Base class of surrogates around another surrogate, whose models add a stage to the forecasts.
 
-    def leave_one_out(self) -> Distribution:
-        """Distributions of each measurement given all the others, n."""
-        ...
+    Attributes:
+        surrogate: The surrogate inside.
+    """
 
-    def one_step_ahead(self) -> Distribution:
-        """Distributions of each measurement given those before it, n."""
-        ...
+    surrogate: Surrogate
+
+    def __post_init__(self) -> None:
+        check_surrogate("surrogate", self.surrogate)
+
+    @property
+    def stage_name(self) -> str:
+        """Name of the stage that this wrapper adds."""
+        return type(self).__name__
+
+    @property
+    def stage_names(self) -> tuple[str, ...]:
+        """The names of the surrogate inside, then that of this wrapper's stage."""
+        return (*self.surrogate.stage_names, self.stage_name)
+
+    @property
+    def capabilities(self) -> frozenset[Capability] | None:
+        """Capabilities of the surrogate inside that are passed on."""
+        inner = self.surrogate.capabilities
+        if inner is None or self.model_type is None or not issubclass(self.model_type, ModelWrapper):
+            return None
+        return (inner - self.model_type.hides.keys()) | self.model_type.adds
 
 
-@runtime_checkable
-class LearnsFromProposals(Protocol):
-    """A model whose beliefs depend on which points it is going to be asked about."""
+def check_surrogate(what: str, value: object) -> None:
+    """Raise a `RecipeError` unless `value` is a `Surrogate`.
 
-    def learned(self, proposals: Array, *, rng: np.random.Generator) -> Model:
-        """The model for a search that has gone to ``proposals``, p x d: all of them so far."""
-        ...
-
-
-@runtime_checkable
-class KnowsItsDistribution(Protocol):
-    """A model that knows how far its data reach."""
-
-    def in_distribution(self, X: Array) -> Array:
-        """The probability that the data say enough of points, m x d, to keep the model's promise there, m."""
-        ...
+    Args:
+        what: The setting, as the message calls it.
+        value: What was given.
+    """
+    check_instance(what, value, Surrogate, "GaussianProcess()")

@@ -1,55 +1,48 @@
-"""A Gaussian in place of another latent distribution: only mean, spread and dependence of what is believed of f are kept."""
+"""A wrapper that replaces latent distributions by Gaussian ones with the same mean, spread and dependence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution, Gaussian, QuantileTable
-from calibo.models.base import HasHyperparameters, Model, Surrogate
+from calibo.models.base import ModelWrapper, SurrogateWrapper
 
 
-@dataclass(frozen=True)
-class GaussianMoments:
-    """A surrogate whose latent distributions are Gaussian, with the mean and standard deviation of those inside.
+@dataclass(frozen=True, eq=False)
+class GaussianMomentsModel(ModelWrapper):
+    """A model with Gaussian latent distributions.
 
-    Acquisitions see latent distributions, so this is the Gaussian alternative to choosing by a distribution between quantiles. Distributions of
-    measurements stay what they are, and with them all intervals and what they promise.
-
-    Attributes:
-        surrogate: Whose distributions they are; as a rule ``Calibrated(..., by=Conformal(...))``.
+    All capabilities of the base are passed on unchanged: leave-one-out and one-step-ahead predictions are of measurements,
+    whose distributions stay, and a model with an augmentation is Gaussian already.
     """
 
-    surrogate: Surrogate
-
-    @property
-    def maker(self) -> str:
-        """Its name as a stage of a forecast."""
-        return type(self).__name__
-
-    def fit(self, data: Dataset, *, rng: np.random.Generator) -> GaussianMomentsModel:
-        return GaussianMomentsModel(self.surrogate.fit(data, rng=rng))
-
-
-@dataclass(frozen=True)
-class GaussianMomentsModel:
-    """A model with Gaussian latent distributions."""
-
-    base: Model
-
     def predict(self, X: Array, *, latent: bool) -> Distribution:
-        """The distribution at ``X``, ... x q x d."""
+        """Predict the outcome at `... x q x d` points; a latent distribution is made Gaussian."""
         distribution = self.base.predict(X, latent=latent)
         if not latent or isinstance(distribution, Gaussian):
             return distribution
-        return (
-            distribution.gaussian()
-            if isinstance(distribution, QuantileTable)
-            else Gaussian(distribution.mean, distribution.std)
-        )
+        if isinstance(distribution, QuantileTable):
+            return distribution.gaussian()
+        return Gaussian(distribution.mean, distribution.std)
 
-    @property
-    def hyperparameters(self) -> tuple[float, ...]:
-        return self.base.hyperparameters if isinstance(self.base, HasHyperparameters) else ()
+
+@dataclass(frozen=True)
+class GaussianMoments(SurrogateWrapper):
+    """A surrogate whose latent distributions are Gaussian, with the mean and standard deviation of those inside.
+
+    Acquisition functions see latent distributions, so this is the Gaussian alternative to choosing by the distribution between
+    conformal quantiles. Distributions of measurements stay as they are, and with them all intervals and their guarantees.
+
+    Attributes:
+        surrogate: The surrogate inside; usually `Calibrated(..., by=Conformal(...))`.
+    """
+
+    model_type: ClassVar = GaussianMomentsModel
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> GaussianMomentsModel:
+        """Fit the surrogate inside and wrap its model."""
+        return GaussianMomentsModel(self.surrogate.fit(data, rng=rng))

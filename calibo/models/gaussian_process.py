@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cho_solve
@@ -14,6 +15,7 @@ from scipy.optimize import minimize
 from calibo.data import Array, Dataset
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.errors import FallbackWarning
+from calibo.models.base import Surrogate
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
 from calibo.models.kernels import Kernel, Matern52, squared_distances
 from calibo.models.standardization import Standardization, single_outcome
@@ -26,7 +28,7 @@ _OUTPUTSCALE_BOUNDS = (np.log(1e-2), np.log(1e2))
 
 
 @dataclass(frozen=True)
-class GaussianProcess:
+class GaussianProcess(Surrogate):
     """Exact GP: ARD kernel, constant mean (profiled), learned or known noise, standardised outcomes.
 
     Priors: the dimension-scaled log-normal of BoTorch on length scales, log l ~ N(sqrt 2 + log(d) / 2, 3) (Hvarfner et
@@ -41,6 +43,7 @@ class GaussianProcess:
 
     kernel: Kernel = field(default_factory=Matern52)
     max_iterations: int = 60
+    model_type: ClassVar = Posterior
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Posterior:
         """The posterior under the maximum a posteriori hyper-parameters; ``rng`` is not used."""

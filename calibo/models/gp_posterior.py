@@ -15,6 +15,7 @@ from calibo.data import Array
 from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.models.augmentation import Augmentation
+from calibo.models.base import Model
 from calibo.models.distinct import distinct_points
 from calibo.models.kernels import Kernel, squared_distances
 from calibo.models.standardization import Standardization
@@ -89,7 +90,7 @@ class _Projection:
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class Posterior(Model):
     """A Gaussian process given data; a ``Model`` with closed-form leave-one-out and one-step-ahead predictions.
 
     Attributes:
@@ -115,6 +116,10 @@ class Posterior:
     @property
     def hyperparameters(self) -> tuple[float, ...]:
         return self.stored
+
+    @property
+    def lengthscales(self) -> Array:
+        return self.theta.lengthscales
 
     @cached_property
     def _scaled(self) -> Array:
@@ -159,10 +164,6 @@ class Posterior:
         n = len(self.y)
         log_determinant = 2.0 * np.log(np.diagonal(self.cholesky)).sum()
         return float(-0.5 * (self.residuals @ self.residuals + log_determinant + n * np.log(2.0 * np.pi)))
-
-    @property
-    def data_points(self) -> Array:
-        return self.X
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         """The distribution at ``X``, ... x q x d; the joint covariance is computed only when draws are asked for."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -16,8 +16,9 @@ from scipy.special import digamma, ndtri, polygamma
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
 from calibo.errors import FallbackWarning
+from calibo.models.base import Model, Surrogate
 from calibo.models.gaussian_process import GaussianProcess
-from calibo.models.gp_posterior import Hyperparameters, Posterior
+from calibo.models.gp_posterior import Posterior
 from calibo.models.standardization import Standardization, single_outcome
 
 #: Least noise variance, as a share of the outcomes' variance: the least that the Gaussian process itself allows.
@@ -26,72 +27,6 @@ NOISE_FLOOR = 1e-6
 _SAME_POINT = 1e-9
 #: Sampling variance of the log of a noise variance that is known.
 _KNOWN = 1e-6
-
-
-@runtime_checkable
-class HasNoiseModel(Protocol):
-    """A model that knows how noisy measurements are at each point."""
-
-    def noise_variance(self, X: Array) -> Array:
-        """Noise variance of a measurement at points, ... x q x d -> ... x q, in the outcomes' units squared."""
-        ...
-
-    def noise_variance_quantile(self, X: Array, level: float) -> Array:
-        """What the noise variance is below with probability ``level``, ... x q x d -> ... x q."""
-        ...
-
-
-@dataclass(frozen=True)
-class HeteroscedasticGP:
-    """Two Gaussian processes: one of the log noise variance, learned from replicates, and one of the means.
-
-    1. Points measured k >= 2 times (rows of X that are equal) give log s^2. Its sampling distribution is known: with
-       v = (k - 1) / 2 its expectation is log r + digamma(v) - log v and its variance trigamma(v). The bias is taken off.
-    2. A Gaussian process of these, with their sampling variances as known noise, predicts log r anywhere. Noise
-       variances given with the outcomes count as known values of r.
-    3. A Gaussian process of the means of all groups (k = 1 included), with known noise variances r / k, predicts f.
-
-    The noise at a point is taken to be exp of the expected log r: its median (the most likely noise of Kersting et al.
-    2007), which does not grow with what is not known. No noise variance is below 1e-6 of the outcomes' variance;
-    sample variances below that (equal outcomes) count as that.
-
-    Without replicates or known variances there is nothing to learn noise from: the noise is then the same everywhere,
-    as ``means`` fits it, and a ``FallbackWarning`` says so.
-
-    Attributes:
-        means: What models the means.
-        log_noise: What models the log noise variances.
-        replicates_follow: Whether replicates are on their way (``Replicated`` sees to it), so that their absence at first
-            need not be announced.
-    """
-
-    means: GaussianProcess = field(default_factory=GaussianProcess)
-    log_noise: GaussianProcess = field(default_factory=GaussianProcess)
-    replicates_follow: bool = False
-
-    def fit(self, data: Dataset, *, rng: np.random.Generator) -> HeteroscedasticModel:
-        """The model of ``data``; ``rng`` is not used."""
-        y = single_outcome(data.Y)
-        units = Standardization.of(y)
-        groups = Groups.of(data.X, units.forward(y), _known(data, units))
-        stored = data.hyperparameters[0] if data.hyperparameters else ()
-        own, noise_own = stored[: data.X.shape[1] + 2], stored[data.X.shape[1] + 2 :]
-        if not groups.informative.any():
-            if not self.replicates_follow:
-                warnings.warn(
-                    f"none of the {len(groups.X)} points was measured twice, so where the noise is large cannot be "
-                    "learned: the same noise is assumed everywhere; measure points several times (Replicated) or tell "
-                    "their sem",
-                    FallbackWarning,
-                    stacklevel=2,
-                )
-            means = self.means.fit(groups.dataset(groups.mean, None, data, own), rng=rng)
-            variance = float(np.square(means.units.backward_std(np.sqrt(means.theta.noise))))
-            return HeteroscedasticModel(means, ConstantLogNoise(np.log(variance)), units)
-        noise = LogNoise.of(groups, self.log_noise, data, noise_own, rng)
-        variances = np.exp(noise.at(groups.X)[0]) / groups.count
-        means = self.means.fit(groups.dataset(groups.mean, variances, data, own), rng=rng)
-        return HeteroscedasticModel(means, noise, units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,8 +147,8 @@ class ConstantLogNoise:
 
 
 @dataclass(frozen=True, eq=False)
-class HeteroscedasticModel:
-    """A Gaussian process of f and a distribution of the noise at each point; a ``Model`` that ``HasNoiseModel``.
+class HeteroscedasticModel(Model):
+    """A Gaussian process of f and a distribution of the noise at each point; a model of both.
 
     Attributes:
         means: The posterior of f, standardised.
@@ -249,13 +184,8 @@ class HeteroscedasticModel:
 
         return Gaussian(mean, self.units.backward_std(total), correlation)
 
-    def noise_variance(self, X: Array) -> Array:
-        """Noise variance of a measurement, ... x q; infinite where outcomes are too large for squares."""
-        with np.errstate(over="ignore"):
-            return np.square(self.units.backward_std(self._noise_std(X)))
-
-    def noise_variance_quantile(self, X: Array, level: float) -> Array:
-        """What the noise variance is below with probability ``level``, ... x q."""
+    def noise_variance(self, X: Array, *, level: float = 0.5) -> Array:
+        """Return a quantile of the noise variance, ... x q; infinite where outcomes are too large for squares."""
         log_variance, std = self.noise.at(X)
         quantile = np.maximum(log_variance + ndtri(level) * std, np.log(NOISE_FLOOR))
         with np.errstate(over="ignore"):
@@ -265,13 +195,67 @@ class HeteroscedasticModel:
         return np.exp(0.5 * self.noise.at(X)[0])
 
     @property
-    def theta(self) -> Hyperparameters:
-        """Hyper-parameters of the process of f."""
-        return self.means.theta
+    def lengthscales(self) -> Array:
+        """The length scales of the process of f, d."""
+        return self.means.lengthscales
 
     @property
     def hyperparameters(self) -> tuple[float, ...]:
         return (*self.means.hyperparameters, *self.noise.stored)
+
+
+@dataclass(frozen=True)
+class HeteroscedasticGP(Surrogate):
+    """Two Gaussian processes: one of the log noise variance, learned from replicates, and one of the means.
+
+    1. Points measured k >= 2 times (rows of X that are equal) give log s^2. Its sampling distribution is known: with
+       v = (k - 1) / 2 its expectation is log r + digamma(v) - log v and its variance trigamma(v). The bias is taken off.
+    2. A Gaussian process of these, with their sampling variances as known noise, predicts log r anywhere. Noise
+       variances given with the outcomes count as known values of r.
+    3. A Gaussian process of the means of all groups (k = 1 included), with known noise variances r / k, predicts f.
+
+    The noise at a point is taken to be exp of the expected log r: its median (the most likely noise of Kersting et al.
+    2007), which does not grow with what is not known. No noise variance is below 1e-6 of the outcomes' variance;
+    sample variances below that (equal outcomes) count as that.
+
+    Without replicates or known variances there is nothing to learn noise from: the noise is then the same everywhere,
+    as ``means`` fits it, and a ``FallbackWarning`` says so.
+
+    Attributes:
+        means: What models the means.
+        log_noise: What models the log noise variances.
+        replicates_follow: Whether replicates are on their way (``Replicated`` sees to it), so that their absence at first
+            need not be announced.
+    """
+
+    means: GaussianProcess = field(default_factory=GaussianProcess)
+    log_noise: GaussianProcess = field(default_factory=GaussianProcess)
+    replicates_follow: bool = False
+    model_type: ClassVar = HeteroscedasticModel
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> HeteroscedasticModel:
+        """The model of ``data``; ``rng`` is not used."""
+        y = single_outcome(data.Y)
+        units = Standardization.of(y)
+        groups = Groups.of(data.X, units.forward(y), _known(data, units))
+        stored = data.hyperparameters[0] if data.hyperparameters else ()
+        own, noise_own = stored[: data.X.shape[1] + 2], stored[data.X.shape[1] + 2 :]
+        if not groups.informative.any():
+            if not self.replicates_follow:
+                warnings.warn(
+                    f"none of the {len(groups.X)} points was measured twice, so where the noise is large cannot be "
+                    "learned: the same noise is assumed everywhere; measure points several times (Replicated) or tell "
+                    "their sem",
+                    FallbackWarning,
+                    stacklevel=2,
+                )
+            means = self.means.fit(groups.dataset(groups.mean, None, data, own), rng=rng)
+            variance = float(np.square(means.units.backward_std(np.sqrt(means.theta.noise))))
+            return HeteroscedasticModel(means, ConstantLogNoise(np.log(variance)), units)
+        noise = LogNoise.of(groups, self.log_noise, data, noise_own, rng)
+        variances = np.exp(noise.at(groups.X)[0]) / groups.count
+        means = self.means.fit(groups.dataset(groups.mean, variances, data, own), rng=rng)
+        return HeteroscedasticModel(means, noise, units)
 
 
 def _known(data: Dataset, units: Standardization) -> Array:

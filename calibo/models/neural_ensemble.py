@@ -14,6 +14,7 @@ from scipy.special import ndtri
 from calibo.checks import check_flag, check_instance, check_one_of, check_whole
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
+from calibo.models.base import Model, Surrogate
 from calibo.models.network_fit import Fitted, Perceptron, Subsets, fit_networks
 from calibo.networks import AbsoluteError, SquaredError
 
@@ -28,7 +29,7 @@ _LOSSES = {"mae": AbsoluteError(), "mse": SquaredError()}
 
 
 @dataclass(frozen=True)
-class NeuralEnsemble:
+class NeuralEnsemble(Surrogate):
     """Networks that differ in their start, their batches and the points they leave out (White et al. 2021, BANANAS).
 
     Believed of f is a Gaussian distribution with the members' mean and standard deviation, at least a thousandth of that of the
@@ -90,7 +91,7 @@ class NeuralEnsemble:
 
 
 @dataclass(frozen=True, eq=False)
-class EnsembleModel:
+class EnsembleModel(Model):
     """A trained ensemble as a ``Model``.
 
     Attributes:

@@ -12,6 +12,7 @@ import numpy as np
 from calibo.checks import check_instance
 from calibo.data import Array, Dataset
 from calibo.distributions import QuantileTable, checked_levels
+from calibo.models.base import Model, Surrogate
 from calibo.models.network_fit import Fitted, Perceptron, Subsets, fit_networks
 from calibo.models.quantile_distribution import normal_law, quantile_distribution
 from calibo.networks import Loss, Pinball
@@ -21,7 +22,7 @@ LEVELS: tuple[float, ...] = (0.001, *(round(0.1 * j, 1) for j in range(1, 10)), 
 
 
 @dataclass(frozen=True)
-class QuantileNetwork:
+class QuantileNetwork(Surrogate):
     """Quantile regression by a network for each level, with the pinball loss, all levels in one program (Chen 2025).
 
     The distribution of a measurement is the table of the predicted quantiles, rearranged where they cross (Chernozhukov et al.
@@ -71,7 +72,7 @@ class QuantileNetwork:
 
 
 @dataclass(frozen=True, eq=False)
-class QuantileNetworkModel:
+class QuantileNetworkModel(Model):
     """Trained networks as a ``Model``.
 
     Attributes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from calibo.checks import check_has
 from calibo.data import Array, Dataset
 from calibo.distributions import QuantileTable, checked_levels
 from calibo.errors import FallbackWarning
+from calibo.models.base import Model, Surrogate
 from calibo.models.distinct import distinct_points
 from calibo.models.quantile_distribution import normal_law, quantile_distribution
 from calibo.models.quantile_engines import QuantileForest
@@ -51,44 +52,6 @@ class QuantileEngine(Protocol):
 
 
 @dataclass(frozen=True)
-class QuantileTrees:
-    """A surrogate that regresses quantiles with trees and believes in a straight cdf between them.
-
-    It makes no assumption on the noise, so it cannot part it from f: distributions of f and of a measurement are the same. Quantiles
-    of few points are too close together; calibrate them (``Calibrated(QuantileTrees(), by=Conformal(QuantileShift()),
-    evidence=Split())``, which is what ``methods.cqr()`` does). Points are taken as independent in joint draws. Known noise
-    variances are not used.
-
-    Attributes:
-        engine: What learns the quantiles: a ``QuantileForest`` or boosted trees.
-        levels: At which, increasing within (0, 1), on both sides of one half.
-    """
-
-    engine: QuantileEngine = field(default_factory=QuantileForest)
-    levels: tuple[float, ...] = QUANTILE_LEVELS
-
-    def __post_init__(self) -> None:
-        check_has("engine", self.engine, "fit", "QuantileForest()")
-        checked_levels(self.levels)
-
-    def fit(self, data: Dataset, *, rng: np.random.Generator) -> QuantileModel:
-        """The fitted trees as a model."""
-        y, levels = single_outcome(data.Y), np.asarray(self.levels)
-        if data.Y_var is not None:
-            warnings.warn("known noise variances are not used by quantile regression", FallbackWarning, stacklevel=2)
-        units = Standardization.of(y)
-        view = FeatureView(data.features, data.categories)
-        if len(y) < _FEWEST_POINTS:
-            return QuantileModel(None, levels, units, view)
-        # Sorted by outcome, so that the order of arrival does not matter.
-        z = np.round(units.forward(y), _DECIMALS)
-        features = view.of(data.X)
-        order = np.lexsort([*features.T, z])
-        quantiles = self.engine.fit(features[order], z[order], levels, categories=view.choices, rng=rng)
-        return QuantileModel(quantiles, levels, units, view)
-
-
-@dataclass(frozen=True)
 class FeatureView:
     """What trees see of a point: the space's own features if it has some, or its columns, choices as whole numbers.
 
@@ -111,7 +74,7 @@ class FeatureView:
 
 
 @dataclass(frozen=True, eq=False)
-class QuantileModel:
+class QuantileModel(Model):
     """Fitted quantiles as a ``Model``.
 
     Attributes:
@@ -133,3 +96,42 @@ class QuantileModel:
         if self.quantiles is None or not len(points):
             return normal_law(self.levels, X.shape[:-1], self.units)
         return quantile_distribution(self.levels, self.quantiles(self.view.of(points))[index], self.units)
+
+
+@dataclass(frozen=True)
+class QuantileTrees(Surrogate):
+    """A surrogate that regresses quantiles with trees and believes in a straight cdf between them.
+
+    It makes no assumption on the noise, so it cannot part it from f: distributions of f and of a measurement are the same. Quantiles
+    of few points are too close together; calibrate them (``Calibrated(QuantileTrees(), by=Conformal(QuantileShift()),
+    evidence=Split())``, which is what ``methods.cqr()`` does). Points are taken as independent in joint draws. Known noise
+    variances are not used.
+
+    Attributes:
+        engine: What learns the quantiles: a ``QuantileForest`` or boosted trees.
+        levels: At which, increasing within (0, 1), on both sides of one half.
+    """
+
+    engine: QuantileEngine = field(default_factory=QuantileForest)
+    levels: tuple[float, ...] = QUANTILE_LEVELS
+    model_type: ClassVar = QuantileModel
+
+    def __post_init__(self) -> None:
+        check_has("engine", self.engine, "fit", "QuantileForest()")
+        checked_levels(self.levels)
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> QuantileModel:
+        """The fitted trees as a model."""
+        y, levels = single_outcome(data.Y), np.asarray(self.levels)
+        if data.Y_var is not None:
+            warnings.warn("known noise variances are not used by quantile regression", FallbackWarning, stacklevel=2)
+        units = Standardization.of(y)
+        view = FeatureView(data.features, data.categories)
+        if len(y) < _FEWEST_POINTS:
+            return QuantileModel(None, levels, units, view)
+        # Sorted by outcome, so that the order of arrival does not matter.
+        z = np.round(units.forward(y), _DECIMALS)
+        features = view.of(data.X)
+        order = np.lexsort([*features.T, z])
+        quantiles = self.engine.fit(features[order], z[order], levels, categories=view.choices, rng=rng)
+        return QuantileModel(quantiles, levels, units, view)

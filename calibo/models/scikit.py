@@ -9,7 +9,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from calibo.checks import check_has
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
 from calibo.errors import FallbackWarning, RecipeError
+from calibo.models.base import Model, Surrogate
 from calibo.models.distinct import distinct_points
 from calibo.models.standardization import Standardization, single_outcome
 from calibo.spaces.encoding import one_hot
@@ -29,53 +30,6 @@ _FEWEST_RESIDUALS = 3
 _FOLDS = 5
 #: Have members, but none of these predicts the outcome: each corrects, reweights or feeds the others.
 _BOOSTED_OR_STACKED = ("GradientBoostingRegressor", "AdaBoostRegressor", "StackingRegressor")
-
-
-@dataclass(frozen=True)
-class ScikitSurrogate:
-    """A scikit-learn regressor as a surrogate.
-
-    Two kinds serve, also at the end of a ``Pipeline``:
-      - regressors with ``predict(X, return_std=True)`` (``GaussianProcessRegressor``, ``BayesianRidge``,
-        ``ARDRegression``, ...). Where it is known which noise their standard deviation holds (these three) latent distributions
-        leave it out; elsewhere the standard deviation is taken for that of f.
-      - ensembles whose prediction is the mean of their members' (``RandomForestRegressor``, ``ExtraTreesRegressor``,
-        ``BaggingRegressor``, an unweighted ``VotingRegressor``): the mean and the spread of the members, and their
-        correlation between points for joint draws.
-
-    Where the regressor has no noise of its own, the variance of the noise is what its held-out squared errors (out of
-    bag where possible, else five folds) exceed its variance by, on average: so measured variances match held-out
-    errors, and what the regressor cannot fit counts as noise. (The members of a forest of full-grown trees follow the
-    noise, so that little is left to add.) Known noise variances are not used. Categorical columns become indicators. A
-    single point is too few for some regressors: it is believed everywhere, with a spread of its own size.
-
-    Attributes:
-        regressor: Unfitted; it is cloned, and every ``random_state`` that is ``None`` is set from the generator.
-    """
-
-    regressor: Any
-
-    def __post_init__(self) -> None:
-        check_has("regressor", self.regressor, "fit", "RandomForestRegressor()")
-
-    def fit(self, data: Dataset, *, rng: np.random.Generator) -> ScikitModel:
-        """The fitted regressor as a model."""
-        y = single_outcome(data.Y)
-        units = Standardization.of(y)
-        if data.Y_var is not None:
-            warnings.warn(
-                "known noise variances are not used: scikit-learn regressors take none through one interface",
-                FallbackWarning,
-                stacklevel=2,
-            )
-        if len(y) < _FEWEST_POINTS:
-            return ScikitModel(Constant(), units, data.categories)
-        regressor = seeded(self.regressor, rng)
-        features = one_hot(data.X, data.categories)
-        # Trees choose between splits of equal merit by the last bit: rounding keeps the outcomes' units out of that.
-        z = np.round(units.forward(y), _DECIMALS)
-        regressor.fit(features, z)
-        return ScikitModel(_beliefs(regressor, features, z, rng), units, data.categories)
 
 
 class Beliefs(Protocol):
@@ -96,7 +50,7 @@ class Beliefs(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class ScikitModel:
+class ScikitModel(Model):
     """A fitted scikit-learn regressor as a ``Model``.
 
     Attributes:
@@ -128,6 +82,54 @@ class ScikitModel:
 
         noise_std = float(self.units.backward_std(np.sqrt(beliefs.noise))) if latent else 0.0
         return Gaussian(self.units.backward(mean)[index], self.units.backward_std(std), correlation, noise_std)
+
+
+@dataclass(frozen=True)
+class ScikitSurrogate(Surrogate):
+    """A scikit-learn regressor as a surrogate.
+
+    Two kinds serve, also at the end of a ``Pipeline``:
+      - regressors with ``predict(X, return_std=True)`` (``GaussianProcessRegressor``, ``BayesianRidge``,
+        ``ARDRegression``, ...). Where it is known which noise their standard deviation holds (these three) latent distributions
+        leave it out; elsewhere the standard deviation is taken for that of f.
+      - ensembles whose prediction is the mean of their members' (``RandomForestRegressor``, ``ExtraTreesRegressor``,
+        ``BaggingRegressor``, an unweighted ``VotingRegressor``): the mean and the spread of the members, and their
+        correlation between points for joint draws.
+
+    Where the regressor has no noise of its own, the variance of the noise is what its held-out squared errors (out of
+    bag where possible, else five folds) exceed its variance by, on average: so measured variances match held-out
+    errors, and what the regressor cannot fit counts as noise. (The members of a forest of full-grown trees follow the
+    noise, so that little is left to add.) Known noise variances are not used. Categorical columns become indicators. A
+    single point is too few for some regressors: it is believed everywhere, with a spread of its own size.
+
+    Attributes:
+        regressor: Unfitted; it is cloned, and every ``random_state`` that is ``None`` is set from the generator.
+    """
+
+    regressor: Any
+    model_type: ClassVar = ScikitModel
+
+    def __post_init__(self) -> None:
+        check_has("regressor", self.regressor, "fit", "RandomForestRegressor()")
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> ScikitModel:
+        """The fitted regressor as a model."""
+        y = single_outcome(data.Y)
+        units = Standardization.of(y)
+        if data.Y_var is not None:
+            warnings.warn(
+                "known noise variances are not used: scikit-learn regressors take none through one interface",
+                FallbackWarning,
+                stacklevel=2,
+            )
+        if len(y) < _FEWEST_POINTS:
+            return ScikitModel(Constant(), units, data.categories)
+        regressor = seeded(self.regressor, rng)
+        features = one_hot(data.X, data.categories)
+        # Trees choose between splits of equal merit by the last bit: rounding keeps the outcomes' units out of that.
+        z = np.round(units.forward(y), _DECIMALS)
+        regressor.fit(features, z)
+        return ScikitModel(_beliefs(regressor, features, z, rng), units, data.categories)
 
 
 @dataclass(frozen=True)

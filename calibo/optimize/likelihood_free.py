@@ -10,11 +10,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from calibo.acquisition import Acquisition, log_of, multiplied
-from calibo.calibration import makers
-from calibo.checks import check_has, check_instance, check_whole
+from calibo.checks import check_instance, check_whole
 from calibo.classifiers import Classifier, History, Labelled, LabelRule, LogOdds, Tchebycheff, merits
 from calibo.data import Array, Dataset
-from calibo.models import HasHyperparameters, SuccessModel, Surrogate
+from calibo.models import SuccessModel, Surrogate, check_surrogate
 from calibo.optimize.strategy import ModelForecaster, Strategy, anchor_points
 from calibo.search import EpsilonGreedy, MultiStart, Mutation, Plan, Pool, Search
 from calibo.spaces import Space
@@ -68,7 +67,7 @@ class LikelihoodFree(Strategy):
         check_instance("the classifier", self.classifier, Classifier, "BySize()")
         check_whole("the number of classifiers of an ensemble", self.ensemble)
         if self.forecaster is not None:
-            check_has("the forecaster", self.forecaster, "fit", "conformal_trees()")
+            check_surrogate("the forecaster", self.forecaster)
         EpsilonGreedy(self.search or Pool(), self.epsilon)
 
     @property
@@ -90,8 +89,8 @@ class LikelihoodFree(Strategy):
         return replace(
             plan,
             models=models,
-            forecaster=ModelForecaster(models, makers(self.forecaster)),
-            hyperparameters=tuple(m.hyperparameters if isinstance(m, HasHyperparameters) else () for m in models),
+            forecaster=ModelForecaster(models, self.forecaster.stage_names),
+            hyperparameters=tuple(model.hyperparameters for model in models),
         )
 
     def searcher(self, space: Space) -> Search:

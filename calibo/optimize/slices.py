@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from calibo.calibration import stages
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
 from calibo.errors import DataError, RecipeError, SpaceError
@@ -74,6 +73,6 @@ def _slice(
         grid = parameter.position(np.arange(parameter.cells))
     X = np.repeat(x[None, :], len(grid), axis=0)
     X[:, column] = grid
-    distributions = [believed(inner, X, direction, latent=False) for inner in stages(model)]
+    distributions = [believed(inner, X, direction, latent=False) for inner in model.stages]
     values = tuple(parameter.decode(float(u)) for u in grid)
     return Slice(name, values, distributions[0], distributions[-1], plan.acquisition(X))

@@ -21,12 +21,10 @@ from calibo.acquisition import (
     log_of,
     multiplied,
 )
-from calibo.calibration import makers, stages
 from calibo.checks import check_flag, check_has, check_whole
 from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import RecipeError
-from calibo.models import HasHyperparameters, Model, SuccessModel, Surrogate
-from calibo.models.base import KnowsItsDistribution, LearnsFromProposals
+from calibo.models import Capability, Model, SuccessModel, Surrogate, check_surrogate
 from calibo.pareto import pareto_mask
 from calibo.search import MultiStart, Plan, Pool, RandomDraw, Search
 from calibo.spaces import Space
@@ -54,7 +52,7 @@ class ModelForecaster:
         return tuple(zip(*(self._of(model, X) for model in self.models), strict=True))
 
     def _of(self, model: Model, X: Array) -> list[Forecast]:
-        by_stage = [inner.predict(X, latent=False).marginals() for inner in stages(model)]
+        by_stage = [inner.predict(X, latent=False).marginals() for inner in model.stages]
         return [Forecast(tuple(distributions), self.made_by) for distributions in zip(*by_stage, strict=True)]
 
 
@@ -120,7 +118,7 @@ class ModelBased(Strategy):
     anchors: int = _ANCHORS
 
     def __post_init__(self) -> None:
-        check_has("surrogate", self.surrogate, "fit", "GaussianProcess()")
+        check_surrogate("surrogate", self.surrogate)
         check_has("rule", self.rule, "build", "ExpectedImprovement()")
         if not (hasattr(self.rule, "smooth") and hasattr(self.rule, "logarithmic")):
             raise RecipeError(f"a rule says whether it is smooth and logarithmic, got a {type(self.rule).__name__}")
@@ -139,7 +137,7 @@ class ModelBased(Strategy):
         models = tuple(self.surrogate.fit(data.outcome(i), rng=rng) for i in range(data.Y.shape[1]))
         tried = np.vstack([data.X, data.X_failed])
         needed = 0 if self.search is None else self.search.anchors_needed
-        learns = isinstance(models[0], LearnsFromProposals)
+        learns = Capability.LEARNS_FROM_PROPOSALS in models[0].capabilities
         # While a plan learns, the models change but not the base samples of the rule.
         seed = int(rng.integers(2**63)) if learns else 0
         success = _success(data, rng)
@@ -150,17 +148,17 @@ class ModelBased(Strategy):
         def learn(plan: Plan, proposals: Array, rng: np.random.Generator) -> Plan:
             # All outcomes were measured at the same points, so all models learn the same density ratio.
             seed = int(rng.integers(2**63))
-            models = tuple(_learned(model, proposals, seed) for model in plan.models)
-            forecaster = ModelForecaster(models, makers(self.surrogate))
+            models = tuple(m.learned(proposals, rng=np.random.default_rng(seed)) for m in plan.models)
+            forecaster = ModelForecaster(models, self.surrogate.stage_names)
             return replace(plan, models=models, acquisition=acquisition(models), forecaster=forecaster)
 
         return Plan(
             acquisition=acquisition(models),
-            forecaster=ModelForecaster(models, makers(self.surrogate)),
+            forecaster=ModelForecaster(models, self.surrogate.stage_names),
             models=models,
             anchors=anchor_points(data, max(self.anchors, needed)),
             avoid=data.X_pending if self.replicate else np.vstack([tried, data.X_pending]),
-            hyperparameters=tuple(m.hyperparameters if isinstance(m, HasHyperparameters) else () for m in models),
+            hyperparameters=tuple(model.hyperparameters for model in models),
             learn=learn if learns else None,
         )
 
@@ -178,7 +176,7 @@ class ModelBased(Strategy):
             wanted = FirstFeasible(met, data.X_pending, int(rng.integers(2**63)))
             return multiplied(wanted, [] if success is None else [log_of(success)])
         gates, mean, worst = list[Gate](), float(goals.Y.mean()), float(goals.Y.min())
-        if isinstance(models[0], KnowsItsDistribution):
+        if Capability.IN_DISTRIBUTION in models[0].capabilities:
             gates.append(Gate(log_of(models[0].in_distribution), mean, losses_grow=False))
         if success is not None:
             gates.append(Gate(log_of(success), worst))
@@ -217,11 +215,6 @@ class ModelBased(Strategy):
         if space.is_pool:
             return Pool() if self.rule.smooth else Pool(drawn=_DRAWN_ROWS)
         return MultiStart() if self.rule.smooth else RandomDraw()
-
-
-def _learned(model: Model, proposals: Array, seed: int) -> Model:
-    assert isinstance(model, LearnsFromProposals), "all outcomes have the same kind of model"
-    return model.learned(proposals, rng=np.random.default_rng(seed))
 
 
 def check_outcomes(strategy: Strategy, objectives: int, constraints: int = 0) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from calibo.acquisition import Acquisition, AcquisitionRule
-from calibo.calibration import stages
 from calibo.checks import check_has, check_whole
 from calibo.data import Array, Dataset
-from calibo.models import Model, Surrogate
-from calibo.models.gp_posterior import Hyperparameters
+from calibo.models import Capability, Model, Surrogate, check_surrogate
 from calibo.optimize.design import initial_size
 from calibo.optimize.strategy import ModelBased, Strategy, check_outcomes
 from calibo.search import Box, Plan, Search
@@ -21,16 +18,6 @@ from calibo.spaces import Space
 
 #: Within these the length scales of the published recipe are sought; beyond them a column counts as at the bound.
 _LENGTHSCALES = (0.005, 4.0)
-
-
-@runtime_checkable
-class HasLengthscales(Protocol):
-    """A model that knows how fast the outcome changes along each column."""
-
-    @property
-    def theta(self) -> Hyperparameters:
-        """Hyper-parameters with one length scale for each column."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -163,7 +150,7 @@ class TuRBO(Strategy):
             counts["n_initial"] = self.n_initial
         for name, count in counts.items():
             check_whole(f"TuRBO's {name}", count)
-        check_has("surrogate", self.surrogate, "fit", "GaussianProcess()")
+        check_surrogate("surrogate", self.surrogate)
         check_has("rule", self.rule, "build", "ThompsonSampling()")
 
     @property
@@ -234,7 +221,6 @@ def _since(data: Dataset, start: int) -> Dataset:
 def _region(model: Model, data: Dataset, length: float) -> Box:
     """The trust region of a model: around the point with the best expected latent value, stretched by length scales."""
     centre = data.X[int(np.argmax(model.predict(data.X, latent=True).mean))]
-    raw = stages(model)[0]
-    known = isinstance(raw, HasLengthscales)
-    weights = np.clip(raw.theta.lengthscales, *_LENGTHSCALES) if known else np.ones(data.X.shape[1])
+    known = Capability.LENGTHSCALES in model.capabilities
+    weights = np.clip(model.lengthscales, *_LENGTHSCALES) if known else np.ones(data.X.shape[1])
     return Box.around(centre, weights, length, data.categories)

@@ -13,18 +13,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from calibo.calibration import Calibrated, Prequential, Temperature, makers
-from calibo.calibration.base import Wraps
+from calibo.calibration import Calibrated, Prequential, Temperature
 from calibo.data import STORED_LEVELS, Array, Dataset, Forecasts, Marginal
 from calibo.models import Model, Surrogate
 from calibo.optimize import Plan
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Fitted(Surrogate):
     """A model as a surrogate whose fit is done."""
 
     model: Model
+    names: tuple[str, ...]
+
+    @property
+    def stage_names(self) -> tuple[str, ...]:
+        """Names of the stages of the model's forecasts."""
+        return self.names
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
         return self.model
@@ -58,10 +63,10 @@ def corrected(plan: Plan, surrogate: Surrogate, data: Dataset, rng: np.random.Ge
 
     A method without calibration stays without, and one that learns from stored forecasts already does.
     """
-    if plan.forecaster is None or not isinstance(surrogate, Wraps) or isinstance(surrogate, Calibrated):
+    if plan.forecaster is None or len(surrogate.stage_names) < 2 or isinstance(surrogate, Calibrated):
         return plan
     evidence = (
-        Prequential().fit(Fitted(model), data.outcome(i), makers=makers(surrogate), rng=rng)[1]
+        Prequential().fit(Fitted(model, surrogate.stage_names), data.outcome(i), rng=rng)[1]
         for i, model in enumerate(plan.models)
     )
     factors = tuple(Temperature().factor(one.scores) if len(one) else 1.0 for one in evidence)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibo.calibration import Calibrated, Recalibrator
-from calibo.calibration.base import PromisesNothing
-from calibo.data import Array, Dataset, Evidence, Marginal
+from calibo.calibration import Calibrated, Evidence, Recalibrator
+from calibo.calibration.base import identity
+from calibo.data import Array, Dataset
 from calibo.distributions import Distribution, Gaussian
-from calibo.models import Model
+from calibo.models import Model, Surrogate
 from calibo.testing.randomness import global_state
 
 _LEVELS = np.linspace(0.02, 0.98, 49)
@@ -46,8 +46,7 @@ class CalibratorSuite:
         rng = np.random.default_rng(seed)
         n = self.forecasts if n is None else n
         mean, std = rng.normal(size=n), rng.uniform(0.5, 2.0, size=n)
-        distributions = tuple(Marginal(float(m), float(s)) for m, s in zip(mean, std, strict=True))
-        return Evidence(rng.random((n, 2)), mean + factor * std * rng.standard_normal(n), distributions)
+        return Evidence(rng.random((n, 2)), mean + factor * std * rng.standard_normal(n), Gaussian(mean, std))
 
     def test_no_evidence_gives_the_identity(self) -> None:
         rng = np.random.default_rng(0)
@@ -55,7 +54,7 @@ class CalibratorSuite:
         model = Calibrated(_Fixed(), by=self.recalibrator()).fit(data, rng=rng)
         for latent in (True, False):
             calibrated, raw = (m.predict(data.X, latent=latent) for m in (model, _Fixed()))
-            if isinstance(self.recalibrator(), PromisesNothing):
+            if self.recalibrator().without_evidence() is not identity:
                 np.testing.assert_allclose(calibrated.median, raw.median)
                 assert np.isinf(calibrated.interval(0.5)).all(), "without evidence nothing may be promised"
                 continue
@@ -76,12 +75,10 @@ class CalibratorSuite:
 
     def test_biased_forecasts_are_not_made_worse(self) -> None:
         evidence = self.evidence(1.0)
-        shifted = Evidence(evidence.X, evidence.y + 1.0, evidence.distributions)
+        shifted = Evidence(evidence.X, evidence.y + 1.0, evidence.distribution)
         raw = np.mean((shifted.pit >= 0.1) & (shifted.pit <= 0.9))
         low, high = self._law(shifted).interval(0.8)
-        z = (shifted.y - np.array([m.mean for m in shifted.distributions])) / np.array(
-            [m.std for m in shifted.distributions]
-        )
+        z = shifted.scores
         after = np.mean((z >= low[0]) & (z <= high[0]))
         assert abs(after - 0.8) <= abs(raw - 0.8) + 0.02, f"coverage went from {raw:.2f} to {after:.2f}, wanted 0.80"
 
@@ -120,11 +117,11 @@ class CalibratorSuite:
 
     def test_the_evidence_is_not_changed(self) -> None:
         evidence = self.evidence(2.0, 60)
-        X, y, distributions = evidence.X.copy(), evidence.y.copy(), evidence.distributions
+        X, y, mean = evidence.X.copy(), evidence.y.copy(), evidence.distribution.mean.copy()
         self.recalibrator().fit(evidence)
         np.testing.assert_array_equal(evidence.X, X)
         np.testing.assert_array_equal(evidence.y, y)
-        assert evidence.distributions is distributions
+        np.testing.assert_array_equal(evidence.distribution.mean, mean)
 
     def test_it_owns_no_state(self) -> None:
         recalibrator = self.recalibrator()
@@ -142,11 +139,11 @@ class CalibratorSuite:
     def test_outcomes_far_outside_are_survived(self) -> None:
         for sign in (-1.0, 1.0):
             evidence = self.evidence(1.0, 12)
-            self._sane(Evidence(evidence.X, evidence.y + sign * 1e6, evidence.distributions))
+            self._sane(Evidence(evidence.X, evidence.y + sign * 1e6, evidence.distribution))
 
     def test_equal_outcomes_are_survived(self) -> None:
         evidence = self.evidence(1.0, 12)
-        self._sane(Evidence(evidence.X, np.zeros(12), (Marginal(0.0, 1.0),) * 12))
+        self._sane(Evidence(evidence.X, np.zeros(12), Gaussian(np.zeros(12), np.ones(12))))
 
     def _sane(self, evidence: Evidence) -> None:
         distribution = self._law(evidence)
@@ -173,8 +170,8 @@ class CalibratorSuite:
 
 
 @dataclass(frozen=True)
-class _Fixed:
-    """A surrogate, and its model, that believes in standard normal outcomes whatever the data."""
+class _Fixed(Model, Surrogate):
+    """A surrogate, and its model, that predicts standard normal outcomes whatever the data."""
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
         return self

@@ -8,14 +8,14 @@ import numpy as np
 
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
-from calibo.models import GaussianProcess, HasHyperparameters, Model, Surrogate
+from calibo.models import GaussianProcess, Model, Surrogate
 from calibo.models.gaussian_process import NegativeLogPosterior
 from calibo.models.gp_posterior import Features, Posterior
 from calibo.models.standardization import Standardization
 
 
 @dataclass(frozen=True)
-class Noiseless:
+class Noiseless(Surrogate):
     """A surrogate that takes the distribution of a measurement for the distribution of f.
 
     Attributes:
@@ -29,7 +29,7 @@ class Noiseless:
 
 
 @dataclass(frozen=True)
-class NoiselessModel:
+class NoiselessModel(Model):
     """A model seen that way."""
 
     inside: Model
@@ -40,11 +40,11 @@ class NoiselessModel:
 
     @property
     def hyperparameters(self) -> tuple[float, ...]:
-        return self.inside.hyperparameters if isinstance(self.inside, HasHyperparameters) else ()
+        return self.inside.hyperparameters
 
 
 @dataclass(frozen=True)
-class SeldomRefitted:
+class SeldomRefitted(Surrogate):
     """A Gaussian process whose hyper-parameters are refitted at every tenth point and carried along in between.
 
     Attributes:

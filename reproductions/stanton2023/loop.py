@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from settings import ALPHA, HOLDOUT, covered, orthant_design
 
-from calibo.calibration import ConformalBayes, stages
+from calibo.calibration import ConformalBayes
 from calibo.calibration.conformal_bayes import ConformalModel, ShiftedModel
 from calibo.calibration.conformal_set import leave_one_out_score
 from calibo.data import Array, Dataset
@@ -54,7 +54,7 @@ class Log:
     def query(self, model: Model, X: Array, y: Array, n: int) -> None:
         """Writes down whether a batch's outcomes, q, were in the sets believed at its points, q x d."""
         self.n.append(n)
-        low, high = stages(model)[0].predict(X, latent=False).interval(1.0 - ALPHA(n))
+        low, high = model.stages[0].predict(X, latent=False).interval(1.0 - ALPHA(n))
         self.credible.append(float(np.mean((low <= y) & (y <= high))))
         if not isinstance(model, ShiftedModel):
             for column in _CONFORMAL:
@@ -62,7 +62,7 @@ class Log:
             return
         sets, other = model.conformal_sets(X), by_leave_one_out(model).conformal_sets(X)
         self.conformal.append(float(covered(sets, y).mean()))
-        self.unweighted.append(float(covered(model.conformal.conformal_sets(X), y).mean()))
+        self.unweighted.append(float(covered(model.unweighted.conformal_sets(X), y).mean()))
         self.leave_one_out.append(float(covered(other, y).mean()))
         self.unseen.append(float(sets.unseen.mean()))
         self.empty.append(float(sets.empty.mean()))
@@ -78,7 +78,7 @@ _CONFORMAL = ("conformal", "unweighted", "leave_one_out", "unseen", "empty", "le
 
 def by_leave_one_out(model: ShiftedModel) -> ShiftedModel:
     """The same model, its sets by leave-one-out scores."""
-    return replace(model, conformal=replace(model.conformal, score=leave_one_out_score))
+    return replace(model, score=leave_one_out_score)
 
 
 def optimize(
@@ -139,7 +139,7 @@ def holdout_coverage(surrogate: Surrogate, data: Dataset, rng: np.random.Generat
     model = ConformalBayes(surrogate, ALPHA, "in_sample").fit(kept, rng=rng)
     assert isinstance(model, ConformalModel)
     X, y = held.X, held.Y[:, 0]
-    low, high = stages(model)[0].predict(X, latent=False).interval(1.0 - ALPHA(len(kept)))
+    low, high = model.stages[0].predict(X, latent=False).interval(1.0 - ALPHA(len(kept)))
     other = replace(model, score=leave_one_out_score)
     return (
         len(kept),

@@ -13,7 +13,6 @@ from optimization import CONFORMAL, UCB
 from settings import ALPHA, BETA, HOLDOUT, LEVEL, RankingSize, covered, generator
 
 from calibo.acquisition import ConformalUCB, UpperQuantile
-from calibo.calibration import stages
 from calibo.calibration.conformal_bayes import ShiftedModel
 from calibo.data import Array, Dataset
 from calibo.methods import cbo, gp_ei
@@ -106,7 +105,7 @@ class Log:
         model = plan.models[0]
         self.n.append(n)
         for column, points, outcomes in ((self.credible, X, y), (self.top_credible, X_top, y_top)):
-            low, high = stages(model)[0].predict(points, latent=False).interval(1.0 - ALPHA(n))
+            low, high = model.stages[0].predict(points, latent=False).interval(1.0 - ALPHA(n))
             column.append(float(np.mean((low <= outcomes) & (outcomes <= high))))
         if not isinstance(model, ShiftedModel):
             for column in (self.conformal, self.unweighted, self.unseen, self.empty, self.top_conformal):
@@ -114,7 +113,7 @@ class Log:
             return
         sets = model.conformal_sets(X)
         self.conformal.append(float(covered(sets, y).mean()))
-        self.unweighted.append(float(covered(model.conformal.conformal_sets(X), y).mean()))
+        self.unweighted.append(float(covered(model.unweighted.conformal_sets(X), y).mean()))
         self.unseen.append(float(sets.unseen.mean()))
         self.empty.append(float(sets.empty.mean()))
         self.top_conformal.append(float(covered(model.conformal_sets(X_top), y_top).mean()))

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 from calibo.calibration import ShrinkingAlpha
 from calibo.calibration.conformal_set import ConformalSets
 from calibo.data import Array, Dataset
+from calibo.models.base import Surrogate
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
 from calibo.models.kernels import Matern52
 from calibo.models.standardization import Standardization
@@ -166,7 +167,7 @@ def covered(sets: ConformalSets, y: Array) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class KnownGP:
+class KnownGP(Surrogate):
     """The Gaussian process that the targets of Figures 14 and 15 come from; a surrogate with nothing to learn.
 
     Attributes:

@@ -14,7 +14,7 @@ from calibo.calibration import ConformalBayes
 from calibo.calibration.conformal_bayes import ConformalModel
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
-from calibo.models import GaussianProcess, Surrogate
+from calibo.models import GaussianProcess, Model, Surrogate
 from calibo.models.gp_posterior import Posterior
 
 RNG = np.random.default_rng
@@ -122,7 +122,7 @@ def test_the_same_seed_gives_the_same_values() -> None:
     assert not np.array_equal(first, other)
 
 
-class Known:
+class Known(Model):
     """A model that knows its distribution at four points."""
 
     mean = np.array([0.0, 3.0, 2.9, 3.05])

@@ -16,7 +16,7 @@ from calibo.calibration.conformal_set import in_sample_score, leave_one_out_scor
 from calibo.data import Array, Dataset
 from calibo.distributions import FlatSet, Gaussian
 from calibo.errors import RecipeError
-from calibo.models import GaussianProcess
+from calibo.models import GaussianProcess, Model
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
 from calibo.models.kernels import Matern52
 from calibo.models.standardization import Standardization
@@ -33,7 +33,7 @@ def toy(alpha: float = 0.3, score: Any = in_sample_score) -> tuple[ConformalMode
     return ConformalModel(base, alpha, score), Dataset(X=points, Y=y[:, None])
 
 
-class Fixed:
+class Fixed(Model):
     """A model with one distribution, whatever is asked, repeated for sets."""
 
     def __init__(self, distribution: FlatSet | Gaussian) -> None:

@@ -49,9 +49,7 @@ def test_risk_averse_ucb_in_closed_form(aversion: float, noise_level: float) -> 
     beta = 1.3
     rule = RiskAverseUCB(float(ndtr(beta)), aversion, noise_level)
     distribution = MODEL.predict(X, latent=True)
-    expected = (
-        distribution.mean + beta * distribution.std - aversion * MODEL.noise_variance_quantile(X, 1 - noise_level)
-    )
+    expected = distribution.mean + beta * distribution.std - aversion * MODEL.noise_variance(X, level=1 - noise_level)
     acquisition = rule.build(MODEL, TOLD, rng=RNG(0))
     np.testing.assert_allclose(acquisition(X), expected)
     np.testing.assert_allclose(acquisition(X[:, None, :]), expected)
@@ -88,7 +86,7 @@ def test_sets_are_penalised_inside_the_maximum() -> None:
     assert joint is not None
     z = RNG(0).standard_normal((400_000, 2)) @ np.linalg.cholesky(joint()[0] + 1e-12 * np.eye(2)).T
     u = distribution.mean + beta * np.sqrt(np.pi / 2) * distribution.std * np.abs(z)
-    expected = (u - 0.8 * MODEL.noise_variance_quantile(pair, 0.1)).max(axis=1).mean()
+    expected = (u - 0.8 * MODEL.noise_variance(pair, level=0.1)).max(axis=1).mean()
     rule = RiskAverseUCB(float(ndtr(beta)), 0.8, draws=4096)
     assert float(rule.build(MODEL, TOLD, rng=RNG(0))(pair)[0]) == pytest.approx(expected, abs=0.02)
 
@@ -120,7 +118,7 @@ def test_pending_points_and_calibration(rule: AcquisitionRule, surrogate: Surrog
 )
 def test_a_model_without_noise_is_refused_with_advice(rule: AcquisitionRule, surrogate: Surrogate) -> None:
     told = data(1)
-    with pytest.raises(RecipeError, match=r"got a Posterior: use HeteroscedasticGP\(\)"):
+    with pytest.raises(RecipeError, match=r"which Posterior is not: use HeteroscedasticGP\(\)"):
         rule.build(surrogate.fit(told, rng=RNG(0)), told, rng=RNG(0))
 
 

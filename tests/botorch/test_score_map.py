@@ -13,8 +13,14 @@ from hypothesis import strategies as st  # noqa: E402
 from scipy.special import ndtr, ndtri  # noqa: E402
 
 from calibo.botorch.score_map import ScoreMap, score_map  # noqa: E402
-from calibo.calibration import Isotonic, OnlineQuantile, Relevel, Temperature, identity  # noqa: E402
-from calibo.data import Evidence, Marginal  # noqa: E402
+from calibo.calibration import (  # noqa: E402
+    Evidence,  # noqa: E402
+    Isotonic,
+    OnlineQuantile,
+    Relevel,
+    Temperature,
+    identity,
+)
 from calibo.distributions import Gaussian, Levels, Relevelled, Tempered  # noqa: E402
 from calibo.errors import RecipeError  # noqa: E402
 
@@ -76,7 +82,7 @@ def test_negated_mirrors(levels: Levels) -> None:
 
 def test_what_recalibrators_return_is_understood() -> None:
     rng = np.random.default_rng(0)
-    evidence = Evidence(rng.random((30, 1)), 2.0 * rng.standard_normal(30), (Marginal(0.0, 1.0),) * 30)
+    evidence = Evidence(rng.random((30, 1)), 2.0 * rng.standard_normal(30), Gaussian(np.zeros(30), np.ones(30)))
     z = torch.tensor([1.2], dtype=torch.float64)
     for recalibrator in (OnlineQuantile(), Isotonic(), Temperature()):
         level_map = recalibrator.fit(evidence)

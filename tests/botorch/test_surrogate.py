@@ -20,7 +20,7 @@ from calibo.botorch import BoTorchSurrogate, calibrated  # noqa: E402
 from calibo.calibration import Calibrated, LeaveOneOut, OnlineQuantile, TimeSeries  # noqa: E402
 from calibo.data import Dataset  # noqa: E402
 from calibo.errors import FallbackWarning, RecipeError  # noqa: E402
-from calibo.models import HasLeaveOneOut, Surrogate  # noqa: E402
+from calibo.models import Capability, Surrogate  # noqa: E402
 from calibo.testing.surrogate_suite import SurrogateSuite  # noqa: E402
 
 
@@ -66,7 +66,7 @@ def test_many_points_are_predicted_in_blocks(model: Any, monkeypatch: pytest.Mon
 
 
 def test_leave_one_out_is_botorch_s(model: Any) -> None:
-    assert isinstance(model, HasLeaveOneOut)
+    assert {Capability.LEAVE_ONE_OUT, Capability.ONE_STEP_AHEAD} == model.capabilities
     reference = efficient_loo_cv(model.model)
     distribution = model.leave_one_out()
     scale = model.units.unit * model.units.scale

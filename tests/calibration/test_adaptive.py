@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibo.calibration import ACI, AgACI, DtACI, Recalibrator
-from calibo.data import Evidence, Marginal
+from calibo.calibration import ACI, AgACI, DtACI, Evidence, Recalibrator
 from calibo.distributions import Gaussian
 from calibo.errors import RecipeError
 from calibo.testing import CalibratorSuite
@@ -181,14 +180,14 @@ def test_intervals_that_are_shown_hold_however_wrong_the_model_is(recalibrator: 
     z = np.random.default_rng(0).standard_normal(300) * factor
     held = []
     for t in range(20, 300, 4):
-        evidence = Evidence(np.zeros((t, 1)), z[:t], (Marginal(0.0, 1.0),) * t)
+        evidence = Evidence(np.zeros((t, 1)), z[:t], Gaussian(np.zeros(t), np.ones(t)))
         low, high = recalibrator.fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1))).interval(0.8)
         held.append(bool(low[0] <= z[t] <= high[0]))
     assert 0.75 < np.mean(held) < 0.98
 
 
 def test_the_whole_line_is_shown_as_infinite_and_draws_stay_finite() -> None:
-    evidence = Evidence(np.zeros((30, 1)), np.full(30, 1e6), (Marginal(0.0, 1.0),) * 30)
+    evidence = Evidence(np.zeros((30, 1)), np.full(30, 1e6), Gaussian(np.zeros(30), np.ones(30)))
     distribution = ACI().fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
     assert np.isinf(distribution.interval(0.8)).all() and distribution.backed[0] > 0.1
     assert np.isfinite(distribution.draws(np.random.default_rng(0).standard_normal((100, 1)))).all()

@@ -16,8 +16,6 @@ from calibo.calibration import (
     Recalibrator,
     Temperature,
     identity,
-    makers,
-    stages,
 )
 from calibo.data import Dataset, Forecast, Marginal
 from calibo.distributions import Gaussian
@@ -71,11 +69,11 @@ def test_uniform_pits_change_little(by: Recalibrator) -> None:
     distributions = tuple((Forecast((Marginal(float(-v), 1.0),)),) for v in z)
     calm = Dataset(X=RNG(0).random((n, 1))[:30], Y=np.zeros((30, 1)))
     evidence = Dataset(X=RNG(0).random((n, 1)), Y=np.zeros((n, 1)), forecasts=distributions)
-    _, seen = Prequential().fit(GaussianProcess(), evidence.rows(slice(30)), makers=("GaussianProcess",), rng=RNG(0))
+    _, seen = Prequential().fit(GaussianProcess(), evidence.rows(slice(30)), rng=RNG(0))
     assert len(seen) == 30 and len(calm) == 30
-    from calibo.data import Evidence
+    from calibo.calibration import Evidence
 
-    level_map = by.fit(Evidence(evidence.X, np.zeros(n), tuple(f[0].raw for f in distributions)))
+    level_map = by.fit(Evidence(evidence.X, np.zeros(n), Gaussian(-z, np.ones(n))))
     standard = Gaussian(np.zeros(1), np.ones(1))
     distribution = level_map(standard, np.zeros((1, 1)))
     u = np.linspace(0.02, 0.98, 49)
@@ -84,9 +82,9 @@ def test_uniform_pits_change_little(by: Recalibrator) -> None:
     assert max(gaps) < 1.95 / 20
 
 
-def test_makers_name_the_surrogate_and_the_calibrators_around_it() -> None:
+def test_stage_names_name_the_surrogate_and_the_calibrators_around_it() -> None:
     once = Calibrated(GaussianProcess(), by=Temperature())
-    found = [makers(GaussianProcess()), makers(once), makers(Calibrated(once, by=Isotonic()))]
+    found = [GaussianProcess().stage_names, once.stage_names, Calibrated(once, by=Isotonic()).stage_names]
     assert [len(names) for names in found] == [1, 2, 3]
     assert found[2] == ("GaussianProcess", type(once.by).__name__, "Isotonic")
 
@@ -102,7 +100,7 @@ def test_each_calibrator_reads_its_own_stage() -> None:
     outer = Calibrated(inner, by=Temperature(prior=1.0))
     model = outer.fit(told, rng=RNG(0))
     X = RNG(1).random((3, 2))
-    raw, once, twice = (m.predict(X, latent=False) for m in stages(model))
+    raw, once, twice = (m.predict(X, latent=False) for m in model.stages)
     assert np.all(once.std > 1.5 * raw.std) and np.all(twice.std < once.std)
 
 
@@ -110,7 +108,7 @@ def test_forecasts_without_the_stage_are_no_evidence() -> None:
     told = data(stages_=1)
     outer = Calibrated(Calibrated(GaussianProcess(), by=Temperature()), by=OnlineQuantile(0.3))
     model = outer.fit(told, rng=RNG(0))
-    assert model.level_map is identity and stages(model)[1].level_map is not identity  # type: ignore[attr-defined]
+    assert model.level_map is identity and model.stages[1].level_map is not identity  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("outer", RECALIBRATORS, ids=IDS)
@@ -118,7 +116,7 @@ def test_forecasts_without_the_stage_are_no_evidence() -> None:
 def test_any_calibrator_around_any_other(inner: Recalibrator, outer: Recalibrator) -> None:
     nested = Calibrated(Calibrated(GaussianProcess(), by=inner), by=outer)
     model = nested.fit(data(stages_=2, z=2.0), rng=RNG(0))
-    assert len(stages(model)) == 3
+    assert len(model.stages) == 3
     X = RNG(1).random((6, 2))
     for latent in (True, False):
         distribution = model.predict(X, latent=latent)

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
-from calibo.calibration import Conformal, QuantileShift, Recalibrator, Residual
+from calibo.calibration import Conformal, Evidence, QuantileShift, Recalibrator, Residual
 from calibo.calibration.conformal import conformal_quantile
-from calibo.data import Evidence, Marginal
-from calibo.distributions import Gaussian, QuantileTable
+from calibo.data import Marginal
+from calibo.distributions import Gaussian, QuantileTable, from_marginals
 from calibo.errors import RecipeError
 from calibo.testing import CalibratorSuite
 
@@ -50,7 +51,7 @@ class TestOneSidedShift(CalibratorSuite):
 
 
 def evidence_of(y: list[float], distributions: list[Marginal]) -> Evidence:
-    return Evidence(np.zeros((len(y), 1)), np.array(y), tuple(distributions))
+    return Evidence(np.zeros((len(y), 1)), np.array(y), from_marginals(distributions))
 
 
 def table(levels: list[float], values: list[list[float]]) -> list[Marginal]:
@@ -157,10 +158,19 @@ def test_what_cannot_be_is_refused() -> None:
         Conformal(levels=(0.1, 0.5, 0.8))
     with pytest.raises(RecipeError, match="levels must increase"):
         Conformal(levels=(0.6, 0.9))
-    with pytest.raises(RecipeError, match="not among those"):
-        Conformal(QuantileShift(), (0.123, 0.5, 0.877)).fit(evidence_of([0.0], [Marginal(0.0, 1.0)]))
     with pytest.raises(RecipeError, match="KFold"):
         Conformal(plus=True).fit(evidence_of([0.0], [Marginal(0.0, 1.0)]))
+
+
+def test_any_levels_can_be_shifted() -> None:
+    y = np.random.default_rng(0).normal(size=40)
+    evidence = Evidence(np.zeros((40, 1)), y, Gaussian(np.zeros(40), np.ones(40)))
+    level_map = Conformal(QuantileShift(), (0.123, 0.5, 0.877)).fit(evidence)
+    low, high = level_map(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1))).interval(0.754)
+    # Of 40 scores max(q - y, y - q') the ceil(.754 x 41) = 31st moves both quantiles.
+    quantile = norm.ppf(0.877)
+    moved = quantile + np.sort(np.maximum(-quantile - y, y - quantile))[30]
+    np.testing.assert_allclose([low[0], high[0]], [-moved, moved], rtol=1e-9)
 
 
 @pytest.mark.parametrize("scaled", [True, False])

@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
-from calibo.calibration import Isotonic, Regressor, Relevel
+from calibo.calibration import Evidence, Isotonic, Regressor, Relevel
 from calibo.calibration.isotonic import levels_through, recalibration_set
-from calibo.data import Evidence, Marginal
-from calibo.distributions import Levels
+from calibo.distributions import Gaussian, Levels
 
 
 def evidence(scores: np.ndarray) -> Evidence:
-    return Evidence(np.zeros((len(scores), 1)), np.asarray(scores), (Marginal(0.0, 1.0),) * len(scores))
+    return Evidence(
+        np.zeros((len(scores), 1)), np.asarray(scores), Gaussian(np.zeros(len(scores)), np.ones(len(scores)))
+    )
 
 
 def levels_of(by: Any, scores: np.ndarray) -> Levels:

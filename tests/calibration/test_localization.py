@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibo.calibration import Prequential
+from calibo.calibration import Evidence, Prequential
 from calibo.calibration.localization import (
     Expansion,
     Localizations,
@@ -18,7 +18,8 @@ from calibo.calibration.localization import (
     pinball,
     unit_kernels,
 )
-from calibo.data import Dataset, Evidence, Forecast, Marginal
+from calibo.data import Dataset, Forecast, Marginal
+from calibo.distributions import Gaussian
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess
 from calibo.models.gp_posterior import Features
@@ -153,7 +154,7 @@ def test_the_pinball_loss_is_least_at_the_quantile() -> None:
 def test_unordered_choices_are_equally_far_apart() -> None:
     categories = (3, 0)
     points = np.array([[1 / 6, 0.5], [0.5, 0.5], [5 / 6, 0.5]])
-    features = features_of(Evidence(points, np.zeros(3), (Marginal(0.0, 1.0),) * 3, categories))
+    features = features_of(Evidence(points, np.zeros(3), Gaussian(np.zeros(3), np.ones(3)), categories))
     seen = features(points)
     gaps = np.linalg.norm(seen[:, None] - seen, axis=-1)
     np.testing.assert_allclose(gaps, 0.25 * (1.0 - np.eye(3)), atol=1e-12)
@@ -163,7 +164,7 @@ def test_evidence_tells_which_columns_are_choices() -> None:
     points = np.array([[1 / 6, 0.1], [0.5, 0.4], [5 / 6, 0.8]])
     forecasts = ((Forecast((Marginal(0.0, 1.0),)),),) * 3
     data = Dataset(X=points, Y=np.array([[0.1], [0.5], [0.2]]), forecasts=forecasts, categories=(3, 0))
-    _, evidence = Prequential().fit(GaussianProcess(), data, makers=("GaussianProcess",), rng=np.random.default_rng(0))
+    _, evidence = Prequential().fit(GaussianProcess(), data, rng=np.random.default_rng(0))
     assert evidence.categories == (3, 0) and len(evidence) == 3
 
 

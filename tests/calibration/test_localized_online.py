@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
-from calibo.calibration import LocalizedOnline
+from calibo.calibration import Evidence, LocalizedOnline
 from calibo.calibration.localization import Expansion
 from calibo.calibration.localized_online import FlatMap
-from calibo.data import Array, Evidence, Marginal
+from calibo.data import Array
 from calibo.distributions import Composed, FlatSet, Gaussian, Levels, Relevelled
 from calibo.errors import RecipeError
 from calibo.models.gp_posterior import Features
@@ -272,7 +272,7 @@ def test_the_papers_step_hardly_adapts_in_fifty_outcomes() -> None:
 
 
 def evidence(z: Array, X: Array) -> Evidence:
-    return Evidence(X, z, (Marginal(0.0, 1.0),) * len(z))
+    return Evidence(X, z, Gaussian(np.zeros(len(z)), np.ones(len(z))))
 
 
 def test_no_localization_is_online_conformal_prediction_whatever_kappa_is() -> None:
@@ -321,7 +321,7 @@ def test_choices_are_not_ordered() -> None:
     z = np.where(X[:, 0] < 0.3, 4.0, 1.0) * rng.standard_normal(90)
     codes = np.array([[1 / 6], [0.5], [5 / 6]])
     recipe = LocalizedOnline(length_scale=0.5)
-    seen = [recipe.fit(Evidence(X, z, (Marginal(0.0, 1.0),) * 90, c)) for c in ((3,), (0,))]
+    seen = [recipe.fit(Evidence(X, z, Gaussian(np.zeros(90), np.ones(90)), c)) for c in ((3,), (0,))]
     known, unknown = (m(Gaussian(np.zeros(3), np.ones(3)), codes).interval(0.8)[1] for m in seen)
     assert known[0] > 1.5 * max(known[1:]) and unknown[1] > unknown[2]
 

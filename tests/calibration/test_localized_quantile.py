@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
-from calibo.calibration import LocalizedQuantile, OnlineQuantile
+from calibo.calibration import Evidence, LocalizedQuantile, OnlineQuantile
 from calibo.calibration.localization import Localizations
 from calibo.calibration.monotone_play import isotonic_projection
 from calibo.calibration.online_quantile import DEFAULT_LEVELS
-from calibo.data import Array, Evidence, Marginal
+from calibo.data import Array
 from calibo.distributions import Composed, Gaussian, Levels, Relevelled
 from calibo.errors import RecipeError
 from calibo.testing import CalibratorSuite
@@ -36,7 +36,7 @@ class TestLawsOfOneLocalization(CalibratorSuite):
 
 
 def evidence(pit: Array, X: Array) -> Evidence:
-    return Evidence(X, ndtri(np.clip(pit, 1e-12, 1 - 1e-12)), (Marginal(0.0, 1.0),) * len(pit))
+    return Evidence(X, ndtri(np.clip(pit, 1e-12, 1 - 1e-12)), Gaussian(np.zeros(len(pit)), np.ones(len(pit))))
 
 
 # --- without localization ---------------------------------------------------------------------------------------------

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
-from calibo.calibration import OnlineQuantile, Relevel
+from calibo.calibration import Evidence, OnlineQuantile, Relevel
 from calibo.calibration.online_quantile import DEFAULT_LEVELS, isotonic_projection
-from calibo.data import Evidence, Marginal
-from calibo.distributions import Levels
+from calibo.distributions import Gaussian, Levels
 from calibo.errors import RecipeError
 
 FIVE = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -29,7 +28,7 @@ level_sets = st.one_of(
 
 def evidence(pits: Sequence[float]) -> Evidence:
     scores = ndtri(np.clip(np.asarray(pits, dtype=float), 1e-300, 1 - 1e-16))
-    return Evidence(np.zeros((len(scores), 1)), scores, (Marginal(0.0, 1.0),) * len(scores))
+    return Evidence(np.zeros((len(scores), 1)), scores, Gaussian(np.zeros(len(scores)), np.ones(len(scores))))
 
 
 def hits(online: OnlineQuantile, pits: Sequence[float]) -> np.ndarray:

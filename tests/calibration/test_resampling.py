@@ -7,18 +7,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from calibo.calibration import KFold, LeaveOneOut, Prequential, Resampler, TimeSeries
+from calibo.calibration import (
+    Calibrated,
+    KFold,
+    LeaveOneOut,
+    OnlineQuantile,
+    Prequential,
+    Resampler,
+    Temperature,
+    TimeSeries,
+)
 from calibo.data import Array, Dataset, Forecast, Marginal
 from calibo.distributions import Gaussian
 from calibo.errors import RecipeError
-from calibo.models import GaussianProcess
+from calibo.models import GaussianProcess, Model, Surrogate
 from calibo.models.gp_posterior import Posterior
 
 RNG = np.random.default_rng
 
 
 @dataclass(frozen=True)
-class Average:
+class Average(Surrogate):
     """A surrogate without closed forms: everything is like the mean so far."""
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> AverageModel:
@@ -26,7 +35,7 @@ class Average:
 
 
 @dataclass(frozen=True)
-class AverageModel:
+class AverageModel(Model):
     mean: float
     std: float
 
@@ -34,7 +43,8 @@ class AverageModel:
         return Gaussian(np.full(X.shape[:-1], self.mean), np.full(X.shape[:-1], self.std))
 
 
-MAKERS = ("GaussianProcess", "Temperature", "OnlineQuantile")
+ONCE = Calibrated(GaussianProcess(), by=Temperature())
+NESTED = (GaussianProcess(), ONCE, Calibrated(ONCE, by=OnlineQuantile()))
 
 
 def data(n: int = 8) -> Dataset:
@@ -52,30 +62,30 @@ def frozen(posterior: Posterior, rows: np.ndarray) -> Posterior:
 
 def test_prequential_reads_what_was_stored() -> None:
     told = data()
-    for depth, std in ((1, 1.0), (2, 2.0)):
-        model, evidence = Prequential().fit(GaussianProcess(), told, makers=MAKERS[:depth], rng=RNG(0))
+    for surrogate, std in zip(NESTED, (1.0, 2.0), strict=False):
+        model, evidence = Prequential().fit(surrogate, told, rng=RNG(0))
         kept = [i for i in range(8) if i % 3]
-        assert evidence.distributions == tuple(Marginal(float(i), std) for i in kept)
+        assert evidence.distribution.marginals() == tuple(Marginal(float(i), std) for i in kept)
         np.testing.assert_array_equal(evidence.y, told.Y[kept, 0])
         np.testing.assert_array_equal(evidence.X, told.X[kept])
-        assert isinstance(model, Posterior) and len(model.y) == 8
-    assert len(Prequential().fit(GaussianProcess(), told, makers=MAKERS, rng=RNG(0))[1]) == 0
+        assert isinstance(model.stages[0], Posterior) and len(model.stages[0].y) == 8
+    assert len(Prequential().fit(NESTED[2], told, rng=RNG(0))[1]) == 0
 
 
 def test_prequential_may_fill_in_leave_one_out() -> None:
     told = data()
-    _, evidence = Prequential(fill=True).fit(GaussianProcess(), told, makers=MAKERS[:1], rng=RNG(0))
-    _, loo = LeaveOneOut().fit(GaussianProcess(), told, makers=MAKERS[:1], rng=RNG(0))
+    _, evidence = Prequential(fill=True).fit(GaussianProcess(), told, rng=RNG(0))
+    _, loo = LeaveOneOut().fit(GaussianProcess(), told, rng=RNG(0))
     assert len(evidence) == 8
-    for i in range(8):
-        assert evidence.distributions[i] == (Marginal(float(i), 1.0) if i % 3 else loo.distributions[i])
+    found, left_out = evidence.distribution.marginals(), loo.distribution.marginals()
+    assert found == tuple(Marginal(float(i), 1.0) if i % 3 else left_out[i] for i in range(8))
 
 
 def test_leave_one_out_by_closed_form() -> None:
     told = data()
-    model, evidence = LeaveOneOut().fit(GaussianProcess(), told, makers=MAKERS[:1], rng=RNG(0))
+    model, evidence = LeaveOneOut().fit(GaussianProcess(), told, rng=RNG(0))
     assert isinstance(model, Posterior)
-    for i, distribution in enumerate(evidence.distributions):
+    for i, distribution in enumerate(evidence.distribution.marginals()):
         rest = frozen(model, np.delete(np.arange(8), i)).predict(told.X[[i]], latent=False)
         assert distribution.mean == pytest.approx(float(rest.mean[0]), rel=1e-8)
         assert distribution.std == pytest.approx(float(rest.std[0]), rel=1e-8)
@@ -83,17 +93,17 @@ def test_leave_one_out_by_closed_form() -> None:
 
 def test_leave_one_out_by_refits() -> None:
     told = data()
-    _, evidence = LeaveOneOut().fit(Average(), told, makers=MAKERS[:1], rng=RNG(0))
-    for i, distribution in enumerate(evidence.distributions):
+    _, evidence = LeaveOneOut().fit(Average(), told, rng=RNG(0))
+    for i, distribution in enumerate(evidence.distribution.marginals()):
         rest = np.delete(told.Y[:, 0], i)
         assert (distribution.mean, distribution.std) == pytest.approx((rest.mean(), rest.std() + 0.1 + 7))
 
 
 def test_time_series_by_closed_form() -> None:
     told = data()
-    model, evidence = TimeSeries().fit(GaussianProcess(), told, makers=MAKERS[:1], rng=RNG(0))
+    model, evidence = TimeSeries().fit(GaussianProcess(), told, rng=RNG(0))
     assert isinstance(model, Posterior) and len(evidence) == 6
-    for i, distribution in enumerate(evidence.distributions, start=2):
+    for i, distribution in enumerate(evidence.distribution.marginals(), start=2):
         before = frozen(model, np.arange(i)).predict(told.X[[i]], latent=False)
         assert distribution.mean == pytest.approx(float(before.mean[0]), rel=1e-8)
         assert distribution.std == pytest.approx(float(before.std[0]), rel=1e-8)
@@ -105,20 +115,20 @@ def test_time_series_by_closed_form() -> None:
 )
 def test_time_series_by_refits(splits: int | None, starts: list[int]) -> None:
     told = data()
-    _, evidence = TimeSeries(splits).fit(Average(), told, makers=MAKERS[:1], rng=RNG(0))
+    _, evidence = TimeSeries(splits).fit(Average(), told, rng=RNG(0))
     assert len(evidence) == 6
-    for distribution, start in zip(evidence.distributions, starts, strict=True):
+    for distribution, start in zip(evidence.distribution.marginals(), starts, strict=True):
         assert distribution.mean == pytest.approx(told.Y[:start, 0].mean())
 
 
 def test_folds_leave_their_own_points_out() -> None:
     told = data(10)
-    _, evidence = KFold(3).fit(Average(), told, makers=MAKERS[:1], rng=RNG(0))
+    _, evidence = KFold(3).fit(Average(), told, rng=RNG(0))
     assert len(evidence) == 10
     np.testing.assert_array_equal(evidence.y, told.Y[:, 0])
-    sizes = sorted(round(distribution.std - 0.1) for distribution in evidence.distributions)
+    sizes = sorted(round(distribution.std - 0.1) for distribution in evidence.distribution.marginals())
     groups: dict[float, list[int]] = {}
-    for i, distribution in enumerate(evidence.distributions):
+    for i, distribution in enumerate(evidence.distribution.marginals()):
         groups.setdefault(distribution.mean, []).append(i)
     assert sorted(len(rows) for rows in groups.values()) == [3, 3, 4] and 6 <= sizes[0] <= sizes[-1] <= 8
     for mean, rows in groups.items():
@@ -127,9 +137,7 @@ def test_folds_leave_their_own_points_out() -> None:
 
 def test_folds_are_drawn_from_the_generator() -> None:
     told = data(10)
-    distributions = [
-        KFold(3).fit(Average(), told, makers=MAKERS[:1], rng=RNG(seed))[1].distributions for seed in (0, 0, 1)
-    ]
+    distributions = [KFold(3).fit(Average(), told, rng=RNG(s))[1].distribution.marginals() for s in (0, 0, 1)]
     assert distributions[0] == distributions[1] != distributions[2]
 
 
@@ -140,7 +148,7 @@ def test_folds_are_drawn_from_the_generator() -> None:
 def test_few_points(resampler: Resampler, n: int) -> None:
     told = replace(data(n), forecasts=(None,) * n)
     for surrogate in (GaussianProcess(), Average()):
-        model, evidence = resampler.fit(surrogate, told, makers=MAKERS[:1], rng=RNG(0))
+        model, evidence = resampler.fit(surrogate, told, rng=RNG(0))
         assert np.isfinite(model.predict(told.X, latent=False).mean).all()
         assert len(evidence) <= n and (n > 2 or len(evidence) == 0)
         assert np.isfinite(evidence.scores).all()
@@ -150,8 +158,8 @@ def test_few_points(resampler: Resampler, n: int) -> None:
 def test_what_is_pending_or_failed_is_no_evidence(resampler: Resampler) -> None:
     plain = data()
     busy = replace(plain, X_pending=np.zeros((2, 2)), X_failed=np.ones((3, 2)))
-    one, other = (resampler.fit(Average(), d, makers=MAKERS[:1], rng=RNG(0))[1] for d in (plain, busy))
-    assert one.distributions == other.distributions
+    one, other = (resampler.fit(Average(), d, rng=RNG(0))[1] for d in (plain, busy))
+    assert one.distribution.marginals() == other.distribution.marginals()
 
 
 @pytest.mark.parametrize("make", [lambda: KFold(1), lambda: KFold(0), lambda: TimeSeries(0)])
@@ -163,9 +171,9 @@ def test_impossible_splits_are_refused(make: object) -> None:
 def test_forecasts_of_another_method_are_no_evidence() -> None:
     distribution = Marginal(0.0, 1.0)
     own, others, unknown = (
-        Forecast((distribution, distribution), made_by) for made_by in (MAKERS[:2], ("Forest", "Isotonic"), ())
+        Forecast((distribution, distribution), made_by) for made_by in (ONCE.stage_names, ("Forest", "Isotonic"), ())
     )
     told = Dataset(X=RNG(0).random((3, 1)), Y=RNG(1).random((3, 1)), forecasts=((own,), (others,), (unknown,)))
-    for depth in (1, 2):
-        _, evidence = Prequential().fit(GaussianProcess(), told, makers=MAKERS[:depth], rng=RNG(0))
+    for surrogate in NESTED[:2]:
+        _, evidence = Prequential().fit(surrogate, told, rng=RNG(0))
         np.testing.assert_array_equal(evidence.X, told.X[[0, 2]])

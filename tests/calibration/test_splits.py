@@ -31,13 +31,14 @@ from calibo.models import (
     GaussianProcess,
     Model,
     QuantileTrees,
+    Surrogate,
 )
 
 RNG = np.random.default_rng
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(Surrogate):
     """A surrogate: least squares with the residuals' standard deviation, remembering which points it has seen."""
 
     quantiles: bool = False
@@ -48,7 +49,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class LineModel:
+class LineModel(Model):
     slope: float
     start: float
     seen: frozenset[float]
@@ -87,9 +88,9 @@ class FixedDraws:
 def test_cross_conformal_and_cv_plus_are_the_reference_ones(golden: Callable[[str], Any]) -> None:
     case = golden("conformal_quantiles")["crossval"]
     data = Dataset(X=np.array(case["x"])[:, None], Y=np.array(case["y"])[:, None])
-    model, evidence = KFold(3).fit(Line(), data, makers=("Line",), rng=FixedFolds())  # type: ignore[arg-type]
+    model, evidence = KFold(3).fit(Line(), data, rng=FixedFolds())  # type: ignore[arg-type]
     query = np.array([[case["x_query"]]])
-    residuals = np.abs(evidence.y - [distribution.mean for distribution in evidence.distributions])
+    residuals = np.abs(evidence.y - evidence.distribution.mean)
     np.testing.assert_allclose(residuals, case["abs_residuals"], rtol=1e-9)
     tau = case["tau"]
     levels = (tau / 2, 0.5, 1 - tau / 2)
@@ -108,11 +109,9 @@ def test_bootstrap_is_the_reference_one(golden: Callable[[str], Any]) -> None:
     case, points = reference["bootstrap"], reference["crossval"]
     data = Dataset(X=np.array(points["x"])[:, None], Y=np.array(points["y"])[:, None])
     sets = case["index_sets"]
-    model, evidence = Bootstrap(len(sets)).fit(Line(), data, makers=("Line",), rng=FixedDraws(sets))  # type: ignore[arg-type]
+    model, evidence = Bootstrap(len(sets)).fit(Line(), data, rng=FixedDraws(sets))  # type: ignore[arg-type]
     np.testing.assert_allclose(evidence.X[:, 0], data.X[case["included_points"], 0])
-    np.testing.assert_allclose(
-        np.abs(evidence.y - [distribution.mean for distribution in evidence.distributions]), case["scores"], rtol=1e-9
-    )
+    np.testing.assert_allclose(np.abs(evidence.y - evidence.distribution.mean), case["scores"], rtol=1e-9)
     query = np.array([[points["x_query"]]])
     believed = model.predict(query, latent=False)
     np.testing.assert_allclose(believed.mean, case["center"], rtol=1e-9)
@@ -123,7 +122,8 @@ def test_bootstrap_is_the_reference_one(golden: Callable[[str], Any]) -> None:
 
 def test_a_split_forecasts_what_the_model_has_not_seen() -> None:
     data = dataset()
-    model, evidence = Split(0.4).fit(Line(), data, makers=("Line",), rng=RNG(0))
+    model, evidence = Split(0.4).fit(Line(), data, rng=RNG(0))
+    model = model.stages[0]
     assert isinstance(model, LineModel) and len(evidence) == 12 and len(model.seen) == 18
     assert not model.seen & set(evidence.X[:, 0].tolist())
     assert model.seen | set(evidence.X[:, 0].tolist()) == set(data.X[:, 0].tolist())
@@ -134,14 +134,14 @@ def test_every_fold_is_forecast_by_the_others() -> None:
     seen: list[frozenset[float]] = []
 
     @dataclass(frozen=True)
-    class Spy:
+    class Spy(Surrogate):
         def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
             model = Line().fit(data, rng=rng)
             assert isinstance(model, LineModel)
             seen.append(model.seen)
             return model
 
-    _, evidence = KFold(4).fit(Spy(), data, makers=("Spy",), rng=RNG(0))
+    _, evidence = KFold(4).fit(Spy(), data, rng=RNG(0))
     assert len(evidence) == 20 and [len(s) for s in seen] == [15] * 4
     everything = set(data.X[:, 0].tolist())
     held = [everything - s for s in seen]
@@ -157,14 +157,14 @@ def test_every_fold_is_forecast_by_the_others() -> None:
 
 def test_a_refit_sees_all_points() -> None:
     data = dataset(12)
-    model, evidence = KFold(3, refit=True).fit(Line(), data, makers=("Line",), rng=RNG(0))
+    model, evidence = KFold(3, refit=True).fit(Line(), data, rng=RNG(0))
     assert isinstance(model, LineModel) and len(model.seen) == 12 and evidence.left_out is None
 
 
 def test_the_average_of_folds_has_the_average_of_their_quantiles() -> None:
     data = dataset(12)
     for surrogate in (Line(), Line(quantiles=True)):
-        model, _ = KFold(3).fit(surrogate, data, makers=("Line",), rng=RNG(0))
+        model, _ = KFold(3).fit(surrogate, data, rng=RNG(0))
         X = np.linspace(0, 1, 4)[:, None]
         parts = [part.predict(X, latent=False) for part in model.models]  # type: ignore[attr-defined]
         for u in (0.1, 0.37, 0.9):
@@ -173,7 +173,7 @@ def test_the_average_of_folds_has_the_average_of_their_quantiles() -> None:
 
 
 def test_disagreement_of_bootstrap_models_is_uncertainty() -> None:
-    model, _ = Bootstrap(8).fit(Line(), dataset(12), makers=("Line",), rng=RNG(0))
+    model, _ = Bootstrap(8).fit(Line(), dataset(12), rng=RNG(0))
     X = np.array([[0.2], [3.0]])
     means = np.array([part.predict(X, latent=False).mean for part in model.models])  # type: ignore[attr-defined]
     distribution = model.predict(X, latent=False)
@@ -187,7 +187,7 @@ def test_disagreement_of_bootstrap_models_is_uncertainty() -> None:
 @pytest.mark.parametrize("resampler", [KFold(4), Bootstrap(10)], ids=repr)
 def test_plus_equals_brute_force(score: Any, resampler: Any) -> None:
     data, level = dataset(25, seed=3), 0.1
-    model, evidence = resampler.fit(Line(), data, makers=("Line",), rng=RNG(2))
+    model, evidence = resampler.fit(Line(), data, rng=RNG(2))
     X = np.array([[0.1], [0.7], [1.5]])
     distribution = Conformal(score, (level, 0.5, 1 - level), plus=True).fit(evidence)(model.predict(X, latent=False), X)
     assert evidence.left_out is not None
@@ -210,7 +210,7 @@ def test_cv_plus_is_that_of_mapie() -> None:
     data, X = dataset(31, seed=4), np.linspace(-0.5, 1.5, 7)[:, None]
     # Contiguous folds in both, of points in order.
     data = data.rows(np.argsort(data.X[:, 0]))
-    model, evidence = KFold(4).fit(Line(), data, makers=("Line",), rng=FixedFolds())  # type: ignore[arg-type]
+    model, evidence = KFold(4).fit(Line(), data, rng=FixedFolds())  # type: ignore[arg-type]
     distribution = Conformal(Residual(scaled=False), plus=True).fit(evidence)(model.predict(X, latent=False), X)
     theirs = regression.CrossConformalRegressor(
         LinearRegression(), confidence_level=[0.5, 0.8, 0.9], method="plus", cv=Folds(4)
@@ -267,14 +267,14 @@ def test_conformal_calibration_from_stored_forecasts_needs_no_resampling() -> No
 @pytest.mark.parametrize("n", [1, 2])
 @pytest.mark.parametrize("resampler", [Split(), KFold(3), Bootstrap(5)], ids=repr)
 def test_nothing_held_out_promises_nothing(resampler: Any, n: int) -> None:
-    model, evidence = resampler.fit(Line(), dataset(n), makers=("Line",), rng=RNG(0))
+    model, evidence = resampler.fit(Line(), dataset(n), rng=RNG(0))
     assert len(evidence) == 0 and isinstance(model, LineModel)
     distribution = Calibrated(Line(), by=Conformal(plus=False), evidence=resampler).fit(dataset(n), rng=RNG(0))
     assert distribution.predict(np.array([[0.3]]), latent=False).interval(0.5) == (-np.inf, np.inf)
 
 
 def test_the_median_of_plus_is_that_of_the_models() -> None:
-    model, evidence = KFold(4).fit(Line(), dataset(25), makers=("Line",), rng=RNG(2))
+    model, evidence = KFold(4).fit(Line(), dataset(25), rng=RNG(2))
     X = np.array([[0.1], [2.0]])
     distribution = Conformal(levels=(0.1, 0.5, 0.9), plus=True).fit(evidence)(model.predict(X, latent=False), X)
     assert evidence.left_out is not None
@@ -327,18 +327,19 @@ def test_any_recalibrator_around_a_conformal_one(by: Any) -> None:
 
 def test_laws_that_cannot_be_averaged_are_named() -> None:
     @dataclass(frozen=True)
-    class Odd:
+    class Odd(Surrogate):
         def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
-            return self  # type: ignore[return-value]
+            return OddModel()
 
+    class OddModel(Model):
         def predict(self, X: Array, *, latent: bool) -> Distribution:
             base = Gaussian(X[..., 0], np.ones(X.shape[:-1]))
             return FlatSet(base, base.mean[..., None], base.mean[..., None] + 1, 0.2)
 
     with pytest.raises(RecipeError, match="cannot be averaged"):
-        KFold(3).fit(Odd(), dataset(), makers=("Odd",), rng=RNG(0))
+        KFold(3).fit(Odd(), dataset(), rng=RNG(0))
     # The way out that the message names.
-    _, evidence = KFold(3, refit=True).fit(Odd(), dataset(), makers=("Odd",), rng=RNG(0))
+    _, evidence = KFold(3, refit=True).fit(Odd(), dataset(), rng=RNG(0))
     assert len(evidence) == 30
 
 
@@ -383,7 +384,7 @@ def test_a_gaussian_process_can_be_split() -> None:
 def test_samples_that_leave_no_point_out_promise_nothing() -> None:
     data = dataset(3)
     everything = FixedDraws([[0, 1, 2], [0, 1, 2]])
-    model, evidence = Bootstrap(2).fit(Line(), data, makers=("Line",), rng=everything)  # type: ignore[arg-type]
+    model, evidence = Bootstrap(2).fit(Line(), data, rng=everything)  # type: ignore[arg-type]
     assert len(evidence) == 0 and np.isfinite(model.predict(data.X, latent=False).mean).all()
     for seed in range(30):
         distribution = Calibrated(QuantileTrees(), by=Conformal(), evidence=Bootstrap(2)).fit(data, rng=RNG(seed))

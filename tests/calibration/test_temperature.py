@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibo.calibration import Relevel, Temperature
-from calibo.data import Evidence, Marginal
+from calibo.calibration import Evidence, Relevel, Temperature
 from calibo.distributions import Gaussian, Tempered
 from calibo.errors import RecipeError
 
@@ -63,7 +62,7 @@ def test_bad_settings_are_refused(bad: dict[str, float]) -> None:
 
 
 def test_fit_widens_a_law() -> None:
-    evidence = Evidence(np.zeros((8, 1)), np.full(8, 2.0), (Marginal(0.0, 1.0),) * 8)
+    evidence = Evidence(np.zeros((8, 1)), np.full(8, 2.0), Gaussian(np.zeros(8), np.ones(8)))
     level_map = Temperature().fit(evidence)
     assert isinstance(level_map, Relevel) and isinstance(level_map.levels, Tempered)
     distribution = level_map(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))

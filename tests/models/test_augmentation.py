@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from calibo.data import Array, Dataset
 from calibo.models import GaussianProcess
-from calibo.models.augmentation import HasAugmentation
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
 from calibo.models.kernels import RBF, Matern52
 from calibo.models.standardization import Standardization
@@ -88,10 +87,3 @@ def test_a_known_noise_of_nothing_is_still_some_noise() -> None:
     model = GaussianProcess().fit(Dataset(X=X, Y=X[:, :1], Y_var=np.zeros((8, 1))), rng=RNG(0))
     augmentation = model.augmented(X, latent=False)[1]
     assert augmentation.own_noise > 0.0 and (augmentation.noise > 0.0).all()
-
-
-def test_gaussian_processes_have_it_and_their_data() -> None:
-    X = RNG(0).random((8, 2))
-    model = GaussianProcess().fit(Dataset(X=X, Y=X[:, :1]), rng=RNG(0))
-    assert isinstance(model, HasAugmentation)
-    np.testing.assert_array_equal(model.data_points, X)

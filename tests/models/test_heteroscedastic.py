@@ -12,7 +12,7 @@ from scipy.special import digamma, polygamma
 
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning
-from calibo.models import GaussianProcess, HasNoiseModel, HeteroscedasticGP, Surrogate
+from calibo.models import Capability, GaussianProcess, HeteroscedasticGP, Surrogate
 from calibo.models.heteroscedastic import NOISE_FLOOR, Groups, same_points
 from calibo.testing import SurrogateSuite
 
@@ -141,7 +141,7 @@ def test_no_replicates_is_said_and_one_is_enough() -> None:
         np.testing.assert_allclose(model.predict(GRID, latent=latent).mean, expected.mean, atol=1e-6)
         np.testing.assert_allclose(model.predict(GRID, latent=latent).std, expected.std, rtol=1e-4)
     assert len(np.unique(model.noise_variance(GRID))) == 1
-    np.testing.assert_array_equal(model.noise_variance_quantile(GRID, 0.1), model.noise_variance(GRID))
+    np.testing.assert_array_equal(model.noise_variance(GRID, level=0.1), model.noise_variance(GRID))
     once = replace(data, X=np.vstack([data.X, data.X[:1]]), Y=np.vstack([data.Y, data.Y[:1] + 0.1]), forecasts=())
     assert np.all(HeteroscedasticGP().fit(once, rng=RNG(0)).noise_variance(GRID) > 0)
 
@@ -154,7 +154,7 @@ def test_known_variances_say_where_the_noise_is_without_replicates() -> None:
 
 def test_quantiles_of_the_noise() -> None:
     model = HeteroscedasticGP().fit(noisy(10, 3), rng=RNG(0))
-    low, middle, high = (model.noise_variance_quantile(GRID, level) for level in (0.1, 0.5, 0.9))
+    low, middle, high = (model.noise_variance(GRID, level=level) for level in (0.1, 0.5, 0.9))
     assert np.all(low < middle) and np.all(middle < high)
     np.testing.assert_allclose(middle, model.noise_variance(GRID))
     sets = GRID.reshape(5, 2, 1)
@@ -167,7 +167,7 @@ def test_quantiles_hold_the_noise_as_often_as_they_say() -> None:
     inside = []
     for seed in range(40):
         model = HeteroscedasticGP().fit(noisy(15, 4, seed), rng=RNG(0))
-        low, high = (model.noise_variance_quantile(GRID, level) for level in (0.1, 0.9))
+        low, high = (model.noise_variance(GRID, level=level) for level in (0.1, 0.9))
         inside.append(np.mean((low <= noise_std(GRID) ** 2) & (noise_std(GRID) ** 2 <= high)))
     assert 0.65 < np.mean(inside) < 0.95
 
@@ -193,5 +193,5 @@ def test_a_fit_starts_from_stored_hyperparameters() -> None:
 
 def test_who_has_a_noise_model() -> None:
     data = noisy(5, 2)
-    assert isinstance(HeteroscedasticGP().fit(data, rng=RNG(0)), HasNoiseModel)
-    assert not isinstance(GaussianProcess().fit(data, rng=RNG(0)), HasNoiseModel)
+    assert Capability.NOISE in HeteroscedasticGP().fit(data, rng=RNG(0)).capabilities
+    assert Capability.NOISE not in GaussianProcess().fit(data, rng=RNG(0)).capabilities

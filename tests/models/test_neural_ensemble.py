@@ -13,7 +13,6 @@ from scipy.special import ndtri
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning, RecipeError
 from calibo.models import NeuralEnsemble, Perceptron, Surrogate
-from calibo.models.base import FitsMany
 from calibo.spaces import CellSpace, GraphCellSpace
 from calibo.testing import SurrogateSuite
 
@@ -127,9 +126,6 @@ def test_one_member_knows_of_no_noise() -> None:
 
 
 class TestManySubsets:
-    def test_it_says_so(self) -> None:
-        assert isinstance(QUICK, FitsMany)
-
     def test_a_single_subset_is_a_fit(self) -> None:
         data, X = smooth(40), smooth(5, seed=1).X
         rows = np.random.default_rng(3).permutation(40)[:25]

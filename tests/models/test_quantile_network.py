@@ -13,7 +13,6 @@ import pytest
 from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.models import Perceptron, QuantileNetwork, Surrogate
-from calibo.models.base import FitsMany
 from calibo.models.quantile_network import QuantileNetworkModel
 from calibo.models.standardization import Standardization
 from calibo.spaces import CellSpace
@@ -64,7 +63,6 @@ def test_it_learns_in_any_units(scale: float) -> None:
 
 def test_subsets_are_fitted_together() -> None:
     """One subset is a fit; several keep their own data: a subset never sees the outcomes of the others."""
-    assert isinstance(QUICK, FitsMany)
     data, X = spreading(40), spreading(5, 1).X
     rows = np.arange(5, 30)
     one = QUICK.fit_many(data, [rows], rng=np.random.default_rng(0))[0].predict(X, latent=False)

@@ -15,7 +15,7 @@ from calibo.calibration import Bootstrap, Conformal, KFold, QuantileShift, Split
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
 from calibo.methods import bananas, bananas_cp, conformal_trees, lfbo
-from calibo.models import Model, NeuralEnsemble, Perceptron, QuantileForest, QuantileNetwork, QuantileTrees
+from calibo.models import Model, NeuralEnsemble, Perceptron, QuantileForest, QuantileNetwork, QuantileTrees, Surrogate
 from calibo.search import Dynamic, RandomCandidates
 from calibo.spaces import CellSpace, GraphCellSpace
 
@@ -78,7 +78,7 @@ def test_the_same_seed_gives_the_same_cells() -> None:
     np.testing.assert_array_equal(*(searched(CONFIGURATIONS["folds ensemble"], rounds=3).data().X for _ in range(2)))
 
 
-class Watching:
+class Watching(Model, Surrogate):
     """A surrogate that remembers the features it was given."""
 
     def __init__(self) -> None:

@@ -42,7 +42,7 @@ EXPLORING = sorted(set(PLAIN) - REPLICATING)
 #: Trees and networks, which are made for many points and know nothing of smoothness between few.
 COARSE = {"bananas", "bananas_cp", "conformal_ensemble", "cqr"}
 #: With few data, or all of them in one place, conformal sets may be empty, which is announced.
-pytestmark = pytest.mark.filterwarnings("ignore:conformal sets at")
+pytestmark = pytest.mark.filterwarnings("ignore:.*could not be calibrated")
 
 
 def bowl(params: Any) -> float:

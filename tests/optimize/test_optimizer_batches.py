@@ -15,7 +15,7 @@ CUBE = {"x": Float(0, 1), "y": Float(0, 1)}
 #: Methods that are told values and never repeat a point of their own accord.
 EXPLORING = sorted(set(METHODS) - {"penalized_ei", "risk_averse", "composite_lfbo"})
 #: With few data, or all of them in one place, conformal sets may be empty, which is announced.
-pytestmark = pytest.mark.filterwarnings("ignore:conformal sets at")
+pytestmark = pytest.mark.filterwarnings("ignore:.*could not be calibrated")
 
 
 def bowl(params: Any) -> float:

@@ -15,7 +15,7 @@ from calibo.optimize import Optimizer
 from calibo.spaces import Categorical, Float, Int
 
 #: With few data, or all of them in one place, conformal sets may be empty, which is announced.
-pytestmark = pytest.mark.filterwarnings("ignore:conformal sets at")
+pytestmark = pytest.mark.filterwarnings("ignore:.*could not be calibrated")
 
 #: Methods that are told values; composite_lfbo is told vectors.
 PLAIN = sorted(set(METHODS) - {"composite_lfbo"})

@@ -12,7 +12,7 @@ from calibo.optimize import Optimizer
 from calibo.spaces import Categorical, Float
 
 #: With few data conformal sets may be empty, which is announced.
-pytestmark = pytest.mark.filterwarnings("ignore:conformal sets at")
+pytestmark = pytest.mark.filterwarnings("ignore:.*could not be calibrated")
 
 #: Methods with a predictive distribution.
 BELIEVING = sorted(name for name, method in METHODS.items() if method.make().makes_forecasts)

@@ -21,7 +21,7 @@ from calibo.data import Dataset
 from calibo.distributions import Gaussian
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, SuccessModel
-from calibo.models.base import KnowsItsDistribution, LearnsFromProposals
+from calibo.models.base import Capability, Model, Surrogate
 from calibo.models.gp_posterior import Posterior
 from calibo.optimize import ModelBased, SpaceSource, suggest
 from calibo.optimize.strategy import anchor_points
@@ -102,7 +102,7 @@ def test_the_search_suits_the_space_and_the_rule() -> None:
 
 
 @dataclass(frozen=True)
-class WeighedProcess:
+class WeighedProcess(Surrogate):
     """A Gaussian process less certain the fewer of its data speak for where the search goes."""
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> WeighedModel:
@@ -110,7 +110,7 @@ class WeighedProcess:
 
 
 @dataclass(frozen=True, eq=False)
-class WeighedModel:
+class WeighedModel(Model):
     base: Posterior
     X: np.ndarray
     ratio: Ratio
@@ -140,10 +140,11 @@ def corner() -> np.ndarray:
 
 def test_only_a_model_that_learns_gets_an_acquisition_that_does() -> None:
     learning = ModelBased(WeighedProcess(), ExpectedImprovement()).plan(data(), rng=RNG(0))
-    assert isinstance(learning.models[0], LearnsFromProposals) and isinstance(learning.models[0], KnowsItsDistribution)
+    both = {Capability.LEARNS_FROM_PROPOSALS, Capability.IN_DISTRIBUTION}
+    assert learning.models[0].capabilities == both
     assert learning.learn is not None
     plain = GP_EI.plan(data(), rng=RNG(0))
-    assert not isinstance(plain.models[0], LearnsFromProposals) and plain.learn is None
+    assert not plain.models[0].capabilities & both and plain.learn is None
 
 
 @RULES

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from calibo.acquisition import ExpectedImprovement
-from calibo.calibration import ConformalBayes, DensityRatio
+from calibo.calibration import Calibrated, ConformalBayes, DensityRatio, Temperature
 from calibo.calibration.conformal_bayes import ShiftedModel
-from calibo.calibration.density_ratio import Ratio, Unshifted
+from calibo.calibration.density_ratio import Ratio, RatioEstimator, Unshifted
 from calibo.data import Dataset
 from calibo.methods import cbo, gp_ei, ocbo
 from calibo.models import GaussianProcess
-from calibo.optimize import Plan, SpaceSource, Strategy, choose, generator, propose, suggest
+from calibo.optimize import ModelBased, Plan, SpaceSource, Strategy, choose, generator, propose, suggest
 from calibo.optimize.design import initial_size
 from calibo.optimize.replicated import Replicated
 from calibo.optimize.turbo import TuRBO
@@ -120,7 +120,7 @@ def test_a_search_that_explores_changes_nothing_for_other_methods(make: object) 
 
 
 @dataclass(frozen=True)
-class CountedRatio:
+class CountedRatio(RatioEstimator):
     """A density ratio estimator that counts its fits."""
 
     fits: list[int] = field(default_factory=list)
@@ -139,6 +139,11 @@ LEARNING = {
         ConformalBayes(GaussianProcess(), ratio=ratio), ExpectedImprovement(), search=Langevin(), n_initial=5
     ),
     "epsilon": lambda ratio: cbo(ratio=ratio, search=EpsilonGreedy(Langevin())),
+    "calibrated": lambda ratio: ModelBased(
+        Calibrated(ConformalBayes(GaussianProcess(), ratio=ratio), by=Temperature()),
+        ExpectedImprovement(),
+        search=Langevin(),
+    ),
 }
 
 
@@ -150,6 +155,7 @@ def test_every_composition_learns_its_density_ratio(name: str) -> None:
     found = choose(data(9), source=SPACE, strategy=strategy, q=1, rng=RNG(0))
     assert len(ratio.fits) == 3
     # The plan that chose the point has the model that learned, and its out-of-distribution weight.
-    assert isinstance(found.plan.models[0], ShiftedModel) and not isinstance(found.plan.models[0].ratio, Unshifted)
+    conformal = found.plan.models[0].stages[1]
+    assert isinstance(conformal, ShiftedModel) and not isinstance(conformal.ratio, Unshifted)
     inside = found.plan.models[0].in_distribution(SPACE.sample(200, RNG(1)))
     assert inside.min() < 0.9 or inside.max() - inside.min() > 0.0

@@ -27,7 +27,7 @@ METHODS = {
     "locbo": locbo(search=QUICK),
     "cbo": cbo(ratio=None, search=QUICK),
 }
-pytestmark = pytest.mark.filterwarnings("ignore:conformal sets at")
+pytestmark = pytest.mark.filterwarnings("ignore:.*could not be calibrated")
 RNG = np.random.default_rng
 
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from calibo.acquisition import AcquisitionRule, ExpectedImprovement, ThompsonSampling, UpperQuantile
 from calibo.calibration import Calibrated, OnlineQuantile
 from calibo.data import Dataset
+from calibo.distributions import Distribution
 from calibo.errors import RecipeError
-from calibo.models import GaussianProcess, Surrogate
+from calibo.models import Capability, GaussianProcess, Model, ModelWrapper, Surrogate
 from calibo.optimize import Optimizer, Strategy, suggest
 from calibo.optimize.turbo import RegionState, Schedule, TuRBO, region_state, spreading
 from calibo.problems import branin
@@ -164,13 +165,17 @@ def test_calibrated_surrogates_have_regions_too() -> None:
 
 
 def test_a_model_without_length_scales_has_a_cube() -> None:
-    class Plain:
-        def fit(self, data: Dataset, *, rng: np.random.Generator) -> object:
-            posterior = GP.fit(data, rng=rng)
-            return type("Model", (), {"predict": staticmethod(posterior.predict)})()
+    class Plain(Surrogate):
+        def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
+            return PlainModel(GP.fit(data, rng=rng))
 
-    surrogate: Surrogate = Plain()  # type: ignore[assignment]
-    box = TuRBO(surrogate, UpperQuantile(0.9)).plan(shrunk(1), rng=RNG(0)).region  # type: ignore[attr-defined]
+    class PlainModel(ModelWrapper):
+        hides = {Capability.LENGTHSCALES: "for the test"}  # noqa: RUF012
+
+        def predict(self, X: np.ndarray, *, latent: bool) -> Distribution:
+            return self.base.predict(X, latent=latent)
+
+    box = TuRBO(Plain(), UpperQuantile(0.9)).plan(shrunk(1), rng=RNG(0)).region  # type: ignore[attr-defined]
     np.testing.assert_allclose(box.reach, 0.2)
 
 

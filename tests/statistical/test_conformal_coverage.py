@@ -37,11 +37,12 @@ def share_covered(score: Score, alpha: float, noise: float, *, randomized: bool,
             which = int(rng.choice(N + 1, p=ratio / ratio.sum()))
             rest = np.delete(ratio, which)
             total = ratio.sum()
-            weights = lambda _, w=rest / total, own=ratio[which] / total: (w, np.array([own]))
+            weights = lambda self, points, n, w=rest / total, own=ratio[which] / total: (w, np.array([own]))
         kept = np.delete(np.arange(N + 1), which)
         base = Posterior(Matern52(), Features((0, 0)), theta, X[kept], y[kept], np.full(N, noise), units)
         smoothing = float(rng.random()) if randomized else 0.0
-        sets = ConformalModel(base, alpha, score, smoothing, weights).conformal_sets(X[[which]])
+        model = ConformalModel if weights is None else type("Weighted", (ConformalModel,), {"_weights": weights})
+        sets = model(base, alpha, score, smoothing).conformal_sets(X[[which]])
         inside = ((sets.low <= y[which]) & (y[which] <= sets.high)).any()
         # A set without an end is cut far out; what lies beyond is in the set all the same.
         hits += bool(inside or sets.unseen[0] or (sets.unbounded[0] and beyond(sets.low[0], sets.high[0], y[which])))

@@ -18,9 +18,9 @@ from optuna.testing.pytest_samplers import BasicSamplerTestCase, MultiObjectiveS
 from optuna.trial import TrialState
 from scipy.spatial.distance import pdist
 
-from calibo.calibration import OnlineQuantile
+from calibo.calibration import Evidence, OnlineQuantile
 from calibo.classifiers import MLP, XGBoost
-from calibo.data import Evidence
+from calibo.distributions import from_marginals
 from calibo.errors import FallbackWarning, RecipeError
 from calibo.methods import bore, gp_ei, lfbo, ocbo
 from calibo.search import RandomDraw
@@ -128,7 +128,7 @@ def _calibrator(study: optuna.Study) -> list[list[float]]:
     """All states of the calibrator that folds over a study's outcomes."""
     done = [e for e in completed_in_order(entries(study.trials)) if e.forecast is not None]
     distributions = tuple(e.forecast.raw for e in done if e.forecast is not None)
-    evidence = Evidence(np.zeros((len(done), 1)), np.array([e.value for e in done]), distributions)
+    evidence = Evidence(np.zeros((len(done), 1)), np.array([e.value for e in done]), from_marginals(distributions))
     return OnlineQuantile(0.05).run(evidence.pit).hidden.tolist()
 
 

@@ -68,7 +68,7 @@ def test_files_give_the_same_answer_and_are_not_changed(candidates: Candidates, 
 
 
 @pytest.mark.parametrize("method", ["gp_ei", "cbo"])
-@pytest.mark.filterwarnings("ignore:conformal sets:calibo.errors.FallbackWarning")
+@pytest.mark.filterwarnings("ignore:.*could not be calibrated:calibo.errors.FallbackWarning")
 def test_neither_batches_nor_the_order_of_rows_matter(candidates: Candidates, method: str) -> None:
     frame = candidates(rows=2500, measured=15).drop_duplicates(["heat", "dose", "solvent"])
     whole = quick(frame, method=method)
@@ -135,7 +135,7 @@ def test_nothing_is_measured(candidates: Candidates) -> None:
 
 @pytest.mark.parametrize("measured", [1, 2])
 @pytest.mark.parametrize("method", ["gp_ei", "cbo"])
-@pytest.mark.filterwarnings("ignore:conformal sets:calibo.errors.FallbackWarning")
+@pytest.mark.filterwarnings("ignore:.*could not be calibrated:calibo.errors.FallbackWarning")
 def test_hardly_anything_is_measured(candidates: Candidates, measured: int, method: str) -> None:
     answer = quick(candidates(measured=measured), n=6, method=method)
     assert set(answer["reason"]) == {"too little is measured yet: spread over the table"}
@@ -143,7 +143,7 @@ def test_hardly_anything_is_measured(candidates: Candidates, measured: int, meth
 
 
 @pytest.mark.parametrize("method", ["gp_ei", "cbo"])
-@pytest.mark.filterwarnings("ignore:conformal sets:calibo.errors.FallbackWarning")
+@pytest.mark.filterwarnings("ignore:.*could not be calibrated:calibo.errors.FallbackWarning")
 def test_all_outcomes_are_equal(candidates: Candidates, method: str) -> None:
     frame = candidates()
     frame.loc[frame["yield"].notna(), "yield"] = 3.0

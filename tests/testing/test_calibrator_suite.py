@@ -15,8 +15,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.neural_network import MLPRegressor
 
-from calibo.calibration import Isotonic, LevelMap, OnlineQuantile, Recalibrator, Regressor, Temperature
-from calibo.data import Array, Evidence
+from calibo.calibration import Evidence, Isotonic, LevelMap, OnlineQuantile, Recalibrator, Regressor, Temperature
+from calibo.data import Array
 from calibo.distributions import Distribution, Gaussian
 from calibo.testing.calibrator_suite import CalibratorSuite
 

@@ -17,7 +17,7 @@ from sklearn.gaussian_process.kernels import WhiteKernel
 from calibo.calibration import Calibrated, Isotonic, LeaveOneOut, OnlineQuantile
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution, Gaussian
-from calibo.models import RBF, GaussianProcess, Surrogate
+from calibo.models import RBF, GaussianProcess, Model, Surrogate
 from calibo.models.scikit import ScikitSurrogate
 from calibo.testing.surrogate_suite import SurrogateSuite
 
@@ -69,7 +69,7 @@ class TestCalibratedWithoutEvidence(SurrogateSuite):
         return Calibrated(GaussianProcess(), by=OnlineQuantile())
 
 
-class Sloppy:
+class Sloppy(Model, Surrogate):
     """A surrogate that breaks the distributions: global randomness, noise on the wrong side, absolute units, first row first."""
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Sloppy:

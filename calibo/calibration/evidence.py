@@ -1,0 +1,45 @@
+"""Evidence: held-out forecasts with their outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from scipy.special import ndtr
+
+from calibo.data import Array
+from calibo.distributions import Distribution
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Held-out forecasts and their outcomes, in the order the outcomes arrived: all that a recalibrator may look at.
+
+    Attributes:
+        X: `t x d` points that were forecast.
+        y: Outcomes, t.
+        distribution: The forecasts by the surrogate that is to be calibrated: a `Distribution` over the t points.
+        categories: Number of choices of each categorical column, 0 for a numeric one, d. `()` means all numeric.
+        left_out: Predictions at other points, `... x q x d`, by the models that had not seen each outcome: a `Distribution`,
+            `t x ... x q`. `None` if there is one model only.
+    """
+
+    X: Array
+    y: Array
+    distribution: Distribution
+    categories: tuple[int, ...] = ()
+    left_out: Callable[[Array], Distribution] | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @cached_property
+    def scores(self) -> Array:
+        """Normal scores of the outcomes under their forecasts, t; standard normal if the forecasts are calibrated."""
+        return self.distribution.normal_scores(self.y)
+
+    @property
+    def pit(self) -> Array:
+        """Probability integral transforms F_t(y_t), t; uniform if the forecasts are calibrated."""
+        return ndtr(self.scores)
