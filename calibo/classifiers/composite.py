@@ -23,7 +23,7 @@ from scipy.special import expit
 from calibo.checks import check_between, check_whole
 from calibo.data import Array
 from calibo.errors import DataError, MissingExtra, RecipeError
-from calibo.networks import Indicators, Networks, minimize_full_batch
+from calibo.networks import Indicators, Networks, Real, minimize_full_batch
 
 #: g: a function of a torch tensor of vectors, `m x k` in float64, that returns `m` values; each row on its own.
 Outer = Callable[[Any], Any]
@@ -200,7 +200,7 @@ class _Utility:
     beta: float
     threads: int
 
-    def log(self, outputs: Array, *, slope: bool) -> tuple[Array, Array]:
+    def log(self, outputs: Real, *, slope: bool) -> tuple[Array, Array]:
         """Return log u, `m`, and with `slope` its gradient by the outputs, `m x k`.
 
         Where g has no finite value, log u is minus infinity.
@@ -237,7 +237,7 @@ class _Objective:
     rows: np.ndarray
     count: int
 
-    def __call__(self, outputs: Array) -> tuple[float, Array]:
+    def __call__(self, outputs: Real) -> tuple[float, Real]:
         """Return the objective and its gradient by the outputs, `1 x p x k`.
 
         A row at which g has no finite value or slope (a logarithm of a negative prediction) is not classified, instead

@@ -35,19 +35,19 @@ class Convex(ABC):
     """A strictly convex function f of s > 0, by what its loss needs of it; all elementwise in t = log s."""
 
     @abstractmethod
-    def __call__(self, s: Array) -> Array:
+    def __call__(self, s: Real) -> Real:
         """Return f(s)."""
 
     @abstractmethod
-    def slope(self, t: Array) -> Array:
+    def slope(self, t: Real) -> Real:
         """Return f'(s)."""
 
     @abstractmethod
-    def conjugate(self, t: Array) -> Array:
+    def conjugate(self, t: Real) -> Real:
         """Return f*(f'(s)) = s f'(s) - f(s), up to a constant."""
 
     @abstractmethod
-    def steepness(self, t: Array) -> Array:
+    def steepness(self, t: Real) -> Real:
         """Return the derivative of the slope by t, s f''(s), which is positive."""
 
 
@@ -55,16 +55,16 @@ class Convex(ABC):
 class JensenShannon(Convex):
     """f(s) = s log s - (1 + s) log(1 + s): weighted classification (Corollary 3.5), with t the log-odds."""
 
-    def __call__(self, s: Array) -> Array:
+    def __call__(self, s: Real) -> Real:
         return xlogy(s, s) - xlogy(1.0 + s, 1.0 + s)
 
-    def slope(self, t: Array) -> Array:
+    def slope(self, t: Real) -> Real:
         return -np.logaddexp(0.0, -t)
 
-    def conjugate(self, t: Array) -> Array:
+    def conjugate(self, t: Real) -> Real:
         return np.logaddexp(0.0, t)
 
-    def steepness(self, t: Array) -> Array:
+    def steepness(self, t: Real) -> Real:
         return expit(-t)
 
 
@@ -72,16 +72,16 @@ class JensenShannon(Convex):
 class KullbackLeibler(Convex):
     """f(s) = s log s: the loss s - u log s of counts (Poisson regression), convex in t."""
 
-    def __call__(self, s: Array) -> Array:
+    def __call__(self, s: Real) -> Real:
         return xlogy(s, s)
 
-    def slope(self, t: Array) -> Array:
+    def slope(self, t: Real) -> Real:
         return t + 1.0
 
-    def conjugate(self, t: Array) -> Array:
+    def conjugate(self, t: Real) -> Real:
         return np.exp(t)
 
-    def steepness(self, t: Array) -> Array:
+    def steepness(self, t: Real) -> Real:
         return np.ones_like(t)
 
 
@@ -89,16 +89,16 @@ class KullbackLeibler(Convex):
 class ChiSquared(Convex):
     """f(s) = (s - 1)^2: least squares of the utility, dominated by large utilities."""
 
-    def __call__(self, s: Array) -> Array:
+    def __call__(self, s: Real) -> Real:
         return np.square(s - 1.0)
 
-    def slope(self, t: Array) -> Array:
+    def slope(self, t: Real) -> Real:
         return 2.0 * np.expm1(t)
 
-    def conjugate(self, t: Array) -> Array:
+    def conjugate(self, t: Real) -> Real:
         return np.expm1(2.0 * t)
 
-    def steepness(self, t: Array) -> Array:
+    def steepness(self, t: Real) -> Real:
         return 2.0 * np.exp(t)
 
 
@@ -106,16 +106,16 @@ class ChiSquared(Convex):
 class SquaredHellinger(Convex):
     """f(s) = (sqrt(s) - 1)^2: the loss sqrt(s) + u / sqrt(s), convex in t, dominated by small utilities."""
 
-    def __call__(self, s: Array) -> Array:
+    def __call__(self, s: Real) -> Real:
         return np.square(np.sqrt(s) - 1.0)
 
-    def slope(self, t: Array) -> Array:
+    def slope(self, t: Real) -> Real:
         return -np.expm1(-0.5 * t)
 
-    def conjugate(self, t: Array) -> Array:
+    def conjugate(self, t: Real) -> Real:
         return np.expm1(0.5 * t)
 
-    def steepness(self, t: Array) -> Array:
+    def steepness(self, t: Real) -> Real:
         return 0.5 * np.exp(-0.5 * t)
 
 

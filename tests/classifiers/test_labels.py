@@ -116,7 +116,7 @@ def test_a_bootstrap_keeps_all_rows() -> None:
         (lambda: BoreLabels(gamma=1.0), "gamma"),
         (lambda: Power(-0.1), "exponent"),
         (lambda: Tchebycheff(-1.0), "rho"),
-        (lambda: WeightedLabels("ei"), "function"),
+        (lambda: WeightedLabels("ei"), "function"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_settings(make: Callable[[], object], message: str) -> None:
