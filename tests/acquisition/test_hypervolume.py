@@ -174,10 +174,11 @@ class Functions:
         return np.sin(phase)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("objectives", [2, 3])
 def test_agrees_with_botorch_on_the_same_draws(objectives: int) -> None:
     """qLogEHVI and qLogNEHVI without their smoothing, q = 1: to 1e-6, for the same draws of the same functions."""
-    torch = pytest.importorskip("torch")
+    import torch
     from botorch.acquisition.multi_objective.logei import (
         qLogExpectedHypervolumeImprovement,
         qLogNoisyExpectedHypervolumeImprovement,

@@ -10,12 +10,11 @@ import pytest
 
 from calibo.distributions import Levels
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("botorch")
-
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -31,6 +30,8 @@ def levels() -> Levels:
 @pytest.fixture(scope="session")
 def training() -> tuple[Any, Any]:
     """Twelve points in two dimensions and their outcomes."""
+    import torch
+
     rng = np.random.default_rng(0)
     X = torch.from_numpy(rng.random((12, 2)))
     return X, torch.sin(5.0 * X).sum(dim=-1, keepdim=True)
@@ -39,6 +40,7 @@ def training() -> tuple[Any, Any]:
 @pytest.fixture(scope="session")
 def gp(training: tuple[Any, Any]) -> Any:
     """A BoTorch model with given hyper-parameters, so that no test depends on a fit."""
+    import torch
     from botorch.models import SingleTaskGP
 
     model = SingleTaskGP(*training)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("botorch")
-
 from calibo.botorch.boxes import partitioned
 from calibo.pareto import hypervolume
+
+pytestmark = pytest.mark.extras
 
 REFERENCE = np.zeros(3)
 TOP = np.ones(3)

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("botorch")
+pytestmark = pytest.mark.extras
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:

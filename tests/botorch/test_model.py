@@ -7,28 +7,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("botorch")
-
-from botorch.acquisition import analytic  # noqa: E402
-from botorch.acquisition.logei import qLogExpectedImprovement, qLogNoisyExpectedImprovement  # noqa: E402
-from botorch.acquisition.max_value_entropy_search import qMaxValueEntropy  # noqa: E402
-from botorch.acquisition.monte_carlo import qUpperConfidenceBound  # noqa: E402
-from botorch.acquisition.objective import (  # noqa: E402
+import torch
+from botorch.acquisition import analytic
+from botorch.acquisition.logei import qLogExpectedImprovement, qLogNoisyExpectedImprovement
+from botorch.acquisition.max_value_entropy_search import qMaxValueEntropy
+from botorch.acquisition.monte_carlo import qUpperConfidenceBound
+from botorch.acquisition.objective import (
     ExpectationPosteriorTransform,
     GenericMCObjective,
     ScalarizedPosteriorTransform,
 )
-from botorch.models import ModelList, SingleTaskGP  # noqa: E402
-from botorch.models.transforms import Log  # noqa: E402
-from botorch.optim import optimize_acqf  # noqa: E402
-from botorch.sampling.normal import SobolQMCNormalSampler  # noqa: E402
+from botorch.models import ModelList, SingleTaskGP
+from botorch.models.transforms import Log
+from botorch.optim import optimize_acqf
+from botorch.sampling.normal import SobolQMCNormalSampler
 
-from calibo.botorch import CalibratedBoTorchModel, CalibratedPosterior, calibrated  # noqa: E402
-from calibo.calibration import Relevel, identity  # noqa: E402
-from calibo.distributions import Gaussian, Levels, Relevelled, Tempered  # noqa: E402
-from calibo.errors import RecipeError  # noqa: E402
+from calibo.botorch import CalibratedBoTorchModel, CalibratedPosterior, calibrated
+from calibo.calibration import Relevel, identity
+from calibo.distributions import Gaussian, Levels, Relevelled, Tempered
+from calibo.errors import RecipeError
+
+pytestmark = pytest.mark.extras
 
 BOUNDS = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
 

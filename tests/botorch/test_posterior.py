@@ -6,20 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from botorch.posteriors.gpytorch import GPyTorchPosterior
+from botorch.sampling.get_sampler import get_sampler
+from botorch.sampling.normal import SobolQMCNormalSampler
+from gpytorch.distributions import MultivariateNormal
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("botorch")
+from calibo.botorch.posterior import CalibratedPosterior
+from calibo.botorch.score_map import score_map
+from calibo.calibration import identity
+from calibo.distributions import Distribution, Gaussian, Levels, relevel
+from calibo.errors import RecipeError
 
-from botorch.posteriors.gpytorch import GPyTorchPosterior  # noqa: E402
-from botorch.sampling.get_sampler import get_sampler  # noqa: E402
-from botorch.sampling.normal import SobolQMCNormalSampler  # noqa: E402
-from gpytorch.distributions import MultivariateNormal  # noqa: E402
-
-from calibo.botorch.posterior import CalibratedPosterior  # noqa: E402
-from calibo.botorch.score_map import score_map  # noqa: E402
-from calibo.calibration import identity  # noqa: E402
-from calibo.distributions import Distribution, Gaussian, Levels, relevel  # noqa: E402
-from calibo.errors import RecipeError  # noqa: E402
+pytestmark = pytest.mark.extras
 
 
 def points(*shape: int) -> Any:

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtr, ndtri
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("botorch")
-
-from hypothesis import given  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-from scipy.special import ndtr, ndtri  # noqa: E402
-
-from calibo.botorch.score_map import ScoreMap, score_map  # noqa: E402
-from calibo.calibration import (  # noqa: E402
-    Evidence,  # noqa: E402
+from calibo.botorch.score_map import ScoreMap, score_map
+from calibo.calibration import (
+    Evidence,
     Isotonic,
     OnlineQuantile,
     Relevel,
     Temperature,
     identity,
 )
-from calibo.distributions import Gaussian, Levels, Relevelled, Tempered  # noqa: E402
-from calibo.errors import RecipeError  # noqa: E402
+from calibo.distributions import Gaussian, Levels, Relevelled, Tempered
+from calibo.errors import RecipeError
+
+pytestmark = pytest.mark.extras
 
 
 def test_it_is_the_level_map_seen_through_scores(levels: Levels) -> None:

@@ -6,22 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from botorch.cross_validation import efficient_loo_cv
+from botorch.exceptions.errors import ModelFittingError
+from botorch.models import SingleTaskGP, SingleTaskVariationalGP
+from gpytorch.kernels import RBFKernel, ScaleKernel
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("botorch")
+import calibo.botorch.surrogate as room
+from calibo.botorch import BoTorchSurrogate, calibrated
+from calibo.calibration import Calibrated, LeaveOneOut, OnlineQuantile, TimeSeries
+from calibo.data import Dataset
+from calibo.errors import FallbackWarning, RecipeError
+from calibo.models import Capability, Surrogate
+from calibo.testing.surrogate_suite import SurrogateSuite
 
-from botorch.cross_validation import efficient_loo_cv  # noqa: E402
-from botorch.exceptions.errors import ModelFittingError  # noqa: E402
-from botorch.models import SingleTaskGP, SingleTaskVariationalGP  # noqa: E402
-from gpytorch.kernels import RBFKernel, ScaleKernel  # noqa: E402
-
-import calibo.botorch.surrogate as room  # noqa: E402
-from calibo.botorch import BoTorchSurrogate, calibrated  # noqa: E402
-from calibo.calibration import Calibrated, LeaveOneOut, OnlineQuantile, TimeSeries  # noqa: E402
-from calibo.data import Dataset  # noqa: E402
-from calibo.errors import FallbackWarning, RecipeError  # noqa: E402
-from calibo.models import Capability, Surrogate  # noqa: E402
-from calibo.testing.surrogate_suite import SurrogateSuite  # noqa: E402
+pytestmark = pytest.mark.extras
 
 
 def data(n: int = 15, d: int = 2, noise: float = 0.1) -> Dataset:

@@ -177,7 +177,8 @@ def test_any_levels_can_be_shifted() -> None:
 @pytest.mark.parametrize("t", [3, 10, 57])
 @pytest.mark.filterwarnings("ignore:the no. of calibration examples")
 def test_intervals_are_those_of_crepes(scaled: bool, t: int) -> None:
-    crepes = pytest.importorskip("crepes")
+    import crepes
+
     rng = np.random.default_rng(t)
     mean, std, y = rng.normal(size=t), rng.uniform(0.5, 2, t), rng.normal(size=t) * 3
     theirs = crepes.ConformalRegressor().fit(residuals=y - mean, sigmas=std if scaled else None)

@@ -203,7 +203,7 @@ def test_plus_equals_brute_force(score: Any, resampler: Any) -> None:
 
 
 def test_cv_plus_is_that_of_mapie() -> None:
-    regression = pytest.importorskip("mapie.regression")
+    from mapie import regression
     from sklearn.linear_model import LinearRegression
     from sklearn.model_selection import KFold as Folds
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ from calibo.classifiers.composite import (
 )
 from calibo.errors import DataError, MissingExtra, RecipeError
 
-torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.extras
 
 TARGET = torch.tensor([0.3, -0.2, 1.0], dtype=torch.float64)
 finite = st.floats(-1e6, 1e6)

@@ -135,7 +135,8 @@ class TestMeans:
     """Mean values of Phi and of g over an interval: divided differences of g and G."""
 
     def test_against_many_digits(self) -> None:
-        mpmath = pytest.importorskip("mpmath")
+        import mpmath
+
         starts = np.concatenate([-np.logspace(-2, 3.5, 10), [0.0], np.logspace(-2, 3.5, 10)])
         low, width = (a.ravel() for a in np.meshgrid(starts, np.logspace(-9, 3, 13)))
         high = low + width

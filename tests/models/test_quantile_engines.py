@@ -15,13 +15,6 @@ LEVELS = np.array([0.1, 0.5, 0.9])
 ENGINES = [QuantileForest(), QuantileBoosting(), XGBoostQuantiles()]
 
 
-@pytest.fixture(autouse=True)
-def _extra(request: pytest.FixtureRequest) -> None:
-    callspec = getattr(request.node, "callspec", None)
-    if callspec is not None and isinstance(callspec.params.get("engine"), XGBoostQuantiles):
-        pytest.importorskip("xgboost")
-
-
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: type(e).__name__)
 def test_quantiles_of_known_noise_are_found(engine: Any) -> None:
     rng = RNG(0)

@@ -26,13 +26,6 @@ ENGINES = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture(autouse=True)
-def _extra(request: pytest.FixtureRequest) -> None:
-    callspec = getattr(request.node, "callspec", None)
-    if callspec is not None and isinstance(callspec.params.get("engine"), XGBoostQuantiles):
-        pytest.importorskip("xgboost")
-
-
 class TestForest(SurrogateSuite):
     """The distributions of surrogates for a quantile forest."""
 

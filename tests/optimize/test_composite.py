@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from calibo import Categorical, Float, Int, Optimizer
 from calibo.classifiers.composite import CompositeNetwork
@@ -18,7 +19,7 @@ from calibo.optimize.composite import CompositeLikelihoodFree, Turned, composed,
 from calibo.problems.environmental import environmental
 from calibo.search import RandomDraw
 
-torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.extras
 
 MODEL = environmental()
 CUBE = {"x": Float(0, 1), "y": Float(0, 1)}

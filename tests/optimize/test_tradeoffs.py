@@ -236,8 +236,8 @@ def test_zero_just_meets_a_constraint() -> None:
     assert optimizer.data().feasible.all() and optimizer.best[1] == 2.0
 
 
+@pytest.mark.extras
 def test_more_objectives_through_boxes_of_botorch() -> None:
-    pytest.importorskip("botorch")
     strategy = gp_ei(search=RandomDraw(32, 16))
     optimizer = Optimizer(SPACE, strategy, directions=["min", "min", "max"], seed=1)
     for _ in range(8):

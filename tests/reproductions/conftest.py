@@ -36,7 +36,6 @@ def modules(request: pytest.FixtureRequest) -> Iterator[dict[str, ModuleType]]:
 @pytest.fixture(scope="module")
 def smoke(modules: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The results of ``run.py --smoke``."""
-    pytest.importorskip("matplotlib")
     results = tmp_path_factory.mktemp("smoke")
     arguments = ["--smoke", "--processes", "1", "--results", str(results)]
     assert modules["run"].REPRODUCTION.main(arguments) > 0

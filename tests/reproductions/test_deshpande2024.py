@@ -31,6 +31,5 @@ def test_uncalibrated_stays_stuck_and_calibrated_finds_the_optimum(forrester: Mo
 
 
 def test_the_picture_is_drawn(forrester: ModuleType, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     forrester.picture(forrester.both(forrester.STARTS[1]), tmp_path / "forrester.png")
     assert (tmp_path / "forrester.png").stat().st_size > 10_000

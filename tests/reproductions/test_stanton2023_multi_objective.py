@@ -19,10 +19,12 @@ def points(problem: MultiObjectiveProblem, count: int, seed: int = 0) -> np.ndar
     return problem.from_unit(np.random.default_rng(seed).random((count, problem.dimension)))
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
 def test_outcomes_are_those_of_botorch(problem: MultiObjectiveProblem) -> None:
-    torch = pytest.importorskip("torch")
-    functions = pytest.importorskip("botorch.test_functions.multi_objective")
+    import torch
+    from botorch.test_functions import multi_objective as functions
+
     theirs = {"branin_currin": functions.BraninCurrin, "penicillin": functions.Penicillin}[problem.name]()
     assert problem.box == tuple(theirs._bounds)
     assert problem.reference == tuple(theirs._ref_point)

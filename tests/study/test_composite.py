@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import optuna
 import pytest
+import torch
 
 from calibo import Float, Optimizer, maximize, minimize
 from calibo.data import Outcome
@@ -17,7 +18,7 @@ from calibo.optimize.composite import CompositeLikelihoodFree
 from calibo.study import CalibratedSampler, load_result, write_vector
 from calibo.study.attributes import read_vector
 
-torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.extras
 
 SPACE = {"x": Float(0, 1), "y": Float(0, 1)}
 TARGET = torch.tensor([0.3, 0.7, 0.1], dtype=torch.float64)

@@ -238,7 +238,6 @@ def test_a_driver_that_is_missing() -> None:
 
 
 def test_a_server_that_is_not_there_does_not_show_the_password() -> None:
-    pytest.importorskip("psycopg")
     with pytest.raises(StudyError, match="cannot be opened") as caught:
         open_storage("postgresql+psycopg://user:secret@127.0.0.1:1/name")
     assert "secret" not in str(caught.value)

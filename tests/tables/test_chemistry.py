@@ -21,8 +21,8 @@ def test_names_of_other_things(name: str) -> None:
     assert not looks_like_smiles(name)
 
 
+@pytest.mark.extras
 def test_descriptors() -> None:
-    pytest.importorskip("rdkit")
     X = described(["CCO", "OCC", "CCCO", "CC(C)O", "c1ccccc1", "[Na+].[Cl-]"])
     assert X.shape == (6, len(DESCRIPTORS) + FINGERPRINT) and np.isfinite(X).all()
     weight, rings, charge = (DESCRIPTORS.index(n) for n in ("MolWt", "NumAromaticRings", "charge"))
@@ -32,8 +32,8 @@ def test_descriptors() -> None:
     assert np.abs(X[2] - X[3]).max() > 0.1  # isomers differ
 
 
+@pytest.mark.extras
 def test_what_cannot_be_read() -> None:
-    pytest.importorskip("rdkit")
     assert np.isnan(described(["not a molecule", "", "C1CC"])).all()
     assert described([]).shape == (0, len(DESCRIPTORS) + FINGERPRINT)
 

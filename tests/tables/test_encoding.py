@@ -79,8 +79,8 @@ def test_nothing_describes_the_rows() -> None:
         made(pd.DataFrame({"c": [1, 1]}))
 
 
+@pytest.mark.extras
 def test_molecules_become_descriptors() -> None:
-    pytest.importorskip("rdkit")
     frame = pd.DataFrame({"Base_SMILES": ["CCO", "c1ccccc1", "CCO", "CC(=O)[O-].[K+]"], "x": [1.0, 2.0, 3.0, 4.0]})
     code = made(frame, named=False)
     X = code(frame)
@@ -90,8 +90,8 @@ def test_molecules_become_descriptors() -> None:
     assert np.abs(X[0, :-1] - X[1, :-1]).max() > 0.5
 
 
+@pytest.mark.extras
 def test_molecules_that_cannot_be_read_are_missing() -> None:
-    pytest.importorskip("rdkit")
     frame = pd.DataFrame({"smiles": ["CCO", "c1ccccc1", "not a molecule", None], "x": [1.0, 2.0, 3.0, 4.0]})
     with pytest.warns(FallbackWarning, match="1 of 4 sampled SMILES"):
         code = made(frame)
@@ -103,7 +103,11 @@ def test_molecules_that_cannot_be_read_are_missing() -> None:
 def test_molecules_may_be_plain_words() -> None:
     frame = pd.DataFrame({"smiles": ["CCO", "C", "C"], "other": ["C", "CC", "C"]})
     assert made(frame, smiles=[]).categories == (2, 2)
-    pytest.importorskip("rdkit")
+
+
+@pytest.mark.extras
+def test_molecules_may_be_named() -> None:
+    frame = pd.DataFrame({"smiles": ["CCO", "C", "C"], "other": ["C", "CC", "C"]})
     assert made(frame, smiles=["other"]).categories[0] == 2
     with pytest.raises(DataError, match="among the features"):
         made(frame, smiles=["third"])

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import ray
+import ray.data
 
 from calibo.errors import DataError, ValueRejected
 from calibo.tables.rank import rank
 from calibo.tables.ray_tables import RayTable
 
-ray = pytest.importorskip("ray")
-pytest.importorskip("ray.data")
+pytestmark = pytest.mark.extras
 
 
 @pytest.fixture(scope="module")

@@ -159,6 +159,7 @@ def test_bad_tables_are_named() -> None:
 
 
 def test_a_strategy_of_ones_own_and_a_frame_do_as_well() -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     done = replay(pandas.DataFrame(table()), FEATURES, "y", method=gp_ei(), start=("worst", 5), steps=8, seed=1)
     assert done.rows.tolist() == run().rows.tolist()
