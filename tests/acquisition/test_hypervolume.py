@@ -77,7 +77,7 @@ def test_far_below_the_front_the_logarithm_still_slopes() -> None:
 
 
 @pytest.mark.parametrize("noisy", [False, True])
-@pytest.mark.parametrize("objectives", [2, 3])
+@pytest.mark.parametrize("objectives", [2, pytest.param(3, marks=pytest.mark.extras)])
 def test_a_single_point_by_draws_agrees_with_the_closed_form(noisy: bool, objectives: int) -> None:
     data = two_goals(objectives=objectives)
     models = fitted(data)

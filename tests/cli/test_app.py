@@ -193,6 +193,7 @@ class TestComposite:
         monkeypatch.delitem(sys.modules, "cli_composite", raising=False)
         (folder / "cli_composite.py").write_text(COMPOSITE)
 
+    @pytest.mark.extras
     def test_a_function_and_again(self, folder: Path) -> None:
         first = run("cli_composite.py:vector", "--composite", "cli_composite.py:g", *self.WORDS)
         assert first.exit_code == 0, first.output
@@ -209,6 +210,7 @@ class TestComposite:
         )
         assert "--composite FILE.py:g" in errors(run("cli_composite.py:vector", *self.WORDS))
 
+    @pytest.mark.extras
     def test_a_command_that_prints_a_vector(self, folder: Path) -> None:
         code = "import sys; x = float(sys.argv[1]); print([x - 0.25, float(sys.argv[2] != 'plain'), x * x])"
         command = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)} {{x}} {{kind}}"
@@ -234,6 +236,7 @@ class TestComposite:
         assert message in errors(run("cli_composite.py:vector", *self.WORDS, *words))
         assert not (folder / "calibo.db").exists()
 
+    @pytest.mark.extras
     def test_what_a_trial_gets_wrong(self, folder: Path) -> None:
         number = run("cli_objectives.py:bowl", "--composite", "cli_composite.py:g", *self.WORDS)
         assert "none of 5 trials succeeded" in errors(number) and "a row of finite numbers" in number.stderr

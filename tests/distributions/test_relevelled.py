@@ -24,13 +24,13 @@ WIDE_R = [0, 0.02, 0.15, 0.55, 0.9, 0.97, 1]
 #: Two cases of the reference file, the second with an atom, so that something is checked without it.
 EMBEDDED: list[dict[str, Any]] = [
     {
-        "p": WIDE_P, "r": WIDE_R, "mean": 0.0, "sd": 1.0, "c": 0.5,
+        "p": WIDE_P, "r": WIDE_R, "mean": 0.0, "std": 1.0, "c": 0.5,
         "EI_max": 0.3837117668764404, "EI_min": 0.8261865407771007,
         "PI_max": 0.3989553848042764, "PI_min": 0.6010446151957236, "mean_recal": 0.05752522609933969,
         "Q": {"0.05": -2.3263478740408408, "0.95": 2.17009037758456},
     },
     {
-        "p": [0, 0.25, 0.5, 0.75, 1], "r": [0, 0.3, 0.3, 0.8, 1], "mean": 1.2, "sd": 0.4, "c": 1.0,
+        "p": [0, 0.25, 0.5, 0.75, 1], "r": [0, 0.3, 0.3, 0.8, 1], "mean": 1.2, "std": 0.4, "c": 1.0,
         "EI_max": 0.2535478876026037, "EI_min": 0.0683583779777418,
         "PI_max": 0.4957312306370065, "PI_min": 0.5042687693629935, "mean_recal": 1.185189509624862,
         "Q": {"0.3": 0.9902397949167836, "0.8": 1.5977831532839013},
@@ -43,7 +43,7 @@ def distribution(p: list[float], r: list[float], mean: float = 0.0, std: float =
 
 
 def check(case: dict[str, Any]) -> None:
-    believed, c = distribution(case["p"], case["r"], case["mean"], case["sd"]), case["c"]
+    believed, c = distribution(case["p"], case["r"], case["mean"], case["std"]), case["c"]
     turned = believed.negated()
     close = lambda value, expected: np.testing.assert_allclose(value, expected, rtol=1e-8, atol=1e-12)
     close(believed.expected_improvement(c), case["EI_max"])

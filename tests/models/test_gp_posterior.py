@@ -48,7 +48,7 @@ def test_reference_values(golden: Callable[[str], Any]) -> None:
     close(loo.cdf(y), "loo_pit")
     close(model.residuals, "prequential_standardised_residuals")
     close((y - ahead.mean) / ahead.std, "prequential_standardised_residuals")
-    close(ahead.std, "prequential_sd_y")
+    close(ahead.std, "prequential_std_y")
     close(ndtr(model.residuals), "prequential_pit")
 
 

@@ -7,6 +7,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.extras
+
 FOLDER = "chen2025"
 NAMES = ("settings", "distributions", "runs", "figures", "claims", "tables", "pictures", "run")
 

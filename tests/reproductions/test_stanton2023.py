@@ -4,11 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+pytestmark = pytest.mark.extras
 
 ROOT = Path(__file__).parents[2]
 FIGURES = (5, 6, 7, 13, 14, 15)
@@ -64,8 +65,6 @@ def test_coverages_are_shares_and_the_target_is_that_of_the_schedule(results: Pa
 
 
 def test_trade_offs_have_a_hypervolume_that_never_falls_and_the_coverage_of_every_objective(results: Path) -> None:
-    if find_spec("botorch") is None:
-        pytest.skip("BoTorch is not installed")
     entries = [json.loads(line) for line in (results / "runs.jsonl").read_text().splitlines()]
     runs = [(entry["job"], entry["record"]) for entry in entries if entry["job"]["figure"] == 12]
     assert len(runs) == 2 * 4  # problems, methods

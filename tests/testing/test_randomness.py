@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import subprocess
 import sys
@@ -60,7 +59,7 @@ def test_a_state_put_back_is_the_same() -> None:
     assert global_state() == before
 
 
-@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+@pytest.mark.extras
 def test_torch_is_watched_where_it_is_loaded_and_never_loaded_for_it() -> None:
     code = (
         "import sys\nfrom calibo.testing.randomness import global_state\n"
