@@ -1,6 +1,5 @@
-"""Numbers on how forecasts and optimisations came out: coverage, calibration error, scores, regret, the table in words."""
+"""Diagnostics of forecasts and optimizations: coverage, calibration error, scoring rules, regret, tables in words."""
 
-from calibo.diagnostics.calibration_error import calibration_error, observed_frequencies
 from calibo.diagnostics.coverage import (
     RunningCoverage,
     binomial_band,
@@ -11,11 +10,26 @@ from calibo.diagnostics.coverage import (
     points_needed,
     running_coverage,
 )
-from calibo.diagnostics.feasibility import FeasibilityRow, FeasibilityTable, feasibility_table, stated_feasibility
 from calibo.diagnostics.regret import area_under_curve, best_so_far, cumulative_regret, simple_regret
-from calibo.diagnostics.reliability import ReliabilityCurve, reliability_curve, simultaneous_half_width
-from calibo.diagnostics.scores import crps, interval_score, log_score, pinball_loss, sharpness
-from calibo.diagnostics.table import CalibrationRow, CalibrationTable, Verdict, calibration_table, forecast_table
+from calibo.diagnostics.reliability import (
+    ReliabilityCurve,
+    calibration_error,
+    observed_frequencies,
+    reliability_curve,
+    simultaneous_half_width,
+)
+from calibo.diagnostics.scoring_rules import crps, interval_score, log_score, pinball_loss, sharpness
+from calibo.diagnostics.tables import (
+    CalibrationRow,
+    CalibrationTable,
+    FeasibilityRow,
+    FeasibilityTable,
+    Verdict,
+    calibration_table,
+    feasibility_table,
+    forecast_table,
+    stated_feasibility,
+)
 
 __all__ = [
     "CalibrationRow",

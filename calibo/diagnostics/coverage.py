@@ -1,7 +1,7 @@
-"""Did the intervals hold what they promised? PITs, coverage, and the exact binomial distributions that judge a count.
+"""PITs and coverage of forecasts, with exact binomial bands for counts.
 
 Notation:
-    n  forecasts with an outcome       k  how many central intervals contained theirs
+    n  forecasts with an outcome       k  number of central intervals that contained theirs
     p  nominal coverage                u  PIT of an outcome, F(y)
 """
 
@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr, betaincinv, ndtr
+from scipy.special import bdtr, betaincinv
 
 from calibo.data import Array, Marginal
+from calibo.distributions import from_marginals
 from calibo.errors import DataError, RecipeError
 
 Flags = npt.NDArray[np.bool_]
@@ -23,26 +24,28 @@ Counts = npt.NDArray[np.int64]
 
 
 def pit(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
-    """Probability integral transforms F_i(y_i), n; uniform on (0, 1) if the forecasts were right.
+    """Return the probability integral transforms F_i(y_i), ``n``: uniform on (0, 1) if the forecasts are calibrated.
 
     Args:
-        distributions: What was forecast, n distributions.
-        outcomes: What came of it, n.
+        distributions: The n forecasts.
+        outcomes: The n outcomes.
     """
     y = matched_outcomes(distributions, outcomes)
-    return np.array(
-        [_pit(distribution, value) for distribution, value in zip(distributions, y.tolist(), strict=True)],
-        dtype=np.float64,
-    )
+    stored = from_marginals(distributions)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        levels = stored.cdf(y)
+    # A point mass has no normal score.
+    point = np.array([d.quantiles is None and d.std == 0.0 for d in distributions], dtype=np.bool_)
+    return np.where(point, y >= stored.mean, levels)
 
 
 def covered(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> Flags:
-    """Whether each outcome fell into its central interval (ends included), n.
+    """Return whether each outcome fell into its central interval (ends included), ``n``.
 
     Args:
-        distributions: What was forecast, n distributions.
-        outcomes: What came of it, n.
-        coverage: Probability the intervals promise, in (0, 1).
+        distributions: The n forecasts.
+        outcomes: The n outcomes.
+        coverage: Coverage of the intervals, in (0, 1).
     """
     y = matched_outcomes(distributions, outcomes)
     low, high = central_intervals(distributions, coverage).T
@@ -50,12 +53,12 @@ def covered(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage
 
 
 def coverage(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> float:
-    """Fraction of the outcomes that fell into their central intervals; needs at least one.
+    """Return the fraction of the outcomes that fell into their central intervals.
 
     Args:
-        distributions: What was forecast, n distributions.
-        outcomes: What came of it, n.
-        coverage: Probability the intervals promise, in (0, 1).
+        distributions: The n forecasts.
+        outcomes: The n outcomes.
+        coverage: Coverage of the intervals, in (0, 1).
     """
     inside = covered(distributions, outcomes, coverage)
     if not inside.size:
@@ -64,21 +67,20 @@ def coverage(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverag
 
 
 def central_intervals(distributions: Sequence[Marginal], coverage: float) -> Array:
-    """Lower and upper ends of the central intervals, n x 2."""
+    """Return the lower and upper ends of the central intervals, ``n x 2``."""
     check_probability("coverage", coverage)
-    return np.array([distribution.interval(coverage) for distribution in distributions], dtype=np.float64).reshape(
-        -1, 2
-    )
+    with np.errstate(over="ignore"):
+        return np.stack(from_marginals(distributions).interval(coverage), axis=1)
 
 
 def binomial_band(n: int, p: float, confidence: float = 0.95) -> tuple[int, int]:
-    """Counts, both ends included, that n trials of probability p are to be expected to give.
+    """Return the smallest and the largest count expected of n trials of probability p.
 
-    Equal-tailed and exact: each side misses with probability at most (1 - confidence) / 2.
+    Equal-tailed and exact: each side is left with probability at most (1 - confidence) / 2.
 
     Args:
         n: Number of trials.
-        p: Probability of each.
+        p: Probability of success of each.
         confidence: Least probability of the band.
     """
     if n < 0:
@@ -88,7 +90,7 @@ def binomial_band(n: int, p: float, confidence: float = 0.95) -> tuple[int, int]
 
 
 def clopper_pearson(k: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Exact confidence interval for a proportion of which k of n were seen; (0, 1) if n is 0."""
+    """Return the exact confidence interval of a proportion of which k of n were observed; (0, 1) if n is 0."""
     if not 0 <= k <= n:
         raise DataError(f"expected a count between 0 and {n}, got {k}: it cannot exceed the number of trials")
     check_probability("confidence", confidence)
@@ -99,7 +101,7 @@ def clopper_pearson(k: int, n: int, confidence: float = 0.95) -> tuple[float, fl
 
 
 def points_needed(coverage: float) -> int:
-    """Fewest results from which a finite conformal interval of this coverage can be learnt: ceil(p / (1 - p)).
+    """Return the fewest results that give a finite conformal interval of this coverage: ceil(p / (1 - p)).
 
     19 for 95 %, 4 for 80 %, 99 for 99 %. With fewer, no rank among the results is high enough.
     """
@@ -111,14 +113,14 @@ def points_needed(coverage: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RunningCoverage:
-    """Coverage after each result, with the band in which right forecasts would keep it.
+    """Coverage after each result, with the band expected of calibrated forecasts.
 
     Attributes:
-        nominal: Probability the intervals promised.
-        count: Results so far: 1, 2, ..., n.
-        contained: How many of them fell into their intervals, n.
-        low: Smallest count to be expected after each result, n.
-        high: Largest count to be expected after each result, n.
+        nominal: Coverage of the intervals.
+        count: Number of results so far: 1, 2, ..., n.
+        contained: Number of them inside their intervals, ``n``.
+        low: Smallest count expected after each result, ``n``.
+        high: Largest count expected after each result, ``n``.
     """
 
     nominal: float
@@ -129,24 +131,24 @@ class RunningCoverage:
 
     @property
     def fraction(self) -> Array:
-        """Coverage after each result, n."""
+        """Coverage after each result, ``n``."""
         return self.contained / self.count
 
     @property
     def band(self) -> Array:
-        """Lower and upper ends of the fractions to be expected, n x 2; pointwise, not simultaneous."""
+        """Lower and upper ends of the expected fractions, ``n x 2``; pointwise, not simultaneous."""
         return np.stack([self.low, self.high], axis=1) / self.count[:, None]
 
 
 def running_coverage(
     distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float, *, confidence: float = 0.95
 ) -> RunningCoverage:
-    """Coverage over time, in the order of the outcomes, with its exact pointwise band.
+    """Return the coverage over time, in the order of the outcomes, with its exact pointwise band.
 
     Args:
-        distributions: What was forecast, n distributions.
-        outcomes: What came of it, n, in the order it arrived.
-        coverage: Probability the intervals promise, in (0, 1).
+        distributions: The n forecasts.
+        outcomes: The n outcomes, in the order they were observed.
+        coverage: Coverage of the intervals, in (0, 1).
         confidence: Least probability of the band at each time.
     """
     inside = covered(distributions, outcomes, coverage)
@@ -157,7 +159,7 @@ def running_coverage(
 
 
 def matched_outcomes(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
-    """The outcomes as an array of n finite numbers, one per distribution; an error says what does not fit."""
+    """Return the outcomes as an array of n finite numbers, one per distribution, or raise a ``DataError``."""
     y = np.asarray(outcomes, dtype=np.float64)
     if y.shape != (len(distributions),):
         raise DataError(f"expected {len(distributions)} outcomes, one per distribution, got shape {y.shape}")
@@ -167,19 +169,13 @@ def matched_outcomes(distributions: Sequence[Marginal], outcomes: npt.ArrayLike)
 
 
 def check_probability(name: str, value: float) -> None:
-    """Refuse anything that is not strictly between 0 and 1."""
+    """Raise a ``RecipeError`` unless the value is strictly between 0 and 1."""
     if not 0.0 < value < 1.0:
         raise RecipeError(f"{name} must lie strictly between 0 and 1, got {value}: write 95 % as 0.95")
 
 
-def _pit(distribution: Marginal, y: float) -> float:
-    if distribution.quantiles is None and distribution.std == 0:  # a point mass has no score to divide
-        return float(y >= distribution.mean)
-    return float(ndtr(distribution.normal_score(y)))
-
-
 def _binomial_bands(n: Counts, p: float, confidence: float) -> tuple[Counts, Counts]:
-    """Acceptance bands for several numbers of trials at once, each of n's shape."""
+    """Return acceptance bands for several numbers of trials at once, each of the shape of n."""
     check_probability("probability", p)
     check_probability("confidence", confidence)
     tail = (1.0 - confidence) / 2.0
@@ -187,7 +183,7 @@ def _binomial_bands(n: Counts, p: float, confidence: float) -> tuple[Counts, Cou
 
 
 def _binomial_quantile(q: float, n: Counts, p: float) -> Counts:
-    """Smallest k with P(K <= k) >= q, by bisection on integers, so that it is exact."""
+    """Return the smallest k with P(K <= k) >= q, by bisection on integers, so that it is exact."""
     below = np.full(n.shape, -1, dtype=np.int64)
     at_or_above = n.astype(np.int64)
     while np.any(at_or_above - below > 1):

@@ -1,6 +1,6 @@
-"""How far an optimisation still is from the best: best-so-far, regret, and the area under the curve.
+"""Progress of an optimization: best value so far, regret, and the area under the curve.
 
-Values are in the user's units and sign, the latest last, n of them or any leading axes (runs) x n.
+Values are in the user's units and sign, the latest last: ``n``, or runs ``x n``.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ Direction = Literal["minimize", "maximize"]
 
 
 def best_so_far(values: npt.ArrayLike, *, direction: Direction = "minimize") -> Array:
-    """Best value found up to and including each step, of the shape of the values."""
+    """Return the best value found up to and including each step, in the shape of the values."""
     sign = _sign(direction)
     return sign * np.minimum.accumulate(sign * _finite(values), axis=-1)
 
 
 def simple_regret(values: npt.ArrayLike, optimum: float, *, direction: Direction = "minimize") -> Array:
-    """Distance of the best value so far from the optimum, after each step, of the shape of the values.
+    """Return the distance of the best value so far from the optimum after each step, in the shape of the values.
 
     Give noise-free values at the points tried: on noisy ones a lucky measurement can make the regret negative.
 
     Args:
-        values: Objective values in the order they came, ... x n.
-        optimum: Best value there is.
+        values: Objective values in the order they were observed, ``... x n``.
+        optimum: Best possible value.
         direction: Which way is better.
     """
     return _sign(direction) * (best_so_far(values, direction=direction) - optimum)
 
 
 def cumulative_regret(values: npt.ArrayLike, optimum: float, *, direction: Direction = "minimize") -> Array:
-    """Sum over the steps so far of each value's distance from the optimum, of the shape of the values.
+    """Return the sum over the steps so far of each value's distance from the optimum, in the shape of the values.
 
     Args:
-        values: Objective values in the order they came, ... x n.
-        optimum: Best value there is.
+        values: Objective values in the order they were observed, ``... x n``.
+        optimum: Best possible value.
         direction: Which way is better.
     """
     return np.cumsum(_sign(direction) * (_finite(values) - optimum), axis=-1)
@@ -49,16 +49,16 @@ def cumulative_regret(values: npt.ArrayLike, optimum: float, *, direction: Direc
 def area_under_curve(
     values: npt.ArrayLike, *, lower: float, upper: float, direction: Direction = "minimize"
 ) -> Array | np.float64:
-    """Area under the best-so-far curve, as a fraction of the rectangle between two bounds; smaller is better.
+    """Return the area under the best-so-far curve as a fraction of the rectangle between two bounds; smaller is better.
 
     A value stays the best until a better one comes, so the curve is a staircase and its area a mean over the steps.
     0 means the better bound was reached at once, 1 that the worse one was never improved on. Methods are compared with
     the same bounds. (Deshpande, Marx and Kuleshov, appendix A.1, who leave the bounds open.)
 
     Args:
-        values: Objective values in the order they came, ... x n.
-        lower: Smallest value of the rectangle: the optimum, when minimising.
-        upper: Largest value of the rectangle: the optimum, when maximising.
+        values: Objective values in the order they were observed, ``... x n``.
+        lower: Smallest value of the rectangle: the optimum, when minimizing.
+        upper: Largest value of the rectangle: the optimum, when maximizing.
         direction: Which way is better.
 
     Returns:

@@ -38,7 +38,8 @@ def from_marginals(marginals: Sequence[Marginal]) -> Distribution:
     if gaussian.all() and np.all(backed == (0.0, 1.0)):
         return Gaussian(mean, std)
     # A Gaussian marginal has no stored quantiles; its own keep the array rectangular.
-    own = mean[:, None] + std[:, None] * ndtri(np.asarray(STORED_LEVELS))
+    with np.errstate(over="ignore"):
+        own = mean[:, None] + std[:, None] * ndtri(np.asarray(STORED_LEVELS))
     for i, m in enumerate(marginals):
         if m.quantiles is not None:
             own[i] = m.quantiles

@@ -55,10 +55,10 @@ NO_FORECAST_YET = "no trial with a forecast has a result"
 #: With fewer results the band of the reliability figure fills the whole square.
 _FEWEST = points_needed(0.8)
 _MARKERS = {
-    "as promised": dict(color=OUTCOME, symbol="circle", size=11),
-    "too hopeful": dict(color=MISS, symbol="x", size=12),
-    "too cautious": dict(color=MISS, symbol="x", size=12),
-    "not yet": dict(color=RAW, symbol="circle-open", size=11),
+    "as stated": dict(color=OUTCOME, symbol="circle", size=11),
+    "too optimistic": dict(color=MISS, symbol="x", size=12),
+    "too pessimistic": dict(color=MISS, symbol="x", size=12),
+    "too few to judge": dict(color=RAW, symbol="circle-open", size=11),
 }
 
 
@@ -420,7 +420,7 @@ def _shares(rows: Sequence[tuple[int, FeasibilityRow]], verdict: str, marker: Ma
         x=[at for at, _ in rows],
         y=[row.met / row.of for _, row in rows],
         mode="markers",
-        name=f"observed: {'too few trials yet' if verdict == 'not yet' else verdict}",
+        name=f"observed: {verdict}",
         marker=marker,
         customdata=[row.sentence() for _, row in rows],
         hovertemplate="%{y:.1%}: %{customdata}<extra></extra>",

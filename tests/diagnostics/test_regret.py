@@ -1,4 +1,4 @@
-"""Regret curves, by hand and by their distributions."""
+"""Regret curves, by hand and by their properties."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_runs_are_leading_axes() -> None:
 
 
 @given(value_lists)
-def test_maximising_is_minimising_the_negative(values: list[float]) -> None:
+def test_maximizing_is_minimizing_the_negative(values: list[float]) -> None:
     y = np.array(values)
     np.testing.assert_array_equal(best_so_far(y, direction="maximize"), -best_so_far(-y))
     np.testing.assert_array_equal(

@@ -126,4 +126,4 @@ def test_forecasts_beside_a_method_that_has_none() -> None:
     last = beside.data().forecasts[-1]
     assert last is not None and last[0] is not None and last[0].makers == ("QuantileTrees", "Conformal")
     half, most = beside.calibration().rows[:2]
-    assert half.of >= 8 and half.of + half.endless == most.of + most.endless
+    assert half.of >= 8 and half.of + half.unbounded == most.of + most.unbounded

@@ -1,14 +1,13 @@
-"""Proper scores of forecasts, and their sharpness; smaller is better, in the units of the outcome (log score: nats).
+"""Proper scoring rules of forecasts, and sharpness; smaller is better, in the units of the outcome (log score: nats).
 
-All take n distributions and n outcomes and give one number per forecast, so that a mean, a plot over time or a paired comparison
-is the reader's choice. Stored distributions are scored by exact integrals of their quantile function, which is linear in the
-normal score z between the stored levels and goes on with the outermost slopes beyond them.
+All take n distributions and n outcomes and return one number per forecast, for means, plots over time or paired
+comparisons. Stored distributions are scored by exact integrals of their quantile function, which is linear in the normal
+score z between the stored levels and continues with the outermost slopes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ from scipy.special import ndtr, ndtri
 
 from calibo.data import STORED_LEVELS, Array, Marginal
 from calibo.diagnostics.coverage import central_intervals, check_probability, matched_outcomes
+from calibo.distributions import from_marginals
 
 _ROOT_PI = float(np.sqrt(np.pi))
 _LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
@@ -24,12 +24,12 @@ _FAR = 40.0
 
 
 def interval_score(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> Array:
-    """Interval score of Gneiting and Raftery (2007) of the central intervals, n: width plus 2 / alpha per unit of miss.
+    """Return the interval scores of Gneiting and Raftery (2007), ``n``: width plus 2 / alpha per unit of miss.
 
     Args:
-        distributions: What was forecast, n distributions.
-        outcomes: What came of it, n.
-        coverage: Probability the intervals promise, 1 - alpha, in (0, 1).
+        distributions: The n forecasts.
+        outcomes: The n outcomes.
+        coverage: Coverage of the central intervals, 1 - alpha, in (0, 1).
     """
     y = matched_outcomes(distributions, outcomes)
     low, high = central_intervals(distributions, coverage).T
@@ -38,42 +38,43 @@ def interval_score(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, c
 
 
 def pinball_loss(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, level: float) -> Array:
-    """Pinball (quantile) loss of the forecasts' quantiles at one level, n.
+    """Return the pinball (quantile) losses at one level, ``n``.
 
     Args:
-        distributions: What was forecast, n distributions.
-        outcomes: What came of it, n.
+        distributions: The n forecasts.
+        outcomes: The n outcomes.
         level: Level of the quantile, in (0, 1).
     """
     check_probability("level", level)
     y = matched_outcomes(distributions, outcomes)
-    above = y - np.array([distribution.icdf(level) for distribution in distributions], dtype=np.float64)
+    above = y - from_marginals(distributions).icdf(level)
     return np.maximum(level * above, (level - 1.0) * above)
 
 
 def crps(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
-    """Continuous ranked probability score, n: the integral of (F(t) - 1[t >= y])^2; |y - mean| for a point mass.
+    """Return the continuous ranked probability scores, ``n``: integrals of (F(t) - 1[t >= y])^2.
 
     Args:
-        distributions: What was forecast, n distributions.
-        outcomes: What came of it, n.
+        distributions: The n forecasts.
+        outcomes: The n outcomes.
     """
     y = matched_outcomes(distributions, outcomes)
-    stored = np.array([distribution.quantiles is not None for distribution in distributions], dtype=np.bool_)
-    values = np.empty(y.size)
-    values[~stored] = _gaussian_crps(*_moments(distributions, ~stored), y[~stored])
-    values[stored] = _stored_crps(_quantiles(distributions, stored), y[stored])
+    mean, std = np.array([(d.mean, d.std) for d in distributions], dtype=np.float64).reshape(-1, 2).T
+    values = _gaussian_crps(mean, std, y)
+    stored = [i for i, d in enumerate(distributions) if d.quantiles is not None]
+    quantiles = np.array([distributions[i].quantiles for i in stored], dtype=np.float64)
+    values[stored] = _stored_crps(quantiles.reshape(-1, len(STORED_LEVELS)), y[stored])
     return values
 
 
 def log_score(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
-    """Minus the log density of each outcome, n; -inf on an atom of a distribution, inf where a distribution has no density at all.
+    """Return minus the log densities of the outcomes, ``n``: -inf on an atom, inf where a distribution has no density.
 
-    The density of a stored distribution jumps at its stored quantiles: compare such distributions by ``crps`` where it matters.
+    The density of a stored distribution jumps at its stored quantiles: compare such distributions by ``crps``.
 
     Args:
-        distributions: What was forecast, n distributions.
-        outcomes: What came of it, n.
+        distributions: The n forecasts.
+        outcomes: The n outcomes.
     """
     y = matched_outcomes(distributions, outcomes)
     pairs = zip(distributions, y.tolist(), strict=True)
@@ -81,25 +82,9 @@ def log_score(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Arr
 
 
 def sharpness(distributions: Sequence[Marginal], coverage: float) -> float:
-    """Mean width of the central intervals, 0 if there are none: to be small once the coverage is right."""
+    """Return the mean width of the central intervals, 0 if there are none; small is good once the coverage is right."""
     ends = central_intervals(distributions, coverage)
     return float(np.mean(ends[:, 1] - ends[:, 0])) if len(ends) else 0.0
-
-
-def _moments(distributions: Sequence[Marginal], chosen: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
-    picked = [distribution for distribution, keep in zip(distributions, chosen, strict=True) if keep]
-    return np.array([distribution.mean for distribution in picked]), np.array(
-        [distribution.std for distribution in picked]
-    )
-
-
-def _quantiles(distributions: Sequence[Marginal], chosen: npt.NDArray[np.bool_]) -> Array:
-    picked = [
-        cast(tuple[float, ...], distribution.quantiles)
-        for distribution, keep in zip(distributions, chosen, strict=True)
-        if keep
-    ]
-    return np.array(picked, dtype=np.float64).reshape(-1, len(STORED_LEVELS))
 
 
 def _gaussian_crps(mean: Array, std: Array, y: Array) -> Array:
@@ -109,7 +94,7 @@ def _gaussian_crps(mean: Array, std: Array, y: Array) -> Array:
 
 
 def _stored_crps(quantiles: Array, y: Array) -> Array:
-    """CRPS of stored distributions, s, from their quantiles, s x 33: exact, segment by segment in the normal score.
+    """Return the CRPS of s stored distributions from their quantiles, ``s x 33``, exact by segments of the normal score.
 
     On a segment t = q + b (z - z_0), so that the integral of F(t)^2 dt is b times that of Phi(z)^2 dz, whose
     antiderivative is known; right of the outcome (1 - F)^2 is the same mirrored. The outer segments reach out to the
@@ -137,7 +122,7 @@ def _stored_crps(quantiles: Array, y: Array) -> Array:
 
 
 def _squared_cdf_integral(z: Array) -> Array:
-    """Integral of Phi(t)^2 from minus infinity to z."""
+    """Return the integral of Phi(t)^2 from minus infinity to z."""
     cdf = ndtr(z)
     return z * cdf**2 + 2.0 * _normal_density(z) * cdf - ndtr(np.sqrt(2.0) * z) / _ROOT_PI
 

@@ -1,0 +1,278 @@
+"""Tables of how forecasts came out: verdicts, sentences, frames and HTML."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtri
+
+from calibo.data import Forecast, Marginal
+from calibo.diagnostics import (
+    CalibrationTable,
+    Verdict,
+    binomial_band,
+    calibration_table,
+    feasibility_table,
+    forecast_table,
+    points_needed,
+    stated_feasibility,
+)
+from calibo.diagnostics.tables import BANDS, expected_counts
+from calibo.errors import DataError, RecipeError
+
+STANDARD = Marginal(0.0, 1.0)
+
+
+def outcomes(inside: int, outside: int) -> list[float]:
+    """Results of which some fall at the centre and the others far outside every interval."""
+    return [0.0] * inside + [9.0] * outside
+
+
+def table(inside: int, outside: int, *coverages: float) -> CalibrationTable:
+    return calibration_table([STANDARD] * (inside + outside), outcomes(inside, outside), coverages=coverages or (0.8,))
+
+
+def test_compatible() -> None:
+    found = table(31, 7)
+    assert found.rows[0].verdict is Verdict.COMPATIBLE
+    assert found.sentences() == ["80 % intervals have contained 31 of 38 results; compatible with 80 %"]
+    assert found.headline() == "The intervals can be trusted so far: 80 % intervals are compatible with 38 results."
+
+
+def test_too_narrow() -> None:
+    found = table(12, 26)
+    assert found.rows[0].verdict is Verdict.TOO_NARROW
+    assert found.sentences() == [
+        "80 % intervals have contained 12 of 38 results; too narrow for 80 %, 25 to 35 expected"
+    ]
+    assert found.headline() == "The intervals cannot be trusted: after 38 results, 80 % intervals are too narrow."
+
+
+def test_too_wide() -> None:
+    found = table(38, 0, 0.5, 0.8, 0.95)
+    assert [row.verdict for row in found.rows] == [Verdict.TOO_WIDE, Verdict.TOO_WIDE, Verdict.COMPATIBLE]
+    assert found.sentences()[0] == (
+        "50 % intervals have contained 38 of 38 results; too wide for 50 %, 13 to 25 expected"
+    )
+    assert found.headline() == (
+        "The intervals err on the safe side: after 38 results, 50 % and 80 % intervals are too wide."
+    )
+
+
+def test_not_yet_is_a_state_of_its_own() -> None:
+    found = table(4, 3, 0.5, 0.8, 0.95)
+    assert [row.verdict for row in found.rows] == [Verdict.COMPATIBLE, Verdict.COMPATIBLE, Verdict.NOT_YET]
+    assert found.sentences()[2] == "not yet calibrated: 95 % intervals need at least 19 results, 7 so far"
+    assert found.headline() == (
+        "It is too early to trust the intervals: 95 % intervals need at least 19 results, 7 so far."
+    )
+
+
+def test_nothing_yet() -> None:
+    found = calibration_table([], [])
+    assert {row.verdict for row in found.rows} == {Verdict.NOT_YET}
+    assert found.sentences()[0] == "not yet calibrated: 50 % intervals need at least 6 results, 0 so far"
+    assert found.headline() == "The intervals cannot be judged yet: there is no result with a forecast."
+
+
+def test_wrong_shape() -> None:
+    # All inside the 50 % intervals but for a tenth far out: too wide in the middle, too narrow in the tails.
+    found = table(90, 10, 0.5, 0.99)
+    assert [row.verdict for row in found.rows] == [Verdict.TOO_WIDE, Verdict.TOO_NARROW]
+    assert found.headline() == (
+        "The intervals cannot be trusted: after 100 results, 99 % intervals are too narrow and 50 % intervals too wide."
+    )
+
+
+def test_raw_counts_stand_beside() -> None:
+    y = np.random.default_rng(0).standard_normal(40)
+    raw = [Marginal(0.0, 0.2)] * 40
+    found = calibration_table([STANDARD] * 40, y, raw=raw)
+    assert [row.raw_contained for row in found.rows] == [row.contained for row in calibration_table(raw, y).rows]
+    row = found.rows[1]
+    assert f"{row.contained} of 40 results ({row.raw_contained} before calibration);" in found.sentences()[1]
+    assert found.to_frame()["raw_contained"].tolist() == [row.raw_contained for row in found.rows]
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 40])
+def test_frames_have_no_holes(count: int) -> None:
+    found = table(count, 0, 0.95, 0.5)
+    frame = found.to_frame()
+    assert list(frame.columns) == ["nominal", "contained", "of", "expected_low", "expected_high", "verdict", "sentence"]
+    assert frame["nominal"].tolist() == [0.5, 0.95]
+    assert not frame.isna().to_numpy().any()
+    assert frame["contained"].dtype.kind == "i"
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99, 0.999]))
+def test_verdicts_follow_from_the_counts(inside: int, outside: int, nominal: float) -> None:
+    row = table(inside, outside, nominal).rows[0]
+    low, high = binomial_band(inside + outside, nominal)
+    assert (row.contained, row.of, row.low, row.high) == (inside, inside + outside, low, high)
+    if row.of < points_needed(nominal):
+        assert row.verdict is Verdict.NOT_YET
+    else:
+        assert (row.verdict is Verdict.TOO_NARROW) == (inside < low)
+        assert (row.verdict is Verdict.TOO_WIDE) == (inside > high)
+    assert "nan" not in row.sentence()
+
+
+def test_percentages_are_free_of_float_dust() -> None:
+    assert table(0, 1, 0.55, 0.999).sentences()[1].startswith("not yet calibrated: 99.9 % intervals need")
+    assert table(5, 2, 0.55).sentences()[0].startswith("55 % intervals")
+
+
+def test_mistakes_are_explained() -> None:
+    with pytest.raises(RecipeError, match="at least one coverage"):
+        calibration_table([], [], coverages=())
+    with pytest.raises(RecipeError, match="95 % as 0.95"):
+        calibration_table([], [], coverages=(95,))
+
+
+def test_a_method_without_forecasts_is_not_waited_for() -> None:
+    waiting, never = forecast_table([], []), forecast_table([], [], forecasting=False)
+    assert "cannot be judged yet" in waiting.headline() and len(waiting.sentences()) == 3
+    assert "makes no forecasts" in never.headline() and never.sentences() == []
+    judged = forecast_table([Forecast((Marginal(0.0, 1.0),))] * 5, [0.0] * 5, forecasting=False)
+    assert "no forecasts" not in judged.headline() and len(judged.sentences()) == 3
+
+
+def test_infinite_intervals_are_not_judged() -> None:
+    """They contain anything, so counting them would reward forecasts that say nothing."""
+    unbounded = Marginal(0.0, 1.0, backed=(0.2, 0.8))
+    found = calibration_table([unbounded] * 30 + [Marginal(0.0, 1.0)] * 40, np.zeros(70), coverages=(0.5, 0.8))
+    half, most = found.rows
+    assert (half.of, half.contained, half.unbounded) == (70, 70, 0)
+    assert (most.of, most.contained, most.unbounded) == (40, 40, 30)
+    assert most.sentence().endswith("; for 30 results there was too little held-out data for a finite interval")
+    assert found.to_frame()["unbounded"].tolist() == [0, 30]
+    nothing = calibration_table([unbounded] * 3, np.zeros(3), coverages=(0.8,))
+    assert "cannot be judged yet; for 3 results" in nothing.headline() and nothing.rows[0].of == 0
+
+
+def test_a_table_prints_its_sentences_and_shows_as_html() -> None:
+    found = table(12, 26)
+    assert repr(found) == f"{found.headline()}\n- {found.sentences()[0]}"
+    html = found._repr_html_()
+    assert html.startswith(f"<p>{found.headline()}</p>") and "<td>too narrow</td>" in html
+    assert "<td>0</td>" in feasibility_table([], [])._repr_html_()
+    assert "makes no forecasts" in forecast_table([], [], forecasting=False)._repr_html_()
+
+
+# --- feasibility ------------------------------------------------------------------------------------------------------
+
+
+def stating(*chances: float) -> tuple[Forecast, ...]:
+    """Forecasts of constraints, each met with the given probability."""
+    return tuple(Forecast((Marginal(0.0, 1.0), Marginal(-2.0 * float(ndtri(chance)), 2.0))) for chance in chances)
+
+
+def counted_counts(chances: list[float], confidence: float) -> tuple[int, int]:
+    """The equal-tailed band from the probabilities of all outcomes."""
+    distribution = np.zeros(len(chances) + 1)
+    for flags in itertools.product([0, 1], repeat=len(chances)):
+        distribution[sum(flags)] += np.prod([p if flag else 1.0 - p for p, flag in zip(chances, flags, strict=True)])
+    tail = (1.0 - confidence) / 2.0
+    low = max(k for k in range(len(distribution)) if distribution[:k].sum() <= tail)
+    high = min(k for k in range(len(distribution)) if distribution[k + 1 :].sum() <= tail)
+    return low, high
+
+
+@given(st.lists(st.sampled_from([0.03, 0.2, 0.41, 0.77, 0.96]), max_size=8), st.sampled_from([0.5, 0.9, 0.95]))
+def test_the_expected_counts_are_those_of_all_outcomes(chances: list[float], confidence: float) -> None:
+    assert expected_counts(np.array(chances), confidence) == counted_counts(chances, confidence)
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 0.5), (20, 0.9), (200, 0.95), (500, 0.3)])
+def test_equal_chances_are_a_binomial(n: int, p: float) -> None:
+    low, high = expected_counts(np.full(n, p))
+    theirs = binomial_band(n, p)
+    assert abs(low - theirs[0]) <= 1 and abs(high - theirs[1]) <= 1
+    assert 0 <= low <= n * p <= high <= n
+
+
+def test_certainty_leaves_nothing_to_chance() -> None:
+    assert expected_counts(np.ones(7)) == (7, 7)
+    assert expected_counts(np.zeros(7)) == (0, 0)
+    assert expected_counts(np.empty(0)) == (0, 0)
+
+
+def test_the_stated_probability_is_of_all_constraints_after_calibration() -> None:
+    assert stated_feasibility(stating(0.9)) == pytest.approx(0.9)
+    assert stated_feasibility(stating(0.9, 0.5, 0.8)) == pytest.approx(0.36)
+
+
+@pytest.mark.parametrize(("mean", "stated"), [(-0.1, 1.0), (0.0, 1.0), (0.1, 0.0)])
+def test_a_point_mass_is_met_or_is_not(mean: float, stated: float) -> None:
+    assert stated_feasibility((Forecast((Marginal(mean, 0.0),)),)) == stated
+
+
+def test_every_point_is_in_one_band() -> None:
+    stated = [0.0001, 0.0999, 0.1001, 0.4999, 0.5001, 0.8999, 0.9001, 0.9999]
+    table = feasibility_table([stating(p) for p in stated], [False, True] * 4)
+    assert [(row.low, row.high) for row in table.rows] == list(itertools.pairwise(BANDS))
+    assert [row.of for row in table.rows] == [2] * 4
+    assert [row.met for row in table.rows] == [1] * 4
+    assert table.rows[3].stated == pytest.approx(0.95)
+
+
+def test_the_last_band_has_its_end() -> None:
+    certain = (Forecast((Marginal(-1.0, 0.0),)),)
+    assert feasibility_table([certain] * 6, [True] * 6).rows[-1].of == 6
+
+
+@pytest.mark.parametrize(
+    ("met", "verdict"), [(30, "as stated"), (25, "too optimistic"), (0, "too optimistic"), (28, "as stated")]
+)
+def test_verdicts_on_likely_feasible_points(met: int, verdict: str) -> None:
+    table = feasibility_table([stating(0.95)] * 30, [True] * met + [False] * (30 - met))
+    assert table.rows[-1].verdict == verdict
+
+
+def test_more_than_stated_is_pessimistic() -> None:
+    row = feasibility_table([stating(0.2)] * 40, [True] * 40).rows[1]
+    assert row.verdict == "too pessimistic"
+    assert row.sentence() == (
+        "of 40 points predicted to be feasible with 10 to 50 %, 40 met all constraints (too pessimistic: 3 to 13 expected)"
+    )
+
+
+def test_feasibility_in_words() -> None:
+    table = feasibility_table([stating(0.95)] * 23 + [stating(0.05)], [True] * 22 + [False] * 2)
+    assert table.headline() == (
+        "Of 23 points predicted to be feasible with at least 90 %, 22 met all constraints (as stated)."
+    )
+    sentences = table.sentences()
+    assert (
+        sentences[0]
+        == "of 1 point predicted to be feasible with less than 10 %, 0 met all constraints (too few to judge)"
+    )
+    assert sentences[1] == "no point was predicted to be feasible with 10 to 50 %"
+    assert feasibility_table([], []).headline() == "No point was predicted to be feasible with at least 90 %."
+
+
+def test_the_frame_has_a_row_per_band() -> None:
+    table = feasibility_table([stating(0.95, 0.99)] * 8, [True] * 8)
+    frame = table.to_frame().to_dict("list")
+    assert list(frame["of"]) == [0, 0, 0, 8] and list(frame["met"]) == [0, 0, 0, 8]
+    assert np.isnan(frame["stated"][0]) and frame["verdict"][3] == "as stated"
+    assert frame["expected_high"][3] == 8
+
+
+def test_one_outcome_for_each_forecast() -> None:
+    with pytest.raises(DataError, match="2 forecasts for 1 outcomes"):
+        feasibility_table([stating(0.5)] * 2, [True])
+
+
+def test_right_probabilities_pass() -> None:
+    """Each of 160 bands is off with probability 0.05 at most, so that more than 16 are with less than 0.5 %."""
+    rng, wrong = np.random.default_rng(5), 0
+    for _ in range(40):
+        chances = rng.random(120)
+        table = feasibility_table([stating(p) for p in chances], (rng.random(120) < chances).tolist())
+        wrong += sum(row.verdict != "as stated" for row in table.rows)
+    assert wrong <= 16
