@@ -118,36 +118,48 @@ def _extended_interp(x: float, xp: Array, fp: Array) -> float:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What was believed of one outcome's *measurement* (noise included) before it was made.
+    """Predictive distribution of one outcome's measurement (noise included), made before it was measured.
 
     Attributes:
-        stages: One distribution per stage of calibration: first the raw model, last what was shown and acted on. A plain
-            surrogate has one stage; each ``Calibrated`` around it adds one.
-        makers: The names of what made each stage (surrogate, then recalibrators), so that a calibrator learns only from
-            forecasts of its own kind when a study goes on with another method. Empty means not known.
+        stages: One distribution per stage of calibration: first that of the surrogate, last the one that is shown and
+            acted on. A plain surrogate has one stage; each ``Calibrated`` around it adds one.
+        makers: Names of what made each stage (the surrogate, then the recalibrators), so that a calibrator learns only
+            from forecasts of its own kind when a study goes on with another method. Empty if not known.
+
+    Examples:
+        >>> from calibo.data import Forecast, Marginal
+        >>> Forecast((Marginal(mean=3.1, std=0.5),))
+        Forecast(mean 3.1, 80 % interval 2.46 to 3.74)
     """
 
     stages: tuple[Marginal, ...]
     makers: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        low, high = self.calibrated.interval(0.8)
+        return f"mean {self.calibrated.mean:.3g}, 80 % interval {low:.3g} to {high:.3g}"
+
+    def __repr__(self) -> str:
+        return f"Forecast({self})"
+
     @property
     def raw(self) -> Marginal:
-        """The surrogate's own distribution, before any calibration."""
+        """Distribution of the surrogate, before any calibration."""
         return self.stages[0]
 
     @property
     def calibrated(self) -> Marginal:
-        """The distribution after all calibration: the one a user sees."""
+        """Distribution after all calibration: the one that is shown."""
         return self.stages[-1]
 
     def negated(self) -> Forecast:
-        """The forecast of minus the outcome."""
+        """Return the forecast of minus the outcome."""
         return replace(self, stages=tuple(distribution.negated() for distribution in self.stages))
 
 
 #: One forecast per outcome.
 Forecasts = tuple[Forecast, ...]
-#: The same as a dataset has them: ``None`` for an outcome that was not known of when the point was asked for.
+#: One forecast per outcome, ``None`` for an outcome that was not known when the point was suggested.
 KnownForecasts = tuple[Forecast | None, ...]
 
 
@@ -274,34 +286,83 @@ def _two_dimensional(name: str, array: Array) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an objective may return instead of a plain number: its values, and what they cost.
+    """Values of an objective with its constraints and its noise, to be returned instead of a plain number.
 
     Attributes:
-        values: The objective's value, or one for each of several objectives.
-        constraints: What must hold, by name: each is met where its value is not positive, such as ``used - limit``.
+        values: Value of the objective, or a tuple with one value for each of several objectives.
+        constraints: Constraints by name, each met where its value is not positive, such as ``used - limit``.
+        sem: Standard error of the value, if known; a tuple with one for each of several objectives.
+
+    Examples:
+        >>> from calibo import Outcome
+        >>> Outcome(0.25, constraints={"memory": 3.2 - 4.0}, sem=0.01)
+        Outcome(0.25, memory=-0.8, sem=0.01)
     """
 
     values: float | tuple[float, ...]
     constraints: Mapping[str, float] = field(default_factory=dict)
+    sem: float | tuple[float, ...] | None = None
+
+    def __repr__(self) -> str:
+        limits = [f"{name}={shown_value(value)}" for name, value in dict(self.constraints).items()]
+        noise = [] if self.sem is None else [f"sem={shown_value(self.sem)}"]
+        return f"Outcome({', '.join([shown_value(self.values), *limits, *noise])})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Suggestion:
-    """A point to try, with what is believed of it.
+    """A point to evaluate, with the forecasts made before its evaluation.
 
     Attributes:
-        params: The parameters, by name, in the user's units.
-        x: The same point encoded on the unit cube, d.
-        forecasts: One forecast per outcome, or ``None`` if there is no model yet. In the house's sign (larger is better)
-            until the door (``Optimizer.ask``) turns it into the user's.
-        hyperparameters: Per outcome, the fitted hyper-parameters, for the next fit to start from.
-        number: Which suggestion of its optimizer this is, counted from 0.
+        params: Parameters by name, in the user's units.
+        x: The same point encoded on the unit cube, with `d` coordinates.
+        forecasts: One forecast per outcome (the objectives, then the constraints), or ``None`` if there is no model yet.
+            Those that ``Optimizer.ask`` returns are in the user's sign, those of ``calibo.optimize.suggest`` in the
+            internal one.
+        hyperparameters: Fitted hyper-parameters per outcome, from which the next fit starts.
+        number: Number of the suggestion, counted from 0; -1 if it has none.
         constraints: Names of the constraints, whose forecasts come after those of the objectives.
+        method: Name of the method that made it, or ``None``.
+
+    Examples:
+        >>> from calibo import Float, Optimizer
+        >>> optimizer = Optimizer({"x": Float(0, 10)}, "gp_ei", seed=0)
+        >>> for _ in range(5):
+        ...     suggestion = optimizer.ask()
+        ...     optimizer.tell(suggestion, (suggestion.params["x"] - 3) ** 2)
+        >>> optimizer.ask()
+        Suggestion(5: x=0)
     """
 
     params: Mapping[str, Any]
-    x: Array
+    x: Array = field(default_factory=lambda: np.empty(0))
     forecasts: Forecasts | None = None
     hyperparameters: tuple[tuple[float, ...], ...] = ()
-    number: int = 0
+    number: int = -1
     constraints: tuple[str, ...] = ()
+    method: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Suggestion):
+            return NotImplemented
+        same = {**vars(self), "x": self.x.tolist()} == {**vars(other), "x": other.x.tolist()}
+        return same
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __repr__(self) -> str:
+        number = "" if self.number < 0 else f"{self.number}: "
+        forecasts = [f"forecast {forecast}" for forecast in (self.forecasts or ())[:1]]
+        return f"Suggestion({'; '.join([number + shown_params(self.params), *forecasts])})"
+
+
+def shown_params(params: Mapping[str, Any]) -> str:
+    """Return parameters as ``name=value`` pairs, for a ``repr``."""
+    return ", ".join(f"{name}={shown_value(value)}" for name, value in params.items())
+
+
+def shown_value(value: Any) -> str:
+    """Return a value for a ``repr``: floats with 6 significant digits."""
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(shown_value, value))})"
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)

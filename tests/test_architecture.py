@@ -18,7 +18,7 @@ _BELIEFS = _CORE | {"spaces", "distributions"}
 _MODELS = _BELIEFS | {"models"}
 _CALIBRATED = _MODELS | {"calibration"}
 _ACQUIRING = _CALIBRATED | {"acquisition"}
-_OPTIMIZING = _ACQUIRING | {"search", "classifiers", "diagnostics", "optimize"}
+_OPTIMIZING = _ACQUIRING | {"search", "classifiers", "diagnostics", "trials", "optimize"}
 _STUDYING = _OPTIMIZING | {"study", "methods", "report", "citation"}
 #: What each package may import besides itself (docs/architecture.md); a module of calibo/ itself counts as a package.
 ALLOWED: dict[str, set[str]] = {
@@ -34,9 +34,10 @@ ALLOWED: dict[str, set[str]] = {
     "acquisition": _CALIBRATED,
     "search": _CORE | {"spaces", "models.base"},
     "classifiers": _CORE | {"spaces", "networks", "models.scikit"},
+    "trials": _ACQUIRING | {"diagnostics"},
     "optimize": _OPTIMIZING,
     "diagnostics": _CORE | {"distributions"},
-    "report": _CORE | {"diagnostics", "distributions", "spaces", "optimize.records", "optimize.slices"},
+    "report": _CORE | {"diagnostics", "distributions", "spaces", "trials", "optimize.slices"},
     "problems": _CORE | {"spaces", "models.kernels"},
     "methods": _OPTIMIZING,
     "bibliography": set(),

@@ -280,5 +280,5 @@ def test_an_interrupted_study_goes_on_as_if_nothing_had_happened(method: str, tm
     kept = {"storage": tmp_path / "a.db", "study_name": "s"}
     minimize(bowl, SQUARE, 6, seed=4, **options, **kept)
     resumed = minimize(bowl, SQUARE, 2, **options, **kept)
-    assert [e.params for e in resumed.entries] == [e.params for e in whole.entries]
-    assert [e.forecast for e in resumed.entries] == [e.forecast for e in whole.entries]
+    assert [e.params for e in resumed.trials] == [e.params for e in whole.trials]
+    assert [e.forecast for e in resumed.trials] == [e.forecast for e in whole.trials]

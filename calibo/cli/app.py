@@ -210,7 +210,7 @@ def _run(options: RunOptions, trials: int) -> None:
             watched,
             where,
             n_trials=trials,
-            method=options.method or (before and before.method) or None,
+            method=options.method,
             storage=options.storage,
             study_name=options.study,
             seed=options.seed,
@@ -277,9 +277,9 @@ def _stopped(stop: Interrupted, options: RunOptions, left: int) -> None:
 
     result = stop.result
     typer.echo("")
-    if any(entry.values is not None for entry in result.entries):
+    if any(trial.values is not None for trial in result.trials):
         show_result(result)
-    done = sum(entry.values is not None for entry in result.entries)
+    done = sum(trial.values is not None for trial in result.trials)
     typer.echo(f"Stopped. All {done} completed trials are stored. To run the remaining {left}:")
     typer.echo(f"  {options.line(left)}")
 
@@ -356,7 +356,7 @@ def _so_far(options: RunOptions) -> Result | None:
 
 def _directions(given: str | None, maximize: bool) -> tuple[str, ...]:
     """Directions by their full names."""
-    from calibo.optimize.records import Direction
+    from calibo.trials import Direction
 
     if given is None:
         return ("maximize" if maximize else "minimize",)

@@ -298,10 +298,12 @@ def _outcome(line: str, objectives: int | None) -> Outcome:
     numbers = [_number(value, line) for value in (values if isinstance(values, list) else [values])]
     if not numbers or objectives not in (None, len(numbers)):
         raise ValueError(f"the last line of its output is {line[:200]!r}, not {_numbers(objectives or 1)}")
-    from calibo.optimize.records import finite_constraints
+    from calibo.trials import finite_constraints, standard_errors
 
     limits = finite_constraints(said.get("constraints"))
-    return Outcome(numbers[0] if objectives == 1 else tuple(numbers), limits)
+    noise = standard_errors(said.get("sem"), len(numbers))
+    sem = None if noise is None else noise[0] if objectives == 1 else noise
+    return Outcome(numbers[0] if objectives == 1 else tuple(numbers), limits, sem)
 
 
 def _json_object(line: str) -> dict[str, Any]:
@@ -309,9 +311,11 @@ def _json_object(line: str) -> dict[str, Any]:
         found = json.loads(line)
     except json.JSONDecodeError as error:
         raise ValueError(f"the last line of its output is not valid JSON ({error})") from None
-    unknown = sorted(set(found) - {"values", "constraints"})
+    unknown = sorted(set(found) - {"values", "constraints", "sem"})
     if unknown or "values" not in found:
-        raise ValueError(f'the JSON it printed must have "values" and may have "constraints", got {sorted(found)}')
+        raise ValueError(
+            f'the JSON it printed must have "values" and may have "constraints" and "sem", got {sorted(found)}'
+        )
     return found
 
 

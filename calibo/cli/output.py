@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calibo.errors import DataError, SpaceError
-from calibo.optimize.predictions import COVERAGES
+from calibo.trials import COVERAGES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,9 +35,9 @@ _MOST_VALUES = 1000
 def show_result(result: Result) -> None:
     """Print the best parameters or the Pareto front, and the calibration of the forecasts."""
     typer.echo(f"Study {result.study_name!r}: {counted(result)}.")
-    if not any(entry.values is not None for entry in result.entries):
+    if not any(trial.values is not None for trial in result.trials):
         return
-    if not any(entry.feasible for entry in result.entries):
+    if not result.feasible_trials:
         typer.echo(f"No trial meets all constraints yet ({', '.join(result.constraints)}).")
     elif len(result.directions) > 1:
         _show_front(result)
@@ -101,7 +101,7 @@ def _show_calibration(result: Result, outcome: int | str, name: str) -> None:
 
 def counted(result: Result) -> str:
     """Count the trials of a study by state: "8 trials (7 complete, 1 failed)"."""
-    states = [entry.state for entry in result.entries]
+    states = [trial.state for trial in result.trials]
     parts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
     return f"{len(states)} {'trial' if len(states) == 1 else 'trials'} ({', '.join(parts)})" if states else "no trials"
 

@@ -1,21 +1,7 @@
-"""The loop: strategies, the pure suggest(), and the Optimizer that asks and is told."""
+"""The optimization loop: strategies, the pure function ``suggest``, and the ``Optimizer`` with its ask and tell."""
 
 from calibo.optimize.optimizer import Optimizer
-from calibo.optimize.predictions import believed, fitted_models, makes_forecasts, predict_table
-from calibo.optimize.records import (
-    Direction,
-    Record,
-    State,
-    checked_outcome,
-    constraint_names,
-    dataset,
-    finite_constraints,
-    finite_value,
-    finite_values,
-    meets,
-    reference_values,
-    turned,
-)
+from calibo.optimize.predictions import fitted_plan, makes_forecasts
 from calibo.optimize.sources import CandidateSource, Chosen, PoolSource, SpaceSource
 from calibo.optimize.strategy import ModelBased, Strategy
 from calibo.optimize.suggest import choose, generator, propose, suggest
@@ -24,30 +10,16 @@ from calibo.search import Plan
 __all__ = [
     "CandidateSource",
     "Chosen",
-    "Direction",
     "ModelBased",
     "Optimizer",
     "Plan",
     "PoolSource",
-    "Record",
     "SpaceSource",
-    "State",
     "Strategy",
-    "believed",
-    "checked_outcome",
     "choose",
-    "constraint_names",
-    "dataset",
-    "finite_constraints",
-    "finite_value",
-    "finite_values",
-    "fitted_models",
+    "fitted_plan",
     "generator",
-    "meets",
     "makes_forecasts",
-    "predict_table",
     "propose",
-    "reference_values",
     "suggest",
-    "turned",
 ]

@@ -22,10 +22,10 @@ from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning, RecipeError, ValueRejected
 from calibo.models import SuccessModel
 from calibo.optimize.likelihood_free import Refitted, constant, with_pruned
-from calibo.optimize.records import Direction
 from calibo.optimize.strategy import Strategy, anchor_points, check_outcomes
 from calibo.search import EpsilonGreedy, MultiStart, Plan, Pool, Search
 from calibo.spaces import Space
+from calibo.trials import Direction
 
 #: Of more points than this the probability of success, a Gaussian process, takes too long: failures become negatives.
 _MOST_FOR_SUCCESS = 300

@@ -1,4 +1,4 @@
-"""What is believed along one parameter while the others stay put: the material of the fan picture."""
+"""Predictions along one parameter while the others are fixed."""
 
 from __future__ import annotations
 
@@ -8,26 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from calibo.data import Array, Dataset
+from calibo.data import Array
 from calibo.distributions import Distribution
-from calibo.errors import DataError, RecipeError, SpaceError
-from calibo.models import Model
-from calibo.optimize.predictions import believed
-from calibo.optimize.records import Direction
-from calibo.optimize.strategy import Plan, Strategy
+from calibo.errors import SpaceError
+from calibo.search import Plan
 from calibo.spaces import Space
+from calibo.trials import Direction, predict
 
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """Beliefs along one parameter, in the user's sign and units.
+    """Predictions along one parameter, in the user's sign and units.
 
     Attributes:
-        name: The parameter that varies.
-        values: Its values, g.
-        raw: The uncalibrated distributions of a measurement at the g points.
-        calibrated: The calibrated ones.
-        acquisition: Of the next suggestion at the g points, g; larger is better.
+        name: Name of the parameter that varies.
+        values: Its `g` values.
+        raw: Uncalibrated distributions of a measurement at the `g` points.
+        calibrated: Calibrated distributions of a measurement at the `g` points.
+        acquisition: Values of the acquisition function at the `g` points; larger is better.
     """
 
     name: str
@@ -38,33 +36,37 @@ class Slice:
 
 
 def slices_at(
-    data: Dataset,
+    plan: Plan,
     params: Mapping[str, Any],
     names: Sequence[str],
     *,
     space: Space,
-    strategy: Strategy,
     direction: Direction,
-    rng: np.random.Generator,
     outcome: int = 0,
     points: int = 121,
 ) -> tuple[Slice, ...]:
-    """Beliefs of one outcome along each of the named parameters through ``params`` (normally the incumbent)."""
-    if not len(data):
-        raise DataError("there is no outcome yet: at least one measurement is needed")
+    """Predict one outcome along each of the named parameters.
+
+    Args:
+        plan: Plan with fitted models; see ``fitted_plan``.
+        params: Parameters that are fixed while one of them varies, normally the best ones.
+        names: Names of the parameters that vary.
+        space: The space.
+        direction: Direction of the outcome.
+        outcome: Index of the outcome among the plan's models.
+        points: Number of values of a parameter with more choices than that.
+
+    Raises:
+        SpaceError: If there is no parameter of a name.
+    """
     for name in names:
         if name not in space.names:
             raise SpaceError(f"no parameter {name!r} in the space; there are {', '.join(space.names)}")
-    plan = strategy.plan(data, rng=rng)
-    if not plan.models:
-        raise RecipeError("this method chooses points without a predictive distribution: there is nothing to show")
     x = space.encode([params])[0]
-    return tuple(_slice(plan, plan.models[outcome], x, name, space, direction, points) for name in names)
+    return tuple(_slice(plan, outcome, x, name, space, direction, points) for name in names)
 
 
-def _slice(
-    plan: Plan, model: Model, x: Array, name: str, space: Space, direction: Direction, points: int
-) -> Slice:
+def _slice(plan: Plan, outcome: int, x: Array, name: str, space: Space, direction: Direction, points: int) -> Slice:
     column = space.names.index(name)
     parameter = space.columns[column]
     if parameter.cells is None or parameter.cells > points:
@@ -73,6 +75,6 @@ def _slice(
         grid = parameter.position(np.arange(parameter.cells))
     X = np.repeat(x[None, :], len(grid), axis=0)
     X[:, column] = grid
-    distributions = [believed(inner, X, direction, latent=False) for inner in model.stages]
+    by_stage = [predict(model, X, direction, latent=False) for model in plan.models[outcome].stages]
     values = tuple(parameter.decode(float(u)) for u in grid)
-    return Slice(name, values, distributions[0], distributions[-1], plan.acquisition(X))
+    return Slice(name, values, by_stage[0], by_stage[-1], plan.acquisition(X))

@@ -13,8 +13,8 @@ import numpy as np
 from calibo.data import Array, Forecast, Marginal
 from calibo.diagnostics import CalibrationTable, FeasibilityTable, feasibility_table, forecast_table
 from calibo.errors import DataError
-from calibo.optimize.records import Direction
 from calibo.pareto import hypervolumes, inferred_reference, pareto_mask
+from calibo.trials import Direction
 
 if TYPE_CHECKING:
     from calibo.optimize.slices import Slice

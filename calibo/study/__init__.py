@@ -1,20 +1,19 @@
 """Studies: calibrated suggestions in Optuna's storages, shared by many workers and resumed at any time."""
 
-from calibo.study.attributes import write_vector
+from calibo.study.attributes import write_sem, write_vector
 from calibo.study.minimize import Interrupted, maximize, minimize
 from calibo.study.result import Result, load_result
 from calibo.study.sampler import CalibratedSampler
 from calibo.study.storage import open_storage
-from calibo.study.trials import Entry
 
 __all__ = [
     "CalibratedSampler",
-    "Entry",
     "Interrupted",
     "Result",
     "load_result",
     "maximize",
     "minimize",
     "open_storage",
+    "write_sem",
     "write_vector",
 ]

@@ -1,132 +1,130 @@
-"""What calibo writes beside trials and studies, and reads back: the only place to touch Optuna's system attributes.
+"""What calibo stores with trials and studies, in Optuna's system attributes.
 
 A record is JSON text (floats survive exactly), cut into pieces that any storage takes, with a checksum. The last piece
-written is the first one read, so that a record is there as a whole or not at all. Its first piece says the version of
-the format and the number of the trial it was made for: a retried trial carries a copy of another trial's attributes,
-which is not read as its own.
+written is the first one read, so that a record is there as a whole or not at all. Its first piece has the version of the
+format and the number of the trial it was made for: a retried trial carries a copy of another trial's attributes, which is
+not read as its own.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import optuna
+from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 
-from calibo.data import Forecast, Forecasts, Marginal
+from calibo.data import Suggestion
+from calibo.study.optuna_private import storage_of, study_id, trial_id
+from calibo.trials import standard_errors, suggestion_from_json, suggestion_to_json
 
-#: Version of the format; records of another version are passed over.
-VERSION = 1
+#: Version of the format; records of another version are ignored.
+VERSION = 2
 
 #: Longest attribute, as JSON; some storages take no more than 2048 characters.
 PIECE_LENGTH = 2000
 
-#: Room for what surrounds the text in the first piece.
+#: Characters reserved for what surrounds the text in the first piece.
 HEAD_LENGTH = 120
 
-_STAMP = "calibo:suggestion"
+_SUGGESTION = "calibo:suggestion"
 _VECTOR = "calibo:vector"
+_SEM = "calibo:sem"
 _SEED = "calibo:seed"
 _DESCRIPTION = "calibo:study"
 
-#: User attribute of a failed trial: why it failed.
+#: User attribute of a failed trial: reason of the failure.
 ERROR = "error"
-#: User attribute of a failed trial that was stopped by the user, which says nothing of its parameters.
+#: User attribute of a failed trial that was stopped by the user, which says nothing about its parameters.
 INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True)
-class Stamp:
-    """What is published with a trial when it is suggested.
+def write_suggestions(study: optuna.Study, trial: FrozenTrial, suggestions: Sequence[Suggestion]) -> None:
+    """Store what was suggested for a trial.
 
-    Attributes:
-        number: The number of that trial.
-        params: The parameters suggested, by name, as the numbers in which Optuna stores them.
-        forecasts: What is believed of its outcomes, in the user's sign; ``None`` without a model.
-        hyperparameters: Per outcome, those of the model.
-        method: The name of the method, if it has one.
-        constraints: Names of the constraints whose forecasts come after those of the objectives.
+    Args:
+        study: The study.
+        trial: The trial.
+        suggestions: One suggestion for each group of parameters that is optimized by itself; normally one. Their params
+            are the numbers in which Optuna stores them.
     """
-
-    number: int
-    params: Mapping[str, float]
-    forecasts: Forecasts | None = None
-    hyperparameters: tuple[tuple[float, ...], ...] = ()
-    method: str | None = None
-    constraints: tuple[str, ...] = ()
-
-
-def write_stamps(study: optuna.Study, trial: FrozenTrial, stamps: Sequence[Stamp]) -> None:
-    """Publish a suggestion with its trial: one stamp for each group of parameters that is optimised by itself."""
     # The first is written last, so that they are there all together or not at all.
-    for part, stamp in reversed(list(enumerate(stamps))):
-        write_stamp(study, trial, stamp, part)
+    for place, suggestion in reversed(list(enumerate(suggestions))):
+        _write_to_trial(storage_of(study), trial, _key(place), suggestion_to_json(suggestion))
 
 
-def read_stamps(trial: FrozenTrial) -> tuple[Stamp, ...]:
-    """All that was published with a trial; empty if nothing was, or only with the trial that it is a retry of."""
-    parts = itertools.takewhile(lambda stamp: stamp is not None, (read_stamp(trial, i) for i in itertools.count()))
-    return tuple(stamp for stamp in parts if stamp is not None)
+def read_suggestions(trial: FrozenTrial) -> tuple[Suggestion, ...]:
+    """Return what was suggested for a trial; empty if nothing was, or only for the trial that it is a retry of."""
+    found: list[Suggestion] = []
+    while (text := _read(_key(len(found)), trial.system_attrs, trial.number)) is not None:
+        found.append(_suggestion(text, trial.number))
+    return tuple(found)
 
 
-def write_stamp(study: optuna.Study, trial: FrozenTrial, stamp: Stamp, part: int = 0) -> None:
-    """Publish one part of a suggestion with its trial."""
-    body = {
-        "params": dict(stamp.params),
-        "forecasts": None if stamp.forecasts is None else [_plain(f) for f in stamp.forecasts],
-        "method": stamp.method,
-        "hyperparameters": stamp.hyperparameters,
-    }
-    if stamp.constraints:
-        body["constraints"] = stamp.constraints
-    storage, trial_id = study._storage, trial._trial_id
-    _write(_part(part), body, stamp.number, lambda key, value: storage.set_trial_system_attr(trial_id, key, value))
+def has_suggestion(trial: FrozenTrial) -> bool:
+    """Return whether a suggestion is stored with a trial."""
+    return _read(_SUGGESTION, trial.system_attrs, trial.number) is not None
 
 
-def read_stamp(trial: FrozenTrial, part: int = 0) -> Stamp | None:
-    """One part of what was published with a trial, or ``None`` if there is none of its own."""
-    text = _read(_part(part), trial.system_attrs, trial.number)
-    return None if text is None else _stamp(text, trial.number)
-
-
-def _part(part: int) -> str:
-    return f"{_STAMP}/{part}" if part else _STAMP
+def _key(place: int) -> str:
+    return f"{_SUGGESTION}/{place}" if place else _SUGGESTION
 
 
 def write_vector(trial: optuna.Trial, vector: Sequence[float]) -> None:
-    """Store the vector of a composite objective with the trial in which it was measured."""
-    storage, trial_id = trial.storage, trial._trial_id
-    plain = [float(number) for number in vector]
-    _write(_VECTOR, plain, trial.number, lambda key, value: storage.set_trial_system_attr(trial_id, key, value))
+    """Store the measured vector of a composite objective with its trial.
+
+    Args:
+        trial: The running trial, in an objective of Optuna's.
+        vector: The vector.
+    """
+    _write_to_trial(trial.storage, trial, _VECTOR, [float(number) for number in vector])
 
 
 def read_vector(trial: FrozenTrial) -> tuple[float, ...]:
-    """The vector that was measured in a trial; empty if none was."""
+    """Return the vector that was measured in a trial; empty if none was."""
     text = _read(_VECTOR, trial.system_attrs, trial.number)
-    return () if text is None else _vector(text)
+    return () if text is None else _floats(text)
+
+
+def write_sem(trial: optuna.Trial, sem: float | Sequence[float]) -> None:
+    """Store the standard error of a trial's value with it, for an objective of Optuna's.
+
+    Args:
+        trial: The running trial.
+        sem: Standard error of the value; one for each of several objectives.
+
+    Raises:
+        ValueRejected: If it is negative, or not a finite number.
+    """
+    known = standard_errors(sem, len(trial.study.directions))
+    _write_to_trial(trial.storage, trial, _SEM, known)
+
+
+def read_sem(trial: FrozenTrial) -> tuple[float, ...] | None:
+    """Return the standard errors of a trial's values, ``None`` if they are not known."""
+    text = _read(_SEM, trial.system_attrs, trial.number)
+    return None if text is None else _floats(text)
 
 
 def write_description(study: optuna.Study, description: Mapping[str, Any]) -> None:
-    """Write down what a study is about: JSON-like data."""
-    storage, study_id = study._storage, study._study_id
-    _write(_DESCRIPTION, description, None, lambda key, value: storage.set_study_system_attr(study_id, key, value))
+    """Store the description of a study: JSON data."""
+    storage, number = storage_of(study), study_id(study)
+    _write(_DESCRIPTION, description, None, lambda key, value: storage.set_study_system_attr(number, key, value))
 
 
 def read_description(study: optuna.Study) -> dict[str, Any] | None:
-    """What was written down of a study, or ``None`` if calibo has not written anything."""
-    text = _read(_DESCRIPTION, study._storage.get_study_system_attrs(study._study_id), None)
+    """Return the description of a study, or ``None`` if calibo has not stored one."""
+    text = _read(_DESCRIPTION, _study_attributes(study), None)
     return None if text is None else json.loads(text)
 
 
 def study_seed(study: optuna.Study) -> int:
-    """The seed of a study, drawn when it is first asked for: the same for every worker and after a restart."""
+    """Return the seed of a study, drawn on first use: the same for every worker and after a restart."""
     stored = read_seed(study)
     if stored is not None:
         return stored
@@ -138,40 +136,34 @@ def study_seed(study: optuna.Study) -> int:
 
 
 def read_seed(study: optuna.Study) -> int | None:
-    """The seed of a study, or ``None`` if it has none yet."""
-    seed = study._storage.get_study_system_attrs(study._study_id).get(_SEED)
+    """Return the seed of a study, or ``None`` if it has none yet."""
+    seed = _study_attributes(study).get(_SEED)
     return None if seed is None else int(seed)
 
 
 def write_seed(study: optuna.Study, seed: int) -> None:
-    """Make ``seed`` the seed of a study."""
-    study._storage.set_study_system_attr(study._study_id, _SEED, seed)
+    """Store the seed of a study."""
+    storage_of(study).set_study_system_attr(study_id(study), _SEED, seed)
 
 
-def _plain(forecast: Forecast) -> dict[str, Any]:
-    stages = [distribution.plain() for distribution in forecast.stages]
-    return {"stages": stages, "makers": forecast.makers}
+def _study_attributes(study: optuna.Study) -> Mapping[str, Any]:
+    return storage_of(study).get_study_system_attrs(study_id(study))
 
 
 # Stored text never changes, and a sampler reads all of it at every suggestion.
 @functools.lru_cache(maxsize=4096)
-def _stamp(text: str, number: int) -> Stamp:
-    body = json.loads(text)
-    forecasts = None if body["forecasts"] is None else tuple(_forecast(one) for one in body["forecasts"])
-    hyperparameters = tuple(tuple(float(h) for h in one) for one in body["hyperparameters"])
-    constraints = tuple(body.get("constraints", ()))
-    return Stamp(number, body["params"], forecasts, hyperparameters, body["method"], constraints)
+def _suggestion(text: str, number: int) -> Suggestion:
+    return suggestion_from_json(json.loads(text), number)
 
 
 @functools.lru_cache(maxsize=4096)
-def _vector(text: str) -> tuple[float, ...]:
+def _floats(text: str) -> tuple[float, ...]:
     return tuple(float(number) for number in json.loads(text))
 
 
-def _forecast(plain: dict[str, Any]) -> Forecast:
-    return Forecast(
-        tuple(Marginal.from_plain(distribution) for distribution in plain["stages"]), tuple(plain["makers"])
-    )
+def _write_to_trial(storage: BaseStorage, trial: optuna.Trial | FrozenTrial, key: str, body: Any) -> None:
+    number = trial_id(trial)
+    _write(key, body, trial.number, lambda name, value: storage.set_trial_system_attr(number, name, value))
 
 
 def _write(key: str, body: Any, number: int | None, set_: Callable[[str, Any], None]) -> None:
@@ -192,7 +184,7 @@ def _read(key: str, attributes: Mapping[str, Any], number: int | None) -> str | 
 
 
 def _pieces(text: str) -> list[str]:
-    """``text`` cut so that every piece, quoted as JSON, is short enough."""
+    """Cut ``text`` so that every piece, quoted as JSON, is short enough."""
     pieces: list[str] = []
     room, piece = PIECE_LENGTH - HEAD_LENGTH, ""
     for character in text:

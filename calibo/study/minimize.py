@@ -1,4 +1,4 @@
-"""minimize and maximize: an objective, a space, and the result."""
+"""minimize and maximize: run an objective over a space and return the result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import optuna
@@ -17,43 +17,39 @@ from tqdm import tqdm
 from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
 from calibo.data import Outcome, Params
-from calibo.errors import ObjectiveError, RecipeError, TrialFailedWarning, ValueRejected
-from calibo.optimize import (
-    Direction,
-    Strategy,
-    finite_constraints,
-    finite_values,
-    reference_values,
-)
-from calibo.optimize.composite import Composite, composed, default_method
+from calibo.errors import ObjectiveError, RecipeError, TrialFailedWarning
+from calibo.optimize import Strategy
+from calibo.optimize.composite import Composite
 from calibo.spaces import as_space
 from calibo.study.attributes import ERROR, INTERRUPTED
-from calibo.study.composite import stored_length, stored_value
 from calibo.study.distributions import OptunaSpace, optuna_space, suggest
-from calibo.study.opening import open_study, quiet_optuna, storage_errors, stored_reference
-from calibo.study.result import Result, method_name, result_of
+from calibo.study.method import StudyMethod, method_for
+from calibo.study.opening import find_study, open_study, quiet_optuna, storage_errors, stored_reference
+from calibo.study.recording import Recorder
+from calibo.study.result import Result, result_of
 from calibo.study.sampler import CalibratedSampler
 from calibo.study.storage import open_storage
-from calibo.study.trials import completed
+from calibo.study.trials import completed_frozen
+from calibo.trials import Direction, reference_values
 
 Objective = Callable[[Params], float | Sequence[float] | Outcome]
 Callback = Callable[[optuna.Study, FrozenTrial], None]
 
-#: So many failures, and no success ever, mean that the objective does not work.
+#: A run ends after so many failures if no trial of the study ever succeeded.
 HOPELESS = 5
 
-#: Seconds between the signs of life that a running trial gives to a database.
+#: Seconds between the heartbeats of a running trial in a database.
 HEARTBEAT = 60
 
-#: Longest reason of a failure that is stored with its trial.
+#: Longest reason of a failure, in characters, that is stored with its trial.
 REASON_LENGTH = 500
 
 
 class Interrupted(KeyboardInterrupt):
-    """The run was stopped by Ctrl-C; all that was measured is stored.
+    """The run was stopped by Ctrl-C; everything that was measured is stored.
 
     Attributes:
-        result: The result up to then.
+        result: Result of the study up to then.
     """
 
     def __init__(self, message: str, result: Result) -> None:
@@ -76,41 +72,64 @@ def minimize(
     reference: Sequence[float] | None = None,
     composite: Outer | None = None,
 ) -> Result:
-    """Look for the parameters with the smallest value, and say what was believed of each before it was tried.
+    """Minimize an objective, with a calibrated forecast of every trial before it is run.
 
-    A trial whose objective raises, or returns anything but a finite number, is a failed one: the run goes on, a warning
-    says so once, and ``Result.failures`` says why. If the first 5 trials of a study all fail, or none succeeds, the run
+    A trial whose objective raises, or returns anything but a finite number, is a failed one: the run goes on with a
+    warning, and ``Result.failures`` has the reasons. If the first 5 trials of a study all fail, or none succeeds, the run
     ends with an ``ObjectiveError``. Ctrl-C ends it with ``Interrupted`` (a ``KeyboardInterrupt``), which has the
-    ``result`` so far; the trial that was running is not held against its parameters.
+    ``result`` so far; the trial that was running is not counted against its parameters.
 
     Args:
-        objective: Takes a dict of parameters and returns a number; of several objectives a tuple of them; or an
-            ``Outcome``, which also has constraints. Of a composite objective it returns the vector h.
-        space: What may be tried: a mapping of names to parameters, a space, or a table of rows (a DataFrame or a list
-            of dicts), each of which is a candidate.
+        objective: Function of a dict of parameters that returns a number, a tuple with one number for each of several
+            objectives, or an ``Outcome``, which may also have constraints and noise. With ``composite`` it returns the
+            vector h.
+        space: A mapping of names to parameters, a space, or a table of rows (a DataFrame or a list of dicts), each of
+            which is a candidate.
         n_trials: Number of *new* trials, also when a study is resumed.
-        method: A method's name ("ocbo", "gp_ei", ...) or a strategy; by default "ocbo", or "composite_lfbo" with
-            ``composite``.
-        storage: Where the study is kept: see ``open_storage``; by default only in memory.
+        method: Name of a method ("ocbo", "gp_ei", ...) or a strategy. By default the method of the study that is
+            resumed; for a new study "ocbo". With ``composite`` "composite_lfbo".
+        storage: Where the study is stored: see ``open_storage``; by default only in memory.
         study_name: Name of the study. If the storage has one of this name, it is resumed; without a name a new study is
-            made, and ``Result.study_name`` tells its name.
-        seed: Makes all suggestions reproducible. It is stored with a new study, which by default goes on with it when
-            it is resumed; a seed given then holds for the trials of that call only.
+            made, and ``Result.study_name`` has its name.
+        seed: Makes all suggestions reproducible. It is stored with a new study and used again when the study is resumed;
+            a seed given then holds for the trials of that call only.
         timeout: Seconds after which no new trial is started.
         callbacks: Called with the Optuna study and the finished trial after each trial.
         progress: Whether to show a progress bar on standard error.
-        directions: For several objectives: "minimize" or "maximize" for each. ``Result.pareto_front`` has the answer.
-        reference: Of several objectives, the values that are just not worth having; inferred from the data if not given.
-        composite: The known function g of an objective g(h(x)): of a torch tensor m x k, m values, differentiable. It is
-            the value that ``minimize`` makes small and ``maximize`` large; vectors are stored with their trials.
+        directions: For several objectives: "minimize" or "maximize" for each. ``Result.pareto_front`` has the result.
+        reference: Reference point for the hypervolume, one value per objective; inferred from the Pareto front if
+            ``None``.
+        composite: Known function g of a composite objective g(h(x)): it takes an `m x k` torch tensor and returns `m`
+            values, differentiably. ``minimize`` minimizes and ``maximize`` maximizes these values; vectors are stored with
+            their trials.
+
+    Returns:
+        The result of the study, trials of earlier calls included.
 
     Raises:
-        StudyError: If the storage cannot be used, or has a study of that name with another direction or space.
+        StudyError: If the storage cannot be used, has a study of that name with other directions or another space, or
+            the study's own method has to be given again.
         ObjectiveError: If no trial succeeds.
+
+    Examples:
+        >>> from calibo import Float, Outcome, minimize
+        >>> def objective(params):
+        ...     x = params["x"]
+        ...     return Outcome((x - 1) ** 2, constraints={"limit": x - 0.5}, sem=0.01)
+        >>> result = minimize(objective, {"x": Float(-2, 2)}, n_trials=8, method="gp_ei", seed=0, progress=False)
+        >>> result.best_params["x"] <= 0.5
+        True
     """
-    wanted = Direction.several(Direction.MINIMIZE if directions is None else directions)
-    run = _Run(objective, wanted, method, n_trials, timeout, tuple(callbacks), progress, composite, reference)
-    return run(space, storage, study_name, seed)
+    run = _Run(
+        objective,
+        Direction.several(Direction.MINIMIZE if directions is None else directions),
+        n_trials=n_trials,
+        timeout=timeout,
+        callbacks=tuple(callbacks),
+        progress=progress,
+        reference=reference,
+    )
+    return run(space, storage, study_name, seed, method, composite)
 
 
 def maximize(
@@ -126,61 +145,78 @@ def maximize(
     progress: bool = True,
     composite: Outer | None = None,
 ) -> Result:
-    """Look for the parameters with the largest value of one objective; all else as in ``minimize``."""
-    run = _Run(objective, (Direction.MAXIMIZE,), method, n_trials, timeout, tuple(callbacks), progress, composite)
-    return run(space, storage, study_name, seed)
+    """Maximize one objective; everything else is as in ``minimize``.
+
+    Examples:
+        >>> from calibo import Int, maximize
+        >>> maximize(lambda p: -abs(p["k"] - 3), {"k": Int(0, 9)}, 8, "gp_ei", seed=0, progress=False).best_params
+        {'k': 3}
+    """
+    run = _Run(
+        objective,
+        (Direction.MAXIMIZE,),
+        n_trials=n_trials,
+        timeout=timeout,
+        callbacks=tuple(callbacks),
+        progress=progress,
+    )
+    return run(space, storage, study_name, seed, method, composite)
 
 
 class _Failed(Exception):
-    """The objective failed: the one exception after which a run goes on; what else is raised is not about a trial."""
+    """The objective failed: the one exception after which a run goes on; others are not about a trial."""
 
 
 @dataclass
 class _Run:
-    """One call of minimize or maximize, with its only state: how many trials failed, and why the last one did.
-
-    Of a composite objective also the known function as its user sees it, and the length of its vectors once it is known.
-    """
+    """One call of minimize or maximize, with its only state: the number of failures, and the last of them."""
 
     objective: Objective
     directions: tuple[Direction, ...]
-    method: str | Strategy | None
     n_trials: int
     timeout: float | None
     callbacks: tuple[Callback, ...]
     progress: bool
-    composite: Outer | None = None
     reference: Sequence[float] | None = None
-    known: Composite | None = field(default=None, init=False)
-    length: int | None = field(default=None, init=False)
     failures: int = field(default=0, init=False)
     last_error: Exception | None = field(default=None, init=False)
 
-    def __call__(self, space: Any, storage: Any, study_name: str | None, seed: int | None) -> Result:
-        strategy = self._checked()
+    def __call__(
+        self,
+        space: Any,
+        storage: Any,
+        study_name: str | None,
+        seed: int | None,
+        method: str | Strategy | None,
+        composite: Outer | None,
+    ) -> Result:
+        self._check()
         seen = optuna_space(as_space(space))
         seed = None if seed is None else check_seed(seed)
+        resuming = method is None and composite is None and storage is not None and study_name is not None
+        # Settings are checked before anything is written; which method a study has is only known from its storage.
+        chosen = None if resuming else self._composed(method_for(None, method, composite))
+        # Heartbeats, without which a trial whose process was killed would stay pending for ever.
+        opened = open_storage(storage, heartbeat_interval=HEARTBEAT, grace_period=3 * HEARTBEAT)
+        if chosen is None:
+            chosen = self._composed(method_for(find_study(opened, study_name), None))
+        strategy, recorded = chosen
         study, seed = open_study(
-            # Signs of life, without which a trial whose process was killed would stay pending for ever.
-            open_storage(storage, heartbeat_interval=HEARTBEAT, grace_period=3 * HEARTBEAT),
+            opened,
             study_name,
             directions=self.directions,
             space=seen,
             seed=seed,
-            method=method_name(self.method),
+            method=strategy.name,
             reference=self.reference,
         )
         reference = stored_reference(study)
-        self.length = None if self.known is None else stored_length(study, self.known)
-        study.sampler = CalibratedSampler(
-            self.method, seed=seed, space=seen.space, reference=reference, composite=self.composite
-        )
-        interrupted = self._optimize(study, seen)
-        result = result_of(study, space=seen, method=self.method, seed=seed, reference=reference)
-        result = replace(result, strategy=strategy)
+        study.sampler = CalibratedSampler(strategy, seed=seed, space=seen.space, reference=reference)
+        interrupted = self._optimize(study, seen, Recorder.of(study, recorded))
+        result = result_of(study, space=seen, method=strategy, seed=seed, reference=reference)
         if interrupted:
             raise Interrupted(_stopped(result, storage), result)
-        if self.last_error is not None and all(entry.values is None for entry in result.entries):
+        if self.last_error is not None and all(trial.values is None for trial in result.trials):
             raise ObjectiveError(
                 f"none of {len(result.failures)} trials succeeded; the last failed with {_reason(self.last_error)}. "
                 "Try the objective with one set of parameters by hand; a study whose objective was broken is best begun "
@@ -188,22 +224,22 @@ class _Run:
             ) from self.last_error
         return result
 
-    def _checked(self) -> Strategy:
-        """The strategy, once all settings are known to be right: what is wrong is told before anything is written."""
-        from calibo.methods import strategy
-
+    def _check(self) -> None:
+        """Check the settings, before anything is written."""
         if not callable(self.objective):
             raise ObjectiveError(f"the objective must be a function of a dict, got a {type(self.objective).__name__}")
-        self.method = default_method(self.method, self.composite)
-        chosen, self.known = composed(strategy(self.method), self.composite, self.directions)
         reference_values(self.reference, self.directions)
         self.n_trials = check_whole("n_trials, the number of new trials,", self.n_trials)
         if self.timeout is not None and not (isinstance(self.timeout, int | float) and self.timeout > 0):
             raise RecipeError(f"timeout is a number of seconds above 0, or None, got {self.timeout!r}")
-        return chosen
 
-    def _optimize(self, study: optuna.Study, space: OptunaSpace) -> bool:
-        """Run the trials; whether the user stopped them."""
+    def _composed(self, method: StudyMethod) -> tuple[StudyMethod, Composite | None]:
+        """Return a method for the directions of this run, and the function of a composite objective."""
+        strategy, composite = method.with_directions(self.directions)
+        return StudyMethod(method.name, strategy), composite
+
+    def _optimize(self, study: optuna.Study, space: OptunaSpace, record: Recorder) -> bool:
+        """Run the trials and return whether the user stopped them."""
         with storage_errors(), quiet_optuna(), _bar(self.n_trials, self.progress) as bar:
 
             def show(study: optuna.Study, trial: FrozenTrial) -> None:
@@ -212,12 +248,12 @@ class _Run:
                 bar.update()
 
             def give_up(study: optuna.Study, trial: FrozenTrial) -> None:
-                if self.failures >= HOPELESS and not completed(study.get_trials(deepcopy=False)):
+                if self.failures >= HOPELESS and not completed_frozen(study.get_trials(deepcopy=False)):
                     study.stop()
 
             try:
                 study.optimize(
-                    lambda trial: self._evaluate(trial, space),
+                    lambda trial: self._evaluate(trial, space, record),
                     n_trials=self.n_trials,
                     timeout=self.timeout,
                     catch=(_Failed,),
@@ -227,17 +263,17 @@ class _Run:
                 return True
         return False
 
-    def _evaluate(self, trial: optuna.Trial, space: OptunaSpace) -> tuple[float, ...]:
+    def _evaluate(self, trial: optuna.Trial, space: OptunaSpace, record: Recorder) -> tuple[float, ...]:
         try:
             params = space.params(suggest(trial, space))
-            return self._outcome(trial, params)
+            return self._outcome(trial, params, record)
         except KeyboardInterrupt:
             trial.set_user_attr(INTERRUPTED, True)
             raise
 
-    def _outcome(self, trial: optuna.Trial, params: Params) -> tuple[float, ...]:
+    def _outcome(self, trial: optuna.Trial, params: Params, record: Recorder) -> tuple[float, ...]:
         try:
-            return self._measured(trial, self.objective(params))
+            return record(trial, self.objective(params))
         except optuna.TrialPruned:
             raise
         except SystemExit as stop:
@@ -247,18 +283,6 @@ class _Run:
             error = raised
         self._note(trial, error)
         raise _Failed from error
-
-    def _measured(self, trial: optuna.Trial, returned: Any) -> tuple[float, ...]:
-        """What the objective returned as values, one for each objective; all else of it is stored with the trial."""
-        outcome = returned if isinstance(returned, Outcome) else Outcome(returned)
-        if self.known is None:
-            values = _values(outcome, len(self.directions))
-        else:
-            values = (stored_value(trial, outcome.values, self.known, self.length),)
-            self.length = self.length or len(outcome.values)  # pyright: ignore[reportArgumentType]
-        for name, value in finite_constraints(outcome.constraints).items():
-            trial.set_constraint(name, value)
-        return values
 
     def _note(self, trial: optuna.Trial, error: Exception) -> None:
         self.failures += 1
@@ -272,21 +296,12 @@ class _Run:
             )
 
 
-def _values(outcome: Outcome, count: int) -> tuple[float, ...]:
-    """The values of an outcome, one for each objective."""
-    try:
-        return finite_values(outcome.values, count)
-    except ValueRejected:
-        wanted = "a finite number" if count == 1 else f"{count} finite numbers"
-        raise ValueRejected(f"the objective must return {wanted}, it returned {outcome.values!r}") from None
-
-
 def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:REASON_LENGTH]
 
 
 def _best_so_far(study: optuna.Study) -> str:
-    """What a progress bar says: the best value, or how many results no other dominates."""
+    """Return what a progress bar shows: the best value, or the size of the Pareto front."""
     if len(study.directions) > 1:
         return f"front={len(study.best_trials)}"
     try:
@@ -300,7 +315,7 @@ def _bar(total: int, shown: bool) -> tqdm[Any]:
 
 
 def _stopped(result: Result, storage: Any) -> str:
-    done = sum(entry.values is not None for entry in result.entries)
+    done = sum(trial.values is not None for trial in result.trials)
     if storage is None:
         return f"stopped with {done} trials completed; they are in this exception's result, and in no storage"
     return f"stopped with {done} trials completed; call again with study_name={result.study_name!r} to go on"

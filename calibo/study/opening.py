@@ -1,4 +1,4 @@
-"""Opening a study: a new one, one to be resumed, or one only to be read; all is checked before anything runs."""
+"""Opening a study: a new one, one to be resumed, or one only to be read; everything is checked before anything runs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from optuna.distributions import check_distribution_compatibility
 from optuna.storages import BaseStorage
 
 from calibo.errors import CaliboError, CaliboWarning, StudyError
-from calibo.optimize import Direction
 from calibo.study.attributes import read_description, study_seed, write_description, write_seed
 from calibo.study.description import described, differences
 from calibo.study.distributions import OptunaSpace
+from calibo.trials import Direction
 
 OPTUNA_DIRECTIONS = {
     Direction.MINIMIZE: optuna.study.StudyDirection.MINIMIZE,
@@ -33,7 +33,19 @@ def open_study(
     method: str | None,
     reference: Sequence[float] | None = None,
 ) -> tuple[optuna.Study, int]:
-    """A study to add trials to, and the seed for them: a new one, or the one of that name in the storage.
+    """Open a study to add trials to: a new one, or the one of that name in the storage.
+
+    Args:
+        storage: The storage.
+        name: Name of the study, or ``None`` for a new one.
+        directions: One direction per objective.
+        space: The space as Optuna sees it.
+        seed: Seed of the suggestions; by default that of the study.
+        method: Name of the method, ``None`` if it has none.
+        reference: Reference point, one value per objective; by default that of the study.
+
+    Returns:
+        The study, and the seed of its suggestions.
 
     Raises:
         StudyError: If there is a study of that name with other directions or another space.
@@ -71,13 +83,13 @@ def open_study(
 
 
 def stored_reference(study: optuna.Study) -> tuple[float, ...] | None:
-    """The reference point that a study was made with, in the user's sign; ``None`` if it has none."""
+    """Return the reference point that a study was made with, in the user's sign; ``None`` if it has none."""
     kept = _kept(read_description(study), None)
     return None if kept is None else tuple(kept)
 
 
 def _kept(description: Mapping[str, Any] | None, reference: Sequence[float] | None) -> list[float] | None:
-    """The reference point given, or else the one that was written down."""
+    """Return the reference point given, or else the one that was stored."""
     return [float(value) for value in reference] if reference is not None else (description or {}).get("reference")
 
 
@@ -86,8 +98,16 @@ def _description(space: OptunaSpace, method: str | None, reference: list[float] 
     return {"space": described(space.space), "method": method, **kept}
 
 
+def find_study(storage: BaseStorage, name: str | None) -> optuna.Study | None:
+    """Return the study of that name, ``None`` if there is none."""
+    with quiet_optuna(), storage_errors():
+        if name not in [one.study_name for one in storage.get_all_studies()]:
+            return None
+        return optuna.load_study(storage=storage, study_name=name)
+
+
 def load_study(storage: BaseStorage, name: str | None) -> optuna.Study:
-    """The study of that name, or the only one there is, to be read.
+    """Return the study of that name, or the only one there is, to be read.
 
     Raises:
         StudyError: If there is no such study, or several to choose from; the message names those that there are.
@@ -105,7 +125,7 @@ def load_study(storage: BaseStorage, name: str | None) -> optuna.Study:
 
 @contextlib.contextmanager
 def storage_errors() -> Iterator[None]:
-    """Failures of a storage while it is used, as errors of ours."""
+    """Raise failures of a storage while it is used as a ``StudyError``."""
     try:
         yield
     except CaliboError:
@@ -122,7 +142,7 @@ def storage_errors() -> Iterator[None]:
 
 
 def _storage_failure(error: BaseException | None) -> BaseException | None:
-    """The failure of a storage that is, or led to, an error: Optuna's loop hides some behind errors of its own."""
+    """Return the failure of a storage behind an error: Optuna's loop hides some behind errors of its own."""
     while error is not None and not isinstance(error, optuna.exceptions.StorageInternalError):
         error = error.__cause__ or error.__context__
     return error
@@ -130,7 +150,7 @@ def _storage_failure(error: BaseException | None) -> BaseException | None:
 
 @contextlib.contextmanager
 def quiet_optuna() -> Iterator[None]:
-    """Optuna without its log line for every trial and every failure: calibo reports those itself."""
+    """Silence Optuna's log line for every trial and every failure: calibo reports those itself."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
@@ -170,7 +190,7 @@ def _check_space(study: optuna.Study, space: OptunaSpace) -> None:
 
 
 def _incompatible(study: optuna.Study, distributions: Mapping[str, Any]) -> list[str]:
-    """Why the trials of a study that calibo did not make cannot be followed by ones with these distributions."""
+    """Return why trials of a study that calibo did not make cannot be followed by ones with these distributions."""
     wrong: list[str] = []
     held = {name: one for trial in study.get_trials(deepcopy=False) for name, one in trial.distributions.items()}
     for name, old in held.items():

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibo.errors import RecipeError, SpaceError, StudyError
-from calibo.optimize import Direction, believed, fitted_models, makes_forecasts
+from calibo.data import Forecast
+from calibo.errors import DataError, RecipeError, SpaceError
+from calibo.optimize import makes_forecasts
 from calibo.optimize.slices import slices_at
 from calibo.report.data import OutcomeData, ReportData
-from calibo.study.trials import Entry
+from calibo.trials import Direction, State, Trial, in_order_of_completion, predict
 
 if TYPE_CHECKING:
     from calibo.study.result import Result
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 def report_data(result: Result) -> ReportData:
     """Collect what a report shows of a study: its finished trials in the order in which their results arrived."""
-    finished = [e for e in result.entries if e.state in ("complete", "failed") and e.finished is not None]
-    finished.sort(key=lambda entry: (entry.finished, entry.number))
+    states = (State.COMPLETE, State.FAILED)
+    finished = [e for e in in_order_of_completion(result.trials) if e.state in states and e.finished is not None]
     several = len(result.directions) > 1
     names = [f"objective {i}" for i in range(len(result.directions))] if several else ["value"]
     expected = None if several or result.constraints else _expected_best(result, finished)
@@ -37,41 +38,38 @@ def report_data(result: Result) -> ReportData:
     )
 
 
-def _outcome(result: Result, entries: Sequence[Entry], name: str, outcome: int | str, **more: Any) -> OutcomeData:
+def _outcome(result: Result, entries: Sequence[Trial], name: str, outcome: int | str, **more: Any) -> OutcomeData:
     """The data of one objective, by its index, or of one constraint, by its name."""
-    judged = [entry.judged(outcome) for entry in entries]
     return OutcomeData(
         name=name,
         direction=result.directions[outcome] if isinstance(outcome, int) else Direction.MINIMIZE,
         numbers=tuple(entry.number for entry in entries),
         params=tuple(entry.params for entry in entries),
-        values=tuple(_value(entry, outcome) for entry in entries),
-        forecasts=tuple(None if pair is None else pair[0] for pair in judged),
+        values=tuple(entry.observed(outcome) for entry in entries),
+        forecasts=tuple(_forecast(result, entry, outcome) for entry in entries),
         makes_forecasts=makes_forecasts(result.strategy),
         **more,
     )
 
 
-def _value(entry: Entry, outcome: int | str) -> float | None:
-    if entry.values is None:
-        return None
-    return entry.values[outcome] if isinstance(outcome, int) else entry.constraints.get(outcome)
+def _forecast(result: Result, entry: Trial, outcome: int | str) -> Forecast | None:
+    """The forecast of an outcome that was observed."""
+    return None if entry.observed(outcome) is None else entry.forecast_of(outcome, len(result.directions))
 
 
-def _expected_best(result: Result, entries: Sequence[Entry]) -> tuple[float | None, ...] | None:
+def _expected_best(result: Result, entries: Sequence[Trial]) -> tuple[float | None, ...] | None:
     """After each trial, the best posterior mean, under the present model, among the points measured until then."""
     if result.optuna_space is None or result.strategy is None or not len(result.data()):
         return None
     measured = [entry for entry in entries if entry.value is not None]
-    rng = np.random.default_rng(result.seed)
     try:
         X = result.optuna_space.space.from_values([entry.params for entry in measured])
-        model = fitted_models(result.data(), result.strategy, rng)[0]
+        model = result.plan.models[0]
     except (RecipeError, SpaceError):
         # A method without a model, or trials from before a range was changed: the line is left out.
         return None
     direction = result.directions[0]
-    distribution = believed(model, X, direction, latent=True)
+    distribution = predict(model, X, direction, latent=True)
     best = direction.value * np.maximum.accumulate(direction.value * distribution.mean)
     after = {entry.number: float(value) for entry, value in zip(measured, best, strict=True)}
     return tuple(after.get(entry.number) for entry in entries)
@@ -84,15 +82,13 @@ def _slices(result: Result, objective: int) -> tuple[Any, ...]:
         return ()
     try:
         return slices_at(
-            result.data(),
+            result.plan,
             result.best_params_of(objective),
             space.names,
             space=space,
-            strategy=result.strategy,
             direction=result.directions[objective],
-            rng=np.random.default_rng(result.seed),
             outcome=objective,
         )
-    except (RecipeError, StudyError):
+    except (RecipeError, DataError):
         # A method without a model, or no feasible trial.
         return ()

@@ -1,4 +1,4 @@
-"""Where a study is kept: opening a store so that many workers can share it, and saying what is wrong if that fails.
+"""Storages of studies, opened so that many workers can share them, with errors that say what to do.
 
 Optuna on SQLite reads, decides and writes in a transaction that takes its write lock only at the first write; two
 workers can therefore act on the same reading, and one that loses the race crashes. Here every writing transaction takes
@@ -16,7 +16,7 @@ import sqlite3
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import optuna
 import sqlalchemy
@@ -27,6 +27,7 @@ from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from sqlalchemy.engine import URL, make_url
 
 from calibo.errors import MissingExtra, StudyError
+from calibo.study.optuna_private import storage_method
 
 #: How long a worker waits for others to finish their writing before it gives up, in seconds.
 BUSY_TIMEOUT = 60.0
@@ -35,8 +36,6 @@ BUSY_TIMEOUT = 60.0
 FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
 
 _reading: contextvars.ContextVar[bool] = contextvars.ContextVar("reading", default=False)
-
-_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def open_storage(
@@ -47,16 +46,16 @@ def open_storage(
     grace_period: int | None = None,
     heartbeat_stale_trial_callback: Callable[[optuna.Study, optuna.trial.FrozenTrial], None] | None = None,
 ) -> BaseStorage:
-    """The Optuna storage that ``storage`` names, created if it is a database that does not exist yet.
+    """Open an Optuna storage, created if it is a database that does not exist yet.
 
     Args:
         storage: ``None`` for memory; a database URL (``sqlite:///study.db``, ``postgresql+psycopg://...``); the path of
             a SQLite file ending in .db, .sqlite or .sqlite3; or an Optuna storage, which is returned as it is.
         create: ``False`` refuses a SQLite file that does not exist, for those who only want to read.
-        heartbeat_interval: Seconds between the signs of life of a running trial, without which one whose worker died
-            stays running, and is respected as pending, for ever; only for databases.
-        grace_period: Seconds without a sign of life after which a trial counts as failed.
-        heartbeat_stale_trial_callback: What is done with such a trial, such as Optuna's
+        heartbeat_interval: Seconds between the heartbeats of a running trial, without which one whose worker died stays
+            running, and counts as pending, for ever; only for databases.
+        grace_period: Seconds without a heartbeat after which a trial counts as failed.
+        heartbeat_stale_trial_callback: Called with such a trial, such as Optuna's
             ``RetryHeartbeatStaleTrialCallback``.
 
     Raises:
@@ -87,18 +86,29 @@ def open_storage(
         return SqliteStorage(url.set(database=str(file)).render_as_string(hide_password=False), **options)
 
 
-def _reads(method: _Method) -> _Method:
-    """The method, with its transactions marked as ones that write nothing."""
+class _Reading:
+    """Method of ``RDBStorage`` whose transactions do not write.
 
-    @functools.wraps(method)
-    def reading(*args: Any, **kwargs: Any) -> Any:
-        token = _reading.set(True)
-        try:
-            return method(*args, **kwargs)
-        finally:
-            _reading.reset(token)
+    It is looked up when it is used, so that one that has moved in Optuna is named then and not when this is imported.
+    """
 
-    return reading  # pyright: ignore[reportReturnType]
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name: str = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        method = storage_method(self._name)
+        if instance is None:
+            return method
+
+        @functools.wraps(method)
+        def reading(*args: Any, **kwargs: Any) -> Any:
+            token = _reading.set(True)
+            try:
+                return method(instance, *args, **kwargs)
+            finally:
+                _reading.reset(token)
+
+        return reading
 
 
 class SqliteStorage(RDBStorage):
@@ -107,24 +117,24 @@ class SqliteStorage(RDBStorage):
     Methods known to read only do without the lock; one that is not listed here takes it, which is never wrong.
     """
 
-    get_study_id_from_name = _reads(RDBStorage.get_study_id_from_name)
-    get_study_name_from_id = _reads(RDBStorage.get_study_name_from_id)
-    get_study_directions = _reads(RDBStorage.get_study_directions)
-    get_study_user_attrs = _reads(RDBStorage.get_study_user_attrs)
-    get_study_system_attrs = _reads(RDBStorage.get_study_system_attrs)
-    get_all_studies = _reads(RDBStorage.get_all_studies)
-    get_trial = _reads(RDBStorage.get_trial)
-    get_all_trials = _reads(RDBStorage.get_all_trials)
-    get_trial_param = _reads(RDBStorage.get_trial_param)
-    get_trial_user_attrs = _reads(RDBStorage.get_trial_user_attrs)
-    get_trial_system_attrs = _reads(RDBStorage.get_trial_system_attrs)
-    get_trial_id_from_study_id_trial_number = _reads(RDBStorage.get_trial_id_from_study_id_trial_number)
-    get_best_trial = _reads(RDBStorage.get_best_trial)
-    get_current_version = _reads(RDBStorage.get_current_version)
+    get_study_id_from_name: Any = _Reading()
+    get_study_name_from_id: Any = _Reading()
+    get_study_directions: Any = _Reading()
+    get_study_user_attrs: Any = _Reading()
+    get_study_system_attrs: Any = _Reading()
+    get_all_studies: Any = _Reading()
+    get_trial: Any = _Reading()
+    get_all_trials: Any = _Reading()
+    get_trial_param: Any = _Reading()
+    get_trial_user_attrs: Any = _Reading()
+    get_trial_system_attrs: Any = _Reading()
+    get_trial_id_from_study_id_trial_number: Any = _Reading()
+    get_best_trial: Any = _Reading()
+    get_current_version: Any = _Reading()
     # Optuna's cache in front of a database calls these instead of the public ones.
-    _get_trials = _reads(RDBStorage._get_trials)
-    _get_best_trial_id = _reads(RDBStorage._get_best_trial_id)
-    _get_stale_trial_ids = _reads(RDBStorage._get_stale_trial_ids)
+    _get_trials: Any = _Reading()
+    _get_best_trial_id: Any = _Reading()
+    _get_stale_trial_ids: Any = _Reading()
 
     def __init__(self, url: str, **options: Any) -> None:
         # With isolation_level None the driver begins no transactions of its own, so that ours are the only ones. While
@@ -157,7 +167,7 @@ def _url(text: str) -> URL:
 
 
 def _sqlite_file(url: URL) -> Path | None:
-    """The file of a SQLite URL; ``None`` for SQLite in memory, for its own ``file:`` syntax and for other databases."""
+    """Return the file of a SQLite URL; ``None`` for SQLite in memory, for its own ``file:`` syntax and for other databases."""
     name = url.database
     if url.get_backend_name() != "sqlite" or not name or name == ":memory:" or name.startswith("file:"):
         return None
@@ -166,7 +176,7 @@ def _sqlite_file(url: URL) -> Path | None:
 
 
 def _create(file: Path) -> None:
-    """Lay the tables into a file that has none yet; of many workers one does it and the others wait."""
+    """Create the tables in a file that has none yet; of many workers one does it and the others wait."""
     if not file.parent.is_dir():
         raise StudyError(f"the folder {file.parent} does not exist; create it, or give another place for {file.name}")
     with contextlib.closing(sqlite3.connect(file, timeout=BUSY_TIMEOUT, isolation_level=None)) as connection:
@@ -192,7 +202,7 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
 
 
 def _table_script() -> list[str]:
-    """The statements that make an empty Optuna store, read off one made in memory."""
+    """Return the statements that create an empty Optuna storage, read off one made in memory."""
     pool = {"poolclass": sqlalchemy.pool.StaticPool}
     template = RDBStorage("sqlite://", engine_kwargs=pool)
     try:
@@ -206,7 +216,7 @@ def _table_script() -> list[str]:
 
 @contextlib.contextmanager
 def _sqlite_errors(file: Path) -> Iterator[None]:
-    """Whatever SQLite complains of, said so that a user knows what to do."""
+    """Raise errors of SQLite as a ``StudyError`` that says what to do."""
     try:
         yield
     except (sqlite3.Error, sqlalchemy.exc.DBAPIError, optuna.exceptions.StorageInternalError) as error:

@@ -8,8 +8,8 @@ import numpy as np
 
 from calibo.data import Array, Forecasts
 from calibo.models import Model
-from calibo.optimize.records import Direction, turned
 from calibo.tables.reading import Frame
+from calibo.trials import Direction, convert_forecasts
 
 #: Coverage of the intervals shown.
 COVERAGE = 0.8
@@ -102,7 +102,7 @@ def answer(
     """
     values: list[Sequence[float] | Sequence[str]] = []
     missing = [np.nan] * len(rows)
-    shown = [turned(one, directions) for one in forecasts or ()]
+    shown = [convert_forecasts(one, directions) for one in forecasts or ()]
     for j in range(len(targets)):
         distributions = [one[j].calibrated for one in shown if one is not None]
         values.append([distribution.mean for distribution in distributions] or missing)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from calibo.checks import check_seed, check_whole
 from calibo.errors import DataError, FallbackWarning, RecipeError
-from calibo.optimize import Direction, ModelBased, Strategy
+from calibo.optimize import ModelBased, Strategy
 from calibo.tables.answer import own_columns
 from calibo.tables.encoding import encoding
 from calibo.tables.reading import BATCH, Table, open_table
 from calibo.tables.round import TableRound
 from calibo.tables.study_file import StudyFile
 from calibo.tables.survey import Question, Survey, surveyed
+from calibo.trials import Direction
 
 if TYPE_CHECKING:
     import pandas as pd

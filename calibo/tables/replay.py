@@ -24,16 +24,15 @@ from calibo.data import Array, Dataset, Forecasts, Marginal
 from calibo.diagnostics import best_so_far, covered, simple_regret
 from calibo.errors import DataError, RecipeError
 from calibo.optimize import (
-    Direction,
     Plan,
     PoolSource,
     Strategy,
     choose,
     generator,
-    turned,
 )
 from calibo.spaces import PoolSpace
 from calibo.spaces.pool import is_frame
+from calibo.trials import Direction, convert_forecasts
 
 Rows = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
@@ -281,7 +280,7 @@ def replay(
         worth=pool.means[order],
         ranks=pool.ranks[order],
         regret=_regret(sign * pool.means, order, begun),
-        forecasts=tuple(turned(forecast, (pool.direction,)) for forecast in forecasts),
+        forecasts=tuple(convert_forecasts(forecast, (pool.direction,)) for forecast in forecasts),
         optimum=float(sign * (sign * pool.means).max()),
         size=len(pool),
         direction=pool.direction,

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from calibo.data import Array, Dataset, Forecast, Forecasts
+from calibo.data import Array, Dataset, Forecasts
 from calibo.diagnostics import forecast_table
 from calibo.errors import DataError, FallbackWarning
 from calibo.models.gp_posterior import Features
-from calibo.optimize import Direction, ModelBased, Plan, generator, turned
+from calibo.optimize import ModelBased, Plan, generator
 from calibo.pareto import pareto_front
 from calibo.tables.answer import LITTLE_MEASURED, NOTHING_MEASURED, answer, expectations, reasons
 from calibo.tables.columns import Keys, column_keys, row_keys
@@ -23,6 +23,7 @@ from calibo.tables.recalibration import corrected
 from calibo.tables.shortlist import SHORTLIST, Scoring, Shortlist, chosen_batch, is_among, shortlisted, spread
 from calibo.tables.study_file import Round, StudyFile, Suggested
 from calibo.tables.survey import SAMPLE, Labels, Question, Survey
+from calibo.trials import Direction, convert_forecasts
 
 #: With fewer measured rows a model is not trusted with the choice.
 _FEWEST_LABELS = 3
@@ -124,7 +125,7 @@ class TableRound:
         return Dataset(
             X=self.encoding(labels.frame)[order] if len(order) else np.empty((0, d)),
             Y=labels.Y[order] * np.asarray(self.question.signs),
-            forecasts=tuple(None if f is None else _house(f, self.directions) for f in forecasts),
+            forecasts=tuple(convert_forecasts(f, self.directions) for f in forecasts),
             categories=self.encoding.categories,
             hyperparameters=start,
         )
@@ -219,7 +220,7 @@ class TableRound:
     ) -> dict[int, Suggested]:
         stored: dict[int, Suggested] = {}
         for place, key in enumerate(keys):
-            mine = None if forecasts is None else turned(forecasts[place], self.directions)
+            mine = None if forecasts is None else convert_forecasts(forecasts[place], self.directions)
             named = dict(zip(self.question.targets, mine or (), strict=False))
             stored.setdefault(key, Suggested(number, place, named))
         return stored
@@ -231,11 +232,6 @@ def _why(plan: Plan, X: Array, sample: Array) -> list[str]:
         # What the forecasts of the suggestions fall back to has been announced; of the sample nobody asked.
         warnings.simplefilter("ignore", FallbackWarning)
         return reasons(expectations(plan.models, X), expectations(plan.models, sample[:_COMPARED]))
-
-
-def _house(forecasts: Sequence[Forecast | None], directions: Sequence[Direction]) -> tuple[Forecast | None, ...]:
-    pairs = zip(forecasts, directions, strict=True)
-    return tuple(f.negated() if f is not None and way is Direction.MINIMIZE else f for f, way in pairs)
 
 
 def _forecasts(plan: Plan, X: Array) -> tuple[Forecasts, ...]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from calibo.data import Forecast, KnownForecasts, Marginal
+from calibo.data import Forecast, KnownForecasts
 from calibo.errors import StudyError
+from calibo.trials import forecast_from_json, forecast_to_json
 
 #: What says that a file is ours, and the version of its form.
 FORMAT = "calibo ranking study"
@@ -184,16 +185,11 @@ def _plain(study: StudyFile) -> dict[str, Any]:
                 "round": row.round,
                 "place": row.place,
                 "measured": row.measured,
-                "forecasts": {name: _plain_forecast(forecast) for name, forecast in row.forecasts.items()},
+                "forecasts": {name: forecast_to_json(forecast) for name, forecast in row.forecasts.items()},
             }
             for key, row in study.rows.items()
         },
     }
-
-
-def _plain_forecast(forecast: Forecast) -> dict[str, Any]:
-    # Quantiles in one string would be shorter to look at, but lists of floats are read by everything.
-    return {"makers": list(forecast.makers), "stages": [distribution.plain() for distribution in forecast.stages]}
 
 
 def _from_plain(path: Path, body: dict[str, Any]) -> StudyFile:
@@ -212,7 +208,7 @@ def _from_plain(path: Path, body: dict[str, Any]) -> StudyFile:
         int(key, 16): Suggested(
             round=int(row["round"]),
             place=int(row["place"]),
-            forecasts={name: _forecast(forecast) for name, forecast in row["forecasts"].items()},
+            forecasts={name: forecast_from_json(forecast) for name, forecast in row["forecasts"].items()},
             measured=None if row["measured"] is None else int(row["measured"]),
         )
         for key, row in body["rows"].items()
@@ -224,10 +220,3 @@ def _names(names: Any) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"expected a list of names, got {names!r}")
     return tuple(names)
-
-
-def _forecast(plain: dict[str, Any]) -> Forecast:
-    distributions = tuple(Marginal.from_plain(distribution) for distribution in plain["stages"])
-    if not distributions:
-        raise ValueError("a forecast without a distribution")
-    return Forecast(distributions, _names(plain["makers"]))

@@ -121,7 +121,7 @@ class TestRunning:
         done = run("--command", command, "--space", "space.toml", "--trials", "6", "--study", "trained")
         assert done.exit_code == 0, done.output
         result = load_result("calibo.db", "trained")
-        assert {entry.params["kind"] for entry in result.entries if entry.value is not None} == {"plain"}
+        assert {entry.params["kind"] for entry in result.trials if entry.value is not None} == {"plain"}
         # One choice makes the command fail: shown with what it complained of, and the run goes on.
         assert result.failures
         assert "exit status 4" in done.stderr
@@ -201,7 +201,7 @@ class TestComposite:
         assert "10 trials (10 complete)" in again.stdout
         result = load_result("calibo.db")
         assert result.method == "composite_lfbo"
-        for entry in result.entries:
+        for entry in result.trials:
             expected = (entry.params["x"] - 0.25) ** 2 + (entry.params["kind"] != "plain")
             assert entry.value == pytest.approx(expected)
         assert calibo("report", "calibo.db", "-o", "r.html").exit_code == 0
@@ -217,7 +217,7 @@ class TestComposite:
         words = ("--composite", "cli_composite.py:g", "--study", "printed", "--maximize", *self.WORDS)
         done = run("--command", command, *words)
         assert done.exit_code == 0, done.output
-        entry = load_result("calibo.db", "printed").entries[-1]
+        entry = load_result("calibo.db", "printed").trials[-1]
         assert entry.value == pytest.approx((entry.params["x"] - 0.25) ** 2 + (entry.params["kind"] != "plain"))
 
     @pytest.mark.parametrize(
@@ -356,6 +356,6 @@ def objective(params):
     resumed = calibo(*shlex.split(line.group(1))[1:], "--no-progress")
     assert resumed.exit_code == 0, resumed.output
     assert "Resuming study 'slow'" in resumed.stdout
-    states = [entry.state for entry in load_result(folder / "calibo.db").entries]
+    states = [entry.state for entry in load_result(folder / "calibo.db").trials]
     assert states.count("complete") == 5
     assert states.count("interrupted") == 1

@@ -11,13 +11,13 @@ import torch
 
 from calibo import Categorical, Float, Int, Optimizer
 from calibo.classifiers.composite import CompositeNetwork
-from calibo.data import Dataset
+from calibo.data import Dataset, Suggestion
 from calibo.errors import DataError, FallbackWarning, MissingExtra, RecipeError, RepeatWarning, ValueRejected
 from calibo.methods import composite_lfbo, strategy
-from calibo.optimize import Direction, Record, State, dataset
 from calibo.optimize.composite import CompositeLikelihoodFree, Turned, composed, finite_vector
 from calibo.problems.environmental import environmental
 from calibo.search import RandomDraw
+from calibo.trials import Direction, State, Trial, dataset
 
 pytestmark = pytest.mark.extras
 
@@ -324,11 +324,11 @@ def test_without_torch_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
 # --- records ----------------------------------------------------------------------------------------------------------
 
 
-def told(value: float, row: tuple[float, ...] = ()) -> Record:
-    return Record(x=np.array([value, value]), state=State.TOLD, values=(value,), vector=row)
+def told(value: float, row: tuple[float, ...] = ()) -> Trial:
+    return Trial(Suggestion({}, np.array([value, value])), State.COMPLETE, (value,), vector=row)
 
 
-def known(*records: Record) -> Dataset:
+def known(*records: Trial) -> Dataset:
     return dataset(records, directions=[Direction.MINIMIZE], categories=(0, 0))
 
 

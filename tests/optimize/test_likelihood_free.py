@@ -204,8 +204,8 @@ def test_trials_that_fail_or_give_no_number(classifier: Any) -> None:
         return -params["x"] - params["y"]
 
     result = minimize(objective, CUBE, 24, method=lfbo(classifier=classifier), seed=0, progress=False)
-    failed = np.array([entry.value is None for entry in result.entries])
-    values = [entry.value for entry in result.entries if entry.value is not None]
+    failed = np.array([entry.value is None for entry in result.trials])
+    values = [entry.value for entry in result.trials if entry.value is not None]
     assert 0 < failed.sum() < 18 and np.mean(values[-4:]) < np.mean(values[:4])
 
 
@@ -289,7 +289,7 @@ def test_an_interrupted_study_goes_on_as_if_nothing_had_happened(classifier: Any
     kept = {"storage": tmp_path / "a.db", "study_name": "s"}
     minimize(bowl, CUBE, 9, seed=4, **options(), **kept)
     resumed = minimize(bowl, CUBE, 3, **options(), **kept)
-    assert [e.params for e in resumed.entries] == [e.params for e in whole.entries]
+    assert [e.params for e in resumed.trials] == [e.params for e in whole.trials]
 
 
 def test_any_scikit_learn_classifier() -> None:

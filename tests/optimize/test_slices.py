@@ -1,14 +1,15 @@
-"""Beliefs along one parameter."""
+"""Predictions along one parameter."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from calibo.errors import DataError, SpaceError
-from calibo.optimize import Direction, Optimizer
+from calibo.errors import SpaceError
+from calibo.optimize import Optimizer, fitted_plan
 from calibo.optimize.slices import Slice, slices_at
 from calibo.spaces import Categorical, Float, Int, ProductSpace
+from calibo.trials import Direction
 
 SPACE = ProductSpace({"x": Float(1e-3, 1, log=True), "n": Int(1, 7), "c": Categorical(["a", "b", "z"])})
 HERE = {"x": 0.1, "n": 3, "c": "b"}
@@ -25,17 +26,8 @@ def optimizer(direction: str = "minimize") -> Optimizer:
 
 def slice_of(name: str, direction: str = "minimize", **options: int) -> Slice:
     opt = optimizer(direction)
-    rng = np.random.default_rng(0)
-    (found,) = slices_at(
-        opt.data(),
-        HERE,
-        [name],
-        space=SPACE,
-        strategy=opt.strategy,
-        direction=Direction.of(direction),
-        rng=rng,
-        **options,
-    )
+    plan = fitted_plan(opt.data(), opt.strategy, rng=np.random.default_rng(0))
+    (found,) = slices_at(plan, HERE, [name], space=SPACE, direction=Direction.of(direction), **options)
     return found
 
 
@@ -54,24 +46,13 @@ def test_values_are_the_users_and_in_order() -> None:
     assert x[0] == 1e-3 and x[-1] == 1 and np.all(np.diff(x) > 0) and len(x) == 11
 
 
-def test_beliefs_are_those_of_predict_in_the_users_sign() -> None:
+def test_predictions_are_those_of_predict_in_the_users_sign() -> None:
     opt, found = optimizer(), slice_of("n")
     table = opt.predict([HERE | {"n": n} for n in found.values])
     np.testing.assert_allclose(found.calibrated.mean, table["mean"], rtol=1e-9)
     np.testing.assert_allclose(found.calibrated.interval(0.8)[1], table["measured_high_80"], rtol=1e-9)
 
 
-def test_unknown_names_and_empty_data_are_refused() -> None:
+def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(SpaceError, match="no parameter 'y'"):
         slice_of("y")
-    opt = Optimizer(SPACE, seed=0)
-    with pytest.raises(DataError, match="no outcome yet"):
-        slices_at(
-            opt.data(),
-            HERE,
-            ["x"],
-            space=SPACE,
-            strategy=opt.strategy,
-            direction=opt.directions[0],
-            rng=np.random.default_rng(0),
-        )

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from calibo.data import Forecast, Marginal
-from calibo.optimize import Direction, Optimizer
+from calibo.optimize import Optimizer, fitted_plan
 from calibo.optimize.slices import slices_at
 from calibo.problems import branin, with_noise
 from calibo.report import OutcomeData, ReportData
 from calibo.spaces import Categorical, Float, Int
+from calibo.trials import Direction
 
 
 def optimized(
@@ -36,13 +37,11 @@ def optimized(
         expected = optimizer.best_expected[1] if number % 5 == 4 and number > 5 else None
         asked.append((number, dict(suggestion.params), value, forecasts[0] if forecasts else None, expected))
     slices = slices_at(
-        optimizer.data(),
+        fitted_plan(optimizer.data(), optimizer.strategy, rng=np.random.default_rng(0)),
         optimizer.best[0],
-        optimizer.space.names,  # pyright: ignore[reportAttributeAccessIssue]
-        space=optimizer.space,  # pyright: ignore[reportArgumentType]
-        strategy=optimizer.strategy,
+        optimizer.space.names,
+        space=optimizer.space,
         direction=optimizer.directions[0],
-        rng=np.random.default_rng(0),
     )
     numbers, params, values, forecasts, expected = zip(*asked, strict=True)
     return OutcomeData(

@@ -10,9 +10,9 @@ import pytest
 
 from calibo.data import Forecast, Marginal
 from calibo.errors import DataError
-from calibo.optimize import Direction
 from calibo.pareto import hypervolume, inferred_reference, pareto_mask
 from calibo.report import OutcomeData, ReportData
+from calibo.trials import Direction
 
 Outcome = Callable[..., OutcomeData]
 Report = Callable[..., ReportData]

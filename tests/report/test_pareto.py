@@ -10,8 +10,8 @@ import pytest
 
 from calibo import report as public
 from calibo.data import Marginal
-from calibo.optimize import Direction
 from calibo.report import ReportData
+from calibo.trials import Direction
 
 Report = Callable[..., ReportData]
 Find = Callable[[Any, str], Any]

@@ -10,8 +10,8 @@ import pytest
 
 from calibo import diagnostics
 from calibo import report as public
-from calibo.optimize import Direction
 from calibo.report import OutcomeData, ReportData
+from calibo.trials import Direction
 
 Find = Callable[[Any, str], Any]
 Outcome = Callable[..., OutcomeData]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from calibo.optimize import Direction
 from calibo.report import OutcomeData, ReportData
 from calibo.report.summary import (
     axis_title,
@@ -24,6 +23,7 @@ from calibo.report.summary import (
     sentence,
     shortened,
 )
+from calibo.trials import Direction
 
 Outcome = Callable[..., OutcomeData]
 Report = Callable[..., ReportData]

@@ -1,4 +1,4 @@
-"""What is written beside trials and studies comes back exactly, and only where it belongs."""
+"""What is stored with trials and studies comes back exactly, and only where it belongs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,24 @@ from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
-from calibo.data import STORED_LEVELS, Forecast, Marginal
+from calibo.data import STORED_LEVELS, Forecast, Marginal, Suggestion
+from calibo.errors import ValueRejected
 from calibo.study import open_storage
 from calibo.study.attributes import (
     PIECE_LENGTH,
-    Stamp,
+    VERSION,
+    has_suggestion,
     read_description,
     read_seed,
-    read_stamp,
+    read_sem,
+    read_suggestions,
+    read_vector,
     study_seed,
     write_description,
     write_seed,
-    write_stamp,
+    write_sem,
+    write_suggestions,
+    write_vector,
 )
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -38,12 +44,14 @@ distributions = st.builds(
     st.none() | st.lists(finite, min_size=33, max_size=33).map(lambda q: tuple(sorted(q))),
 )
 forecasts = st.lists(distributions, min_size=1, max_size=4).map(lambda stages: Forecast(tuple(stages)))
-stamps = st.builds(
-    Stamp,
-    st.just(0),
+suggestions = st.builds(
+    Suggestion,
     st.dictionaries(st.text(max_size=20), finite, max_size=30),
-    st.none() | forecasts.map(lambda forecast: (forecast,)),
-    st.lists(finite, max_size=60).map(lambda h: (tuple(h),)),
+    forecasts=st.none() | forecasts.map(lambda forecast: (forecast,)),
+    hyperparameters=st.lists(finite, max_size=60).map(lambda h: (tuple(h),)),
+    number=st.just(0),
+    constraints=st.lists(st.text(max_size=5), max_size=2).map(tuple),
+    method=st.none() | st.just("ocbo"),
 )
 
 
@@ -53,20 +61,29 @@ def _asked(storage: BaseStorage | None = None) -> tuple[optuna.Study, FrozenTria
     return study, study.trials[trial.number]
 
 
-@given(stamp=stamps)
-def test_there_and_back_exactly(stamp: Stamp) -> None:
+def read(trial: FrozenTrial) -> Suggestion | None:
+    found = read_suggestions(trial)
+    assert has_suggestion(trial) is bool(found)
+    return found[0] if found else None
+
+
+@given(suggestion=suggestions)
+def test_there_and_back_exactly(suggestion: Suggestion) -> None:
     study, trial = _asked()
-    write_stamp(study, trial, stamp)
+    write_suggestions(study, trial, [suggestion])
     again = study.trials[0]
-    assert read_stamp(again) == stamp
+    assert read(again) == suggestion
     lengths = [len(json.dumps(value)) for value in again.system_attrs.values()]
     assert max(lengths) <= PIECE_LENGTH
 
 
-def _stamp(number: int = 0, *, shift: float = 0.0) -> Stamp:
+def _suggestion(*, shift: float = 0.0) -> Suggestion:
     distribution = Marginal(1 / 3 + shift, 0.1, tuple(math.sqrt(level) + shift for level in STORED_LEVELS))
-    return Stamp(
-        number, {f"parameter {i}": i / 7 for i in range(40)}, (Forecast((distribution,) * 4),), ((0.1, 1e-300),)
+    return Suggestion(
+        {f"parameter {i}": i / 7 for i in range(40)},
+        forecasts=(Forecast((distribution,) * 4),),
+        hyperparameters=((0.1, 1e-300),),
+        number=0,
     )
 
 
@@ -80,51 +97,70 @@ STORAGES: dict[str, Callable[[Path], BaseStorage]] = {
 @pytest.mark.parametrize("kind", STORAGES)
 def test_all_storages_keep_it(kind: str, tmp_path: Path) -> None:
     study, trial = _asked(STORAGES[kind](tmp_path))
-    write_stamp(study, trial, _stamp())
+    write_suggestions(study, trial, [_suggestion()])
     study.tell(0, 1.0)
     assert len(study.trials[0].system_attrs) > 1
-    assert read_stamp(study.trials[0]) == _stamp()
+    assert read(study.trials[0]) == _suggestion()
 
 
 def test_nothing_is_read_where_nothing_was_written() -> None:
     _, trial = _asked()
-    assert read_stamp(trial) is None
+    assert read(trial) is None
 
 
 def test_a_copy_with_another_trial_is_not_its_own() -> None:
     study, trial = _asked()
-    write_stamp(study, trial, _stamp())
+    write_suggestions(study, trial, [_suggestion()])
     study.add_trial(optuna.create_trial(state=TrialState.WAITING, system_attrs=study.trials[0].system_attrs))
-    assert read_stamp(study.trials[1]) is None
+    assert read(study.trials[1]) is None
     study.ask()
-    write_stamp(study, study.trials[1], Stamp(1, {"x": 0.5}))
-    assert read_stamp(study.trials[1]) == Stamp(1, {"x": 0.5})
+    write_suggestions(study, study.trials[1], [Suggestion({"x": 0.5}, number=1)])
+    assert read(study.trials[1]) == Suggestion({"x": 0.5}, number=1)
 
 
 def test_half_a_record_is_none() -> None:
     study, trial = _asked()
-    write_stamp(study, trial, _stamp())
+    write_suggestions(study, trial, [_suggestion()])
     attributes = study.trials[0].system_attrs
     keys = sorted(attributes)
     for lost in keys:
         torn = {key: value for key, value in attributes.items() if key != lost}
-        assert read_stamp(_with(trial, torn)) is None
-    write_stamp(study, trial, _stamp(shift=1.0))
+        assert read(_with(trial, torn)) is None
+    write_suggestions(study, trial, [_suggestion(shift=1.0)])
     mixed = study.trials[0].system_attrs | {keys[1]: attributes[keys[1]]}
-    assert read_stamp(_with(trial, mixed)) is None
+    assert read(_with(trial, mixed)) is None
 
 
-def test_another_version_is_passed_over() -> None:
+def test_another_version_is_ignored() -> None:
     study, trial = _asked()
-    write_stamp(study, trial, Stamp(0, {"x": 0.5}))
+    write_suggestions(study, trial, [Suggestion({"x": 0.5}, number=0)])
     attributes = study.trials[0].system_attrs
     ((key, head),) = attributes.items()
-    assert read_stamp(_with(trial, {key: head | {"version": 2}})) is None
+    assert read(_with(trial, {key: head | {"version": VERSION + 1}})) is None
 
 
 def _with(trial: FrozenTrial, attributes: dict[str, Any]) -> FrozenTrial:
     trial.system_attrs = attributes
     return trial
+
+
+def test_groups_are_stored_together() -> None:
+    study, trial = _asked()
+    both = [Suggestion({"x": 0.5}, number=0), Suggestion({"y": 0.25}, number=0)]
+    write_suggestions(study, trial, both)
+    assert read_suggestions(study.trials[0]) == tuple(both)
+
+
+def test_vectors_and_standard_errors_are_stored() -> None:
+    study = optuna.create_study(directions=["minimize", "maximize"])
+    trial = study.ask()
+    assert (read_vector(study.trials[0]), read_sem(study.trials[0])) == ((), None)
+    write_vector(trial, [1 / 3, 2])
+    write_sem(trial, (0.1, 0))
+    assert (read_vector(study.trials[0]), read_sem(study.trials[0])) == ((1 / 3, 2.0), (0.1, 0.0))
+    for wrong in (-1.0, 0.1, (0.1, float("nan"))):
+        with pytest.raises(ValueRejected, match="sem"):
+            write_sem(trial, wrong)
 
 
 def test_studies_have_a_description_and_a_seed(tmp_path: Path) -> None:

@@ -42,19 +42,19 @@ def run(n: int, objective: Any = vector, **settings: Any) -> Any:
 
 
 def params_of(result: Any) -> list[dict[str, Any]]:
-    return [dict(entry.params) for entry in result.entries]
+    return [dict(entry.params) for entry in result.trials]
 
 
 def test_values_are_those_of_the_function_and_vectors_are_stored_exactly() -> None:
     result = run(8)
     assert result.method == "composite_lfbo"
-    for entry in result.entries:
+    for entry in result.trials:
         assert entry.vector == tuple(vector(entry.params))
         assert entry.value == value(entry.vector)
         assert entry.forecasts is None
-    assert result.best_value == min(entry.value for entry in result.entries)
+    assert result.best_value == min(entry.value for entry in result.trials)
     assert result.study.best_value == result.best_value
-    np.testing.assert_array_equal(result.data().H, [entry.vector for entry in result.entries])
+    np.testing.assert_array_equal(result.data().H, [entry.vector for entry in result.trials])
     assert isinstance(result.strategy, CompositeLikelihoodFree) and result.strategy.outer is not None
 
 
@@ -86,7 +86,7 @@ def test_a_resumed_study_suggests_the_same(tmp_path: Path) -> None:
         part = run(n, storage=path, study_name="s", seed=4 if n == 3 else None)
     assert params_of(part) == params_of(run(9))
     read = load_result(path, "s")
-    assert [entry.vector for entry in read.entries] == [entry.vector for entry in part.entries]
+    assert [entry.vector for entry in read.trials] == [entry.vector for entry in part.trials]
     assert read.method == "composite_lfbo" and read.best_value == part.best_value
     assert read.report(tmp_path / "report.html").exists() and part.report(tmp_path / "again.html").exists()
 
@@ -96,8 +96,8 @@ def test_another_function_is_noticed(tmp_path: Path) -> None:
     run(3, storage=path, study_name="s")
     with pytest.raises(StudyError, match="made with another composite function: for the vector of trial 0"):
         run(1, storage=path, study_name="s", composite=lambda h: 2 * loss(h))
-    assert len(load_result(path, "s").entries) == 3
-    assert len(run(1, storage=path, study_name="s").entries) == 4
+    assert len(load_result(path, "s").trials) == 3
+    assert len(run(1, storage=path, study_name="s").trials) == 4
 
 
 def test_a_plain_study_goes_on_as_a_composite_one(tmp_path: Path) -> None:
@@ -110,11 +110,11 @@ def test_a_plain_study_goes_on_as_a_composite_one(tmp_path: Path) -> None:
         pytest.warns(FallbackWarning, match="none of the 4 points"),
     ):
         result = run(4, storage=path, study_name="s")
-    assert [bool(entry.vector) for entry in result.entries] == [False] * 4 + [True] * 4
+    assert [bool(entry.vector) for entry in result.trials] == [False] * 4 + [True] * 4
     assert np.isnan(result.data().H[:4]).all() and np.isfinite(result.data().H[4:]).all()
     with pytest.warns(CaliboWarning, match="goes on with gp_ei"):
         again = run(2, lambda p: value(vector(p)), **plain)
-    assert len(again.entries) == 10
+    assert len(again.trials) == 10
 
 
 def test_long_vectors_are_stored_in_full(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_long_vectors_are_stored_in_full(tmp_path: Path) -> None:
         return np.linspace(params["x"], params["y"], 700) / 3
 
     result = run(2, long, storage=tmp_path / "study.db", study_name="s", composite=lambda h: (h**2).sum(-1))
-    for entry in load_result(tmp_path / "study.db", "s").entries:
+    for entry in load_result(tmp_path / "study.db", "s").trials:
         assert entry.vector == tuple(long(entry.params).tolist())
-    assert all(len(str(value)) < 2100 for value in result.trials[0].system_attrs.values())
+    assert all(len(str(value)) < 2100 for value in result.optuna_trials[0].system_attrs.values())
 
 
 def test_bad_vectors_fail_their_trials_by_name() -> None:

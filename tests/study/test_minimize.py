@@ -38,7 +38,7 @@ def _minimize(objective: Any = _objective, space: Any = None, n_trials: int = 6,
 
 
 def _params(result: Result) -> list[dict[str, Any]]:
-    return [entry.params for entry in result.entries]
+    return [entry.params for entry in result.trials]
 
 
 def test_the_smallest_and_the_largest_value_are_found() -> None:
@@ -74,7 +74,7 @@ def test_a_study_is_resumed_with_its_own_seed(tmp_path: Path) -> None:
     _minimize(n_trials=5, **kept)
     resumed = _minimize(n_trials=4, seed=None, **kept)
     assert _params(resumed) == _params(whole)
-    assert [e.forecast for e in resumed.entries] == [e.forecast for e in whole.entries]
+    assert [e.forecast for e in resumed.trials] == [e.forecast for e in whole.trials]
     assert resumed.seed == 1
 
 
@@ -114,7 +114,7 @@ def test_an_optuna_study_can_be_continued_if_it_fits(tmp_path: Path) -> None:
         _minimize(lambda p: p["x"], {"x": Float(-1, 1), "c": Categorical([1, 3])}, **kept)
     result = _minimize(lambda p: p["x"], {"x": Float(-1, 1), "c": Categorical([1, 2])}, n_trials=2, **kept)
     assert len(result.data()) == 6
-    assert result.entries[-1].forecast is not None
+    assert result.trials[-1].forecast is not None
 
 
 def test_an_objective_that_fails_now_and_then() -> None:
@@ -140,7 +140,7 @@ def test_an_objective_that_fails_now_and_then() -> None:
     assert "it returned 'high'" in reasons[3]
     assert "sys.exit" in reasons[4]
     assert len(result.data().X_failed) == 5
-    assert result.entries[6].value == 2.0
+    assert result.trials[6].value == 2.0
 
 
 @pytest.mark.filterwarnings("ignore::calibo.errors.CaliboWarning")
@@ -188,7 +188,7 @@ def test_interrupted_by_the_user(tmp_path: Path) -> None:
     with pytest.raises(Interrupted, match="3 trials completed; call again with study_name='s'") as caught:
         _minimize(objective, **kept)
     result = caught.value.result
-    assert [entry.state for entry in result.entries] == ["complete"] * 3 + ["interrupted"]
+    assert [entry.state for entry in result.trials] == ["complete"] * 3 + ["interrupted"]
     assert result.failures == ()
     assert len(result.data().X_failed) == 0
     seen = [1] * 10
@@ -226,8 +226,8 @@ def test_ctrl_c_in_a_real_process(tmp_path: Path) -> None:
     assert process.returncode != 0
     assert "study_name='s' to go on" in error
     result = load_result(tmp_path / "a.db", "s")
-    assert sum(entry.state == "complete" for entry in result.entries) >= 2
-    assert result.entries[-1].state in ("complete", "interrupted")
+    assert sum(entry.state == "complete" for entry in result.trials) >= 2
+    assert result.trials[-1].state in ("complete", "interrupted")
 
 
 def test_pools() -> None:
@@ -243,7 +243,7 @@ def test_pools() -> None:
     assert all(row in rows for row in seen)
     assert result.best_params in rows
     assert result.best_value > 6.0
-    assert set(result.entries[0].params) == {"n", "x", "kind"}
+    assert set(result.trials[0].params) == {"n", "x", "kind"}
     assert set(result.trials[0].params) == {"n", "x", "kind"}
     frame = minimize(lambda row: row["n"], pd.DataFrame(rows)[["n", "kind"]], 3, method="gp_ei", progress=False)
     assert frame.best_params.keys() == {"n", "kind"}
@@ -277,7 +277,7 @@ def test_pruned_trials_are_left_out() -> None:
         return _objective(params)
 
     result = _minimize(objective, n_trials=8)
-    pruned = [entry for entry in result.entries if entry.state == "pruned"]
+    pruned = [entry for entry in result.trials if entry.state == "pruned"]
     assert pruned
     assert len(result.data()) == 8 - len(pruned)
     assert not result.failures

@@ -11,13 +11,13 @@ import pytest
 from optuna.storages import BaseStorage, InMemoryStorage
 
 from calibo.errors import CaliboWarning, SpaceError, StudyError
-from calibo.optimize import Direction
 from calibo.spaces import Float, Int, PoolSpace, ProductSpace
 from calibo.study import open_storage
 from calibo.study.attributes import read_description, read_seed
 from calibo.study.description import described
 from calibo.study.distributions import optuna_space
 from calibo.study.opening import load_study, open_study, quiet_optuna, storage_errors
+from calibo.trials import Direction
 
 SPACE = ProductSpace({"x": Float(0.0, 1.0), "k": Int(0, 3)})
 

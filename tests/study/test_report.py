@@ -8,7 +8,7 @@ import optuna
 import pytest
 
 from calibo import Float, Outcome, minimize
-from calibo.errors import CaliboWarning, ObjectiveError, RecipeError, StudyError, TrialFailedWarning
+from calibo.errors import CaliboWarning, DataError, ObjectiveError, RecipeError, StudyError, TrialFailedWarning
 from calibo.methods import gp_ei, ocbo
 from calibo.pareto import hypervolume
 from calibo.search import RandomDraw
@@ -40,7 +40,7 @@ def test_two_objectives_from_a_storage(tmp_path: Path) -> None:
     assert {t.number for t in read.study.best_trials} == set(front["number"])
     assert {"value_0", "value_1", "forecast_0_mean", "raw_1_q97.5"} <= set(read.history.columns)
     assert "on the Pareto front" in repr(read)
-    with pytest.raises(StudyError, match="ask for pareto_front"):
+    with pytest.raises(RecipeError, match="ask for pareto_front"):
         first.best_value
     believed = read.predict([{"a": 0.5, "b": 0.5}])
     assert {"0_mean", "1_mean_high_95"} <= set(believed.columns)
@@ -85,7 +85,7 @@ def test_constraints_set_in_an_optuna_objective() -> None:
 
 def test_nothing_feasible_has_no_best() -> None:
     result = minimize(lambda p: Outcome(p["a"], {"c": 1.0 + p["b"]}), SPACE, 5, method=GP_EI, seed=0, progress=False)
-    with pytest.raises(StudyError, match="none of 5 completed trials meets all constraints"):
+    with pytest.raises(DataError, match="none of 5 complete trials meets all constraints"):
         result.best_value
     assert "best" not in repr(result)
     assert len(result.pareto_front) == 0
@@ -104,7 +104,7 @@ def test_a_method_without_forecasts_says_so_instead_of_waiting(
     from calibo.cli.output import show_result
 
     result = minimize(lambda p: goals(p)[0], SPACE, 8, method=method, seed=0, progress=False)
-    assert all(entry.forecasts is None for entry in result.entries)
+    assert all(entry.forecasts is None for entry in result.trials)
     show_result(result)
     printed = capsys.readouterr().out
     assert (

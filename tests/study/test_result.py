@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 from calibo.diagnostics import CalibrationTable
-from calibo.errors import CaliboWarning, StudyError
+from calibo.errors import CaliboWarning, DataError, StudyError
 from calibo.methods import ocbo
-from calibo.optimize import Direction
 from calibo.search import RandomDraw
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 from calibo.study import CalibratedSampler, Result, load_result, maximize, minimize, open_storage
+from calibo.trials import Direction
 
 SPACE = {"x": Float(-5.0, 10.0), "k": Int(0, 6), "s": Ordinal(["s", "m", "l"])}
 OCBO = ocbo(search=RandomDraw(64, 32))
@@ -42,7 +42,7 @@ def test_the_history_has_a_row_for_every_trial(result: Result) -> None:
     made = history[3:]
     quantiles = ["forecast_q2.5", "forecast_q10", "forecast_q50", "forecast_q90", "forecast_q97.5"]
     assert (made[quantiles].diff(axis=1).iloc[:, 1:] >= 0).all(axis=None)
-    last = result.entries[-1].forecast
+    last = result.trials[-1].forecast
     assert last is not None
     assert made["raw_mean"].iloc[-1] == last.raw.mean
     assert made["forecast_q90"].iloc[-1] == last.calibrated.icdf(0.9)
@@ -52,7 +52,7 @@ def test_the_history_has_a_row_for_every_trial(result: Result) -> None:
 def test_the_best(result: Result) -> None:
     assert result.best_value == result.history["value"].min()
     assert _objective(result.best_params) == result.best_value
-    assert f"best_value={result.best_value!r}" in repr(result)
+    assert f"best value {result.best_value:.6g} at x=" in repr(result)
 
 
 def test_predictions_are_in_the_users_sign(result: Result) -> None:
@@ -63,7 +63,7 @@ def test_predictions_are_in_the_users_sign(result: Result) -> None:
     assert table["mean"][0] < 10.0 < table["mean"][1]
     assert (table["measured_low_80"] <= table["measured_high_80"]).all()
     mirrored = maximize(lambda p: -_objective(p), SPACE, n_trials=24, method=OCBO, seed=4, progress=False)
-    assert [e.params for e in mirrored.entries] == [e.params for e in result.entries]
+    assert [e.params for e in mirrored.trials] == [e.params for e in result.trials]
     highs = (-mirrored.predict(points)["measured_low_80"]).tolist()
     assert highs == pytest.approx(table["measured_high_80"].tolist(), rel=1e-9)
 
@@ -83,7 +83,7 @@ def test_a_study_is_read_from_its_storage_alone(tmp_path: Path) -> None:
     run = minimize(_objective, SPACE, 7, "gp_ei", seed=1, progress=False, **kept)
     before = (tmp_path / "a.db").read_bytes()
     read = load_result(tmp_path / "a.db")
-    assert read.entries == run.entries
+    assert read.trials == run.trials
     assert (read.method, read.seed, read.directions, read.space) == ("gp_ei", 1, (Direction.MINIMIZE,), run.space)
     points = [read.best_params]
     pd.testing.assert_frame_equal(read.predict(points), run.predict(points))
@@ -125,13 +125,13 @@ def test_a_study_of_optuna_can_be_read() -> None:
     study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=6)
     read = load_result(study._storage)
     assert read.best_params == study.best_params
-    assert read.calibration().rows[0].of == sum(entry.forecast is not None for entry in read.entries) > 0
+    assert read.calibration().rows[0].of == sum(entry.forecast is not None for entry in read.trials) > 0
 
 
 def test_a_study_without_a_completed_trial(tmp_path: Path) -> None:
     optuna.create_study(storage=open_storage(tmp_path / "a.db"), study_name="s")
     read = load_result(tmp_path / "a.db", "s")
-    with pytest.raises(StudyError, match="no trial is complete yet"):
+    with pytest.raises(DataError, match="no trial is complete yet"):
         read.best_value
     assert "0 of 0 trials" in repr(read)
     assert len(read.history) == 0

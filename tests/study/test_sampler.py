@@ -26,9 +26,10 @@ from calibo.methods import bore, gp_ei, lfbo, ocbo
 from calibo.search import RandomDraw
 from calibo.spaces import Categorical, Float, Int, Ordinal, ProductSpace
 from calibo.study import CalibratedSampler, open_storage
-from calibo.study.attributes import read_stamp, read_stamps
+from calibo.study.attributes import read_suggestions
 from calibo.study.distributions import optuna_space
-from calibo.study.trials import completed_in_order, directions_of, entries, forecast_stamp, known_of
+from calibo.study.trials import directions_of, read_trials, study_data
+from calibo.trials import completed, in_order_of_completion
 
 SPACE = {"x": Float(-5.0, 10.0), "k": Int(0, 6), "c": Categorical(["a", "b"])}
 
@@ -70,7 +71,7 @@ class TestOptunasSuites(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObje
 def test_calibrated_forecasts_are_stored_with_the_trials() -> None:
     study = _study(CalibratedSampler(OCBO, seed=2, space=SPACE))
     study.optimize(_objective, n_trials=12)
-    found = entries(study.trials)
+    found = read_trials(study.trials)
     assert [entry.forecast is not None for entry in found] == [False] * 3 + [True] * 9
     for entry in found[3:]:
         assert entry.forecast is not None
@@ -87,9 +88,9 @@ def test_both_directions_are_mirror_images(direction: str) -> None:
     study = _study(direction=direction)
     study.optimize(lambda trial: sign * _objective(trial), n_trials=14)
     assert sign * study.best_value < 1.0
-    data = known_of(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study)).data
+    data = study_data(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study))[0]
     assert data.Y[:, 0].tolist() == [-sign * (trial.value or 0.0) for trial in study.trials]
-    last = entries(study.trials)[-1]
+    last = read_trials(study.trials)[-1]
     assert last.forecast is not None
     assert data.forecasts[-1] == ((last.forecast.negated() if direction == "minimize" else last.forecast),)
 
@@ -121,12 +122,12 @@ def test_a_new_process_continues_exactly(tmp_path: Path) -> None:
     root = str(Path(__file__).resolve().parents[2])
     subprocess.run([sys.executable, "-c", RESUME, str(tmp_path / "a.db"), root], check=True, timeout=120)
     assert [trial.params for trial in two.trials] == [trial.params for trial in one.trials]
-    assert [read_stamp(trial) for trial in two.trials] == [read_stamp(trial) for trial in one.trials]
+    assert [read_suggestions(trial) for trial in two.trials] == [read_suggestions(trial) for trial in one.trials]
 
 
 def _calibrator(study: optuna.Study) -> list[list[float]]:
     """All states of the calibrator that folds over a study's outcomes."""
-    done = [e for e in completed_in_order(entries(study.trials)) if e.forecast is not None]
+    done = [e for e in completed(in_order_of_completion(read_trials(study.trials))) if e.forecast is not None]
     distributions = tuple(e.forecast.raw for e in done if e.forecast is not None)
     evidence = Evidence(np.zeros((len(done), 1)), np.array([e.value for e in done]), from_marginals(distributions))
     return OnlineQuantile(0.05).run(evidence.pit).hidden.tolist()
@@ -140,7 +141,7 @@ def test_two_interleaved_workers_reach_the_state_of_one(tmp_path: Path) -> None:
         workers[i % 2].optimize(_objective, n_trials=1)
     for worker in workers:
         assert [trial.params for trial in worker.trials] == [trial.params for trial in one.trials]
-        assert [read_stamp(trial) for trial in worker.trials] == [read_stamp(trial) for trial in one.trials]
+        assert [read_suggestions(trial) for trial in worker.trials] == [read_suggestions(trial) for trial in one.trials]
         assert _calibrator(worker) == _calibrator(one)
     assert len(_calibrator(one)) == 12
 
@@ -165,7 +166,7 @@ def test_threads_do_not_get_in_one_anothers_way(method: str) -> None:
         n_jobs=4,
     )
     assert all(trial.state is TrialState.COMPLETE for trial in study.trials)
-    modelled = [trial.params for trial in study.trials if forecast_stamp(trial) is not None]
+    modelled = [trial.params for trial in study.trials if read_trials([trial])[0].forecasts is not None]
     assert len(modelled) >= 7  # at most five points are of the initial design
     assert pdist(ProductSpace(space).encode(modelled)).min() > 1e-4
 
@@ -209,9 +210,9 @@ def test_pending_points_are_read_from_what_was_published() -> None:
     first = study.ask()
     first.suggest_float("x", -5.0, 10.0)  # its other values are suggested to it, but not taken yet
     space = optuna_space(ProductSpace(SPACE))
-    data = known_of(study.trials, space, directions_of(study)).data
+    data = study_data(study.trials, space, directions_of(study))[0]
     assert len(data.X_pending) == 1
-    assert len(known_of(study.trials, space, directions_of(study), asking=8).data.X_pending) == 0
+    assert len(study_data(study.trials, space, directions_of(study), asking=8)[0].X_pending) == 0
     second = study.ask()
     _objective(second)
     _objective(first)
@@ -234,10 +235,10 @@ def test_failed_pruned_and_infinite_trials() -> None:
         return float("inf") if trial.number == 4 else value
 
     study.optimize(objective, n_trials=9, catch=(ValueError,))
-    data = known_of(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study)).data
+    data = study_data(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study))[0]
     assert len(data) == 5
     assert len(data.X_failed) == 4  # NaN, raised, pruned, infinite
-    assert [entry.state for entry in entries(study.trials)[:6]] == [
+    assert [entry.state for entry in read_trials(study.trials)[:6]] == [
         "complete", "failed", "failed", "pruned", "failed", "complete",
     ]  # fmt: skip
 
@@ -255,7 +256,9 @@ def test_suggestions_move_on_after_a_prune(method: str) -> None:
     study.optimize(objective, n_trials=14)
     points = [trial.params["x"] for trial in study.trials]
     pruned = [i for i, trial in enumerate(study.trials) if trial.state is TrialState.PRUNED]
-    assert any(forecast_stamp(study.trials[i]) is not None for i in pruned)  # a model has walked into the trap
+    assert any(
+        read_trials([study.trials[i]])[0].forecasts is not None for i in pruned
+    )  # a model has walked into the trap
     assert all(abs(later - points[i]) > 1e-3 for i in pruned for later in points[i + 1 :])
 
 
@@ -276,7 +279,7 @@ def test_pruned_trials_bring_their_last_intermediate_value(direction: str) -> No
         return sign * x
 
     study.optimize(objective, n_trials=24)
-    data = known_of(study.trials, optuna_space(ProductSpace({"x": Float(0.0, 1.0)})), directions_of(study)).data
+    data = study_data(study.trials, optuna_space(ProductSpace({"x": Float(0.0, 1.0)})), directions_of(study))[0]
     assert len(data) == 12 and len(data.X_failed) == 12
     known = np.isfinite(data.Y_failed[:, 0])
     assert known.sum() == 11  # the latest step, which is not the latest report, counts; NaN is none
@@ -292,11 +295,11 @@ def test_enqueued_trials_have_no_forecast_that_is_not_theirs() -> None:
     study.optimize(_objective, n_trials=3)
     whole, part, own = study.trials[5:]
     assert whole.params == {"x": 1.0, "k": 0, "c": "a"}
-    assert read_stamp(whole) is None
+    assert not read_suggestions(whole)
     assert part.params["x"] == 2.5
-    assert forecast_stamp(part) is None
-    assert forecast_stamp(own) is not None
-    assert len(known_of(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study)).data) == 8
+    assert read_trials([part])[0].forecasts is None
+    assert read_trials([own])[0].forecasts is not None
+    assert len(study_data(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study))[0]) == 8
 
 
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
@@ -306,12 +309,12 @@ def test_a_retried_trial_does_not_take_over_the_forecast() -> None:
     trial = study.ask()
     _objective(trial)
     study.tell(trial, state=TrialState.FAIL)
-    assert forecast_stamp(study.trials[6]) is not None
+    assert read_trials([study.trials[6]])[0].forecasts is not None
     RetryHeartbeatStaleTrialCallback()(study, study.trials[6])
     study.optimize(_objective, n_trials=1)
     assert study.trials[7].params == study.trials[6].params
     assert study.trials[7].system_attrs["failed_trial"] == 6
-    assert forecast_stamp(study.trials[7]) is None
+    assert read_trials([study.trials[7]])[0].forecasts is None
 
 
 def test_outcomes_are_ordered_by_completion() -> None:
@@ -321,7 +324,7 @@ def test_outcomes_are_ordered_by_completion() -> None:
         _objective(trial)
     study.tell(second, 2.0)
     study.tell(first, 1.0)
-    data = known_of(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study)).data
+    data = study_data(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study))[0]
     assert data.Y[:, 0].tolist() == [-2.0, -1.0]
 
 
@@ -336,16 +339,16 @@ def test_a_search_space_that_changes_is_optimised_in_groups_and_announced_once()
     with pytest.warns(FallbackWarning) as caught:
         study.optimize(_branching, n_trials=25)
     said = [str(warning.message) for warning in caught if warning.category is FallbackWarning]
-    assert sum("optimised by itself: kind; " in one for one in said) == 1
+    assert sum("optimized by itself: kind; " in one for one in said) == 1
     assert sum("no completed trial has suggested it yet" in one for one in said) <= 1
-    assert [set(stamp.params) for stamp in read_stamps(study.trials[-1])] == [{"kind"}, {"p"}, {"q"}]
+    assert [set(one.params) for one in read_suggestions(study.trials[-1])] == [{"kind"}, {"p"}, {"q"}]
     # Each group has a model of its own: the better branch is found, and its optimum.
     assert study.best_value < 1e-3
     # The branch not taken has a stamp too, but only a group that was used speaks for a trial.
     last = study.trials[-1]
-    spoken = forecast_stamp(last)
-    used = [stamp.forecasts for stamp in read_stamps(last) if set(stamp.params) <= set(last.params)]
-    assert spoken is not None and spoken.forecasts in used
+    (read,) = read_trials([last])
+    used = [one.forecasts for one in read_suggestions(last) if set(one.params) <= set(last.params)]
+    assert read.forecasts in used
 
 
 @pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
@@ -354,7 +357,7 @@ def test_a_search_space_that_changes_without_a_model(method: Any) -> None:
     """Classifiers too have one group each; nothing is forecast."""
     study = _study(CalibratedSampler(method, seed=1))
     study.optimize(_branching, n_trials=30)
-    assert study.best_value < 0.02 and forecast_stamp(study.trials[-1]) is None
+    assert study.best_value < 0.02 and read_trials([study.trials[-1]])[0].forecasts is None
     kinds = [trial.params["kind"] for trial in study.trials[-10:]]
     assert kinds.count("p") > 5
 
@@ -366,7 +369,7 @@ def test_the_first_trial_is_not_announced_and_a_new_range_is() -> None:
         study.optimize(lambda trial: trial.suggest_float("x", 5.0, 6.0), n_trials=4)
     space = study.sampler.infer_relative_search_space(study, study.trials[-1])
     assert space == {"x": optuna.distributions.FloatDistribution(5.0, 6.0)}
-    data = known_of(study.trials, optuna_space(ProductSpace({"x": Float(5.0, 6.0)})), directions_of(study)).data
+    data = study_data(study.trials, optuna_space(ProductSpace({"x": Float(5.0, 6.0)})), directions_of(study))[0]
     assert len(data) == 4
 
 
@@ -384,7 +387,7 @@ def test_ordinal_and_labelled_choices_from_the_space() -> None:
         size = trial.suggest_categorical("size", ["s", "m", "l"])
         layers = trial.suggest_categorical("layers", ["(8,)", "(8, 8)"])
         study.tell(trial, trial.suggest_float("x", 0, 1) + len(layers) + "sml".index(size))
-    data = known_of(study.trials, optuna_space(ProductSpace(space)), directions_of(study)).data
+    data = study_data(study.trials, optuna_space(ProductSpace(space)), directions_of(study))[0]
     assert len(data) == 7
     assert data.categories == (0, 2, 0)
 

@@ -1,4 +1,4 @@
-"""Trials as entries and as a dataset: what counts as told, failed or pending, and in which order."""
+"""Optuna's trials as calibo's and as a dataset: what counts as complete, failed or pending, and in which order."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState
 
-from calibo.data import Forecast, Marginal
-from calibo.optimize import Direction
+from calibo.data import Forecast, Marginal, Suggestion
 from calibo.spaces import Categorical, Float, ProductSpace
-from calibo.study.attributes import ERROR, INTERRUPTED, Stamp, write_stamp
+from calibo.study.attributes import ERROR, INTERRUPTED, write_suggestions
 from calibo.study.distributions import optuna_space
-from calibo.study.trials import completed, completed_in_order, directions_of, entries, forecast_stamp, known_of
+from calibo.study.trials import completed_frozen, directions_of, read_trials, study_data
+from calibo.trials import Direction, in_order_of_completion
 
 SPACE = optuna_space(ProductSpace({"x": Float(0.0, 10.0), "c": Categorical([(1,), (1, 2)])}))
 NOON = datetime(2024, 1, 1, 12)
@@ -41,15 +41,19 @@ def _trial(
 
 
 def _dataset(*trials: FrozenTrial, direction: Direction = Direction.MAXIMIZE, asking: int | None = None) -> Any:
-    return known_of(trials, SPACE, [direction], asking=asking).data
+    return study_data(trials, SPACE, [direction], asking=asking)[0]
 
 
-def _stamped(x: float, stamp: Stamp, value: float | None = None) -> FrozenTrial:
-    """A trial with ``x`` that was published with a stamp, and finished if there is a value."""
+def _suggested(params: dict[str, float], hyperparameters: tuple[float, ...] = (0.5, 0.25)) -> Suggestion:
+    return Suggestion(params, forecasts=(FORECAST,), hyperparameters=(hyperparameters,), number=0)
+
+
+def _run(x: float, suggestion: Suggestion, value: float | None = None) -> FrozenTrial:
+    """A trial with ``x`` for which something was suggested, finished if there is a value."""
     study = optuna.create_study()
     study.enqueue_trial({"x": x, "c": "(1,)"})
     trial = study.ask()
-    write_stamp(study, study.trials[0], stamp)
+    write_suggestions(study, study.trials[0], [suggestion])
     for name, one in SPACE.distributions.items():
         trial._suggest(name, one)
     if value is not None:
@@ -90,8 +94,8 @@ def test_outcomes_come_in_the_order_of_completion_then_of_numbers() -> None:
     order = [3, 1, 2, 0]
     assert _dataset(*trials).Y[:, 0].tolist() == order
     assert _dataset(*trials, direction=Direction.MINIMIZE).Y[:, 0].tolist() == [-y for y in order]
-    assert [trial.number for trial in completed([*trials, _trial(4, TrialState.PRUNED)])] == order
-    assert [entry.number for entry in completed_in_order(entries(reversed(trials)))] == order
+    assert [trial.number for trial in completed_frozen([*trials, _trial(4, TrialState.PRUNED)])] == order
+    assert [trial.number for trial in in_order_of_completion(read_trials(reversed(trials)))] == order
 
 
 def test_a_trial_is_not_pending_for_itself() -> None:
@@ -99,7 +103,7 @@ def test_a_trial_is_not_pending_for_itself() -> None:
     assert _dataset(*trials, asking=1).X_pending[:, 0].tolist() == [0.1]
 
 
-def test_entries_speak_the_users_terms() -> None:
+def test_trials_are_in_the_users_terms() -> None:
     trials = [
         _trial(3, TrialState.COMPLETE, value=float("-inf")),
         _trial(2, TrialState.FAIL, **{ERROR: "ValueError: no"}),
@@ -107,7 +111,7 @@ def test_entries_speak_the_users_terms() -> None:
         _trial(0, TrialState.COMPLETE, value=1.5, minute=3),
         _trial(4, TrialState.PRUNED, value=2.0),
     ]
-    found = entries(trials, SPACE)
+    found = read_trials(trials, SPACE)
     assert [(e.number, e.state, e.value, e.error) for e in found] == [
         (0, "complete", 1.5, None),
         (1, "interrupted", None, None),
@@ -116,37 +120,42 @@ def test_entries_speak_the_users_terms() -> None:
         (4, "pruned", None, None),
     ]
     assert found[0].params == {"x": 5.0, "c": (1,)}
-    assert entries(trials)[0].params == {"x": 5.0, "c": "(1,)"}
+    assert read_trials(trials)[0].params == {"x": 5.0, "c": "(1,)"}
     assert found[0].finished == NOON + timedelta(minutes=3)
 
 
 def test_a_forecast_belongs_to_the_parameters_it_was_made_for() -> None:
-    stamp = Stamp(0, {"x": 2.0, "c": 0.0}, (FORECAST,), ((0.5, 0.25),))
-    own, other = _stamped(2.0, stamp, 1.0), _stamped(2.5, stamp, 1.0)
-    stamp = forecast_stamp(own)
-    assert stamp is not None and stamp.forecasts == (FORECAST,)
-    assert forecast_stamp(other) is None
-    assert forecast_stamp(_trial(0, TrialState.COMPLETE, value=1.0)) is None
-    assert entries([own])[0].forecast == FORECAST
+    suggestion = _suggested({"x": 2.0, "c": 0.0})
+    own, other = _run(2.0, suggestion, 1.0), _run(2.5, suggestion, 1.0)
+    assert read_trials([own])[0].forecasts == (FORECAST,)
+    assert read_trials([other])[0].forecasts is None
+    assert read_trials([_trial(0, TrialState.COMPLETE, value=1.0)])[0].forecasts is None
     assert _dataset(own).forecasts == ((FORECAST,),)
     assert _dataset(own, direction=Direction.MINIMIZE).forecasts == ((FORECAST.negated(),),)
     assert _dataset(other).forecasts == (None,)
 
 
+def test_a_forecast_for_other_parameters_is_shown_but_not_learned_from() -> None:
+    part = _run(2.0, _suggested({"x": 2.0}), 1.0)
+    assert read_trials([part])[0].forecasts == (FORECAST,)
+    assert _dataset(part).forecasts == (None,)
+
+
 def test_the_next_fit_starts_where_the_latest_over_these_columns_ended() -> None:
-    stamp = Stamp(0, {"x": 2.0, "c": 0.0}, (FORECAST,), ((0.5, 0.25),))
-    assert _dataset(_stamped(2.0, stamp, 1.0)).hyperparameters == ((0.5, 0.25),)
-    assert _dataset(_stamped(2.0, Stamp(0, {"x": 2.0}, (FORECAST,), ((0.5,),)), 1.0)).hyperparameters == ()
+    assert _dataset(_run(2.0, _suggested({"x": 2.0, "c": 0.0}), 1.0)).hyperparameters == ((0.5, 0.25),)
+    assert _dataset(_run(2.0, _suggested({"x": 2.0}, (0.5,)), 1.0)).hyperparameters == ()
 
 
 def test_a_running_trial_stands_where_it_was_suggested() -> None:
     study = optuna.create_study()
     trial = study.ask()
-    write_stamp(study, study.trials[0], Stamp(0, {"x": 2.0, "c": 1.0}))
+    write_suggestions(study, study.trials[0], [Suggestion({"x": 2.0, "c": 1.0}, number=0)])
     assert trial.params == {}
     expected = SPACE.encode([{"x": 2.0, "c": "(1, 2)"}]).tolist()
     assert _dataset(study.trials[0]).X_pending.tolist() == expected
-    write_stamp(study, study.trials[0], Stamp(0, {"x": 2.0, "c": 7.0}))  # a choice that there is no longer
+    assert read_trials(study.trials, SPACE)[0].params == {"x": 2.0, "c": (1, 2)}
+    gone = Suggestion({"x": 2.0, "c": 7.0}, number=0)  # a choice that there is no longer
+    write_suggestions(study, study.trials[0], [gone])
     assert len(_dataset(study.trials[0]).X_pending) == 0
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from calibo.data import Forecast, Marginal
-from calibo.optimize import Direction
 from calibo.tables.answer import BOTH, GOOD, UNCERTAIN, answer, chance_beyond, reasons
+from calibo.trials import Direction
 
 
 def test_the_chance_of_one_outcome_is_that_above_the_best() -> None:

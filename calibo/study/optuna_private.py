@@ -1,0 +1,61 @@
+"""The private parts of Optuna that calibo uses, all of them.
+
+Optuna has no public way to write system attributes, which a user's own attributes cannot collide with, nor to mark a
+storage's transactions as reading. A part that has moved raises a ``StudyError`` that names it when it is used; importing
+this package always works.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import optuna
+from optuna.storages import BaseStorage, RDBStorage
+from optuna.trial import FrozenTrial
+
+from calibo.errors import StudyError
+
+#: Private attributes by the public name of their owner. ``tests/study/test_optuna_private.py`` checks each of them.
+PRIVATE: dict[str, tuple[str, ...]] = {
+    "optuna.Study": ("_storage", "_study_id"),
+    "optuna.Trial": ("_trial_id",),
+    "optuna.trial.FrozenTrial": ("_trial_id",),
+    # Optuna's cache in front of a database calls these instead of the public methods.
+    "optuna.storages.RDBStorage": ("_get_trials", "_get_best_trial_id", "_get_stale_trial_ids"),
+}
+
+
+def storage_of(study: optuna.Study) -> BaseStorage:
+    """Return the storage of a study."""
+    return part(study, "_storage")
+
+
+def study_id(study: optuna.Study) -> int:
+    """Return the number by which a storage knows a study."""
+    return part(study, "_study_id")
+
+
+def trial_id(trial: optuna.Trial | FrozenTrial) -> int:
+    """Return the number by which a storage knows a trial."""
+    return part(trial, "_trial_id")
+
+
+def storage_method(name: str) -> Any:
+    """Return a method of ``RDBStorage``, as a function."""
+    return part(RDBStorage, name)
+
+
+def part(owner: object, name: str) -> Any:
+    """Return an attribute of one of Optuna's objects or classes.
+
+    Raises:
+        StudyError: If this version of Optuna does not have it.
+    """
+    try:
+        return getattr(owner, name)
+    except AttributeError:
+        kind = owner if isinstance(owner, type) else type(owner)
+        raise StudyError(
+            f"Optuna {optuna.__version__} has no {kind.__name__}.{name}, which calibo uses: install optuna>=5,<6, and "
+            "report the version"
+        ) from None

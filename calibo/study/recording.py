@@ -1,0 +1,95 @@
+"""Recording of outcomes: what an objective returns is checked and stored with its trial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import optuna
+
+from calibo.data import Outcome
+from calibo.errors import StudyError, ValueRejected
+from calibo.optimize.composite import Composite
+from calibo.study.attributes import read_vector, write_sem, write_vector
+from calibo.study.trials import completed_frozen
+from calibo.trials import finite_constraints, finite_values
+
+
+@dataclass
+class Recorder:
+    """Checks what an objective returns and stores it with its trial.
+
+    Attributes:
+        objectives: Number of objectives.
+        composite: Known function of a composite objective, whose vectors are then stored; ``None`` for plain objectives.
+        length: Length of these vectors once it is known.
+    """
+
+    objectives: int
+    composite: Composite | None = None
+    length: int | None = None
+
+    @classmethod
+    def of(cls, study: optuna.Study, composite: Composite | None) -> Recorder:
+        """Return the recorder of a study.
+
+        Raises:
+            StudyError: If the study was made with another composite function.
+        """
+        length = None if composite is None else _stored_length(study, composite)
+        return cls(len(study.directions), composite, length)
+
+    def __call__(self, trial: optuna.Trial, returned: Any) -> tuple[float, ...]:
+        """Store what the objective returned and return its values, one per objective.
+
+        Raises:
+            ValueRejected: If it is not what an objective may return; nothing is stored then but what comes before it.
+        """
+        outcome = returned if isinstance(returned, Outcome) else Outcome(returned)
+        values = self._plain(outcome) if self.composite is None else self._composed(trial, outcome, self.composite)
+        if outcome.sem is not None:
+            write_sem(trial, outcome.sem)
+        for name, value in finite_constraints(outcome.constraints).items():
+            trial.set_constraint(name, value)
+        return values
+
+    def _plain(self, outcome: Outcome) -> tuple[float, ...]:
+        try:
+            return finite_values(outcome.values, self.objectives)
+        except ValueRejected:
+            expected = "a finite number" if self.objectives == 1 else f"{self.objectives} finite numbers"
+            raise ValueRejected(f"the objective must return {expected}, it returned {outcome.values!r}") from None
+
+    def _composed(self, trial: optuna.Trial, outcome: Outcome, composite: Composite) -> tuple[float, ...]:
+        if outcome.sem is not None:
+            raise ValueRejected("the value of a composite objective is computed from its vector and has no sem")
+        vector, value = composite.measured(outcome.values, self.length)
+        write_vector(trial, vector)
+        self.length = len(vector)
+        return (value,)
+
+
+def _stored_length(study: optuna.Study, composite: Composite) -> int | None:
+    """Return the length of the vectors stored in a study, ``None`` if it has none yet.
+
+    Raises:
+        StudyError: If the function does not give the values stored for these vectors. A function cannot be stored, so
+            this is how another one is noticed.
+    """
+    trials = completed_frozen(study.get_trials(deepcopy=False))
+    done = [(vector, trial) for trial in trials if (vector := read_vector(trial))]
+    if not done:
+        return None
+    length = len(done[-1][0])
+    alike = [(vector, trial) for vector, trial in done if len(vector) == length]
+    stored = np.array([(trial.values or [np.nan])[0] for _, trial in alike])
+    now = composite.values(np.array([vector for vector, _ in alike]))
+    wrong = np.flatnonzero(~np.isclose(now, stored, rtol=1e-6, atol=1e-9 * float(np.max(np.abs(stored)))))
+    if len(wrong):
+        raise StudyError(
+            f"study {study.study_name!r} was made with another composite function: for the vector of trial "
+            f"{alike[wrong[0]][1].number} it gave {stored[wrong[0]]}, the one given now {now[wrong[0]]}. Give the same "
+            "function to resume it, or another study_name to start a new one"
+        )
+    return length

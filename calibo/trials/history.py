@@ -1,0 +1,70 @@
+"""Trials as a table: what was tried, what was forecast, and what was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from calibo.data import Marginal
+from calibo.trials.trial import Trial
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Levels of the quantiles of a forecast that the table shows.
+LEVELS = (0.025, 0.1, 0.5, 0.9, 0.975)
+
+_NAN = float("nan")
+
+
+def history_table(trials: Sequence[Trial], objectives: int) -> pd.DataFrame:
+    """Return a table with one row per trial; its columns are described at ``Result.history``.
+
+    Args:
+        trials: The trials.
+        objectives: Number of objectives.
+    """
+    import pandas as pd
+
+    params = list(dict.fromkeys(name for trial in trials for name in trial.params))
+    constraints = sorted({name for trial in trials for name in trial.constraints})
+    outcomes: list[int | str] = [*range(objectives), *constraints]
+    values = ["value"] if objectives == 1 else [f"value_{i}" for i in range(objectives)]
+    limits = [f"constraint_{name}" for name in constraints]
+    prefixes = [*([""] if objectives == 1 else [f"{i}_" for i in range(objectives)]), *(f"{name}_" for name in limits)]
+    columns = [
+        *("number", "state"),
+        *values,
+        *limits,
+        *(f"params_{name}" for name in params),
+        *(
+            f"{stage}_{prefix}{what}"
+            for prefix in prefixes
+            for stage in ("forecast", "raw")
+            for what in ("mean", "std", *(f"q{100 * level:g}" for level in LEVELS))
+        ),
+        *("started", "finished", "error"),
+    ]
+    rows = [
+        [
+            *(trial.number, str(trial.state)),
+            *(trial.values or [_NAN] * objectives),
+            *(trial.constraints.get(name, _NAN) for name in constraints),
+            *(trial.params.get(name) for name in params),
+            *(number for outcome in outcomes for number in _forecast_numbers(trial, outcome, objectives)),
+            *(trial.started, trial.finished, trial.error),
+        ]
+        for trial in trials
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _forecast_numbers(trial: Trial, outcome: int | str, objectives: int) -> list[Any]:
+    forecast = trial.forecast_of(outcome, objectives)
+    if forecast is None:
+        return [_NAN] * (2 * (2 + len(LEVELS)))
+    return [*_numbers(forecast.calibrated), *_numbers(forecast.raw)]
+
+
+def _numbers(distribution: Marginal) -> list[float]:
+    return [distribution.mean, distribution.std, *(distribution.icdf(level) for level in LEVELS)]

@@ -1,0 +1,152 @@
+"""Judgements of trials: the best, the Pareto front, and how forecasts of values and of feasibility came out.
+
+All functions take trials in the order of their outcomes, in the user's sign, and the directions of the objectives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calibo.data import Array
+from calibo.errors import DataError, RecipeError
+from calibo.pareto import hypervolumes, inferred_reference, pareto_mask
+from calibo.trials.direction import Direction, convert_values, reference_values
+from calibo.trials.trial import Trial, completed, constraint_names
+
+if TYPE_CHECKING:
+    from calibo.diagnostics import CalibrationTable, FeasibilityTable
+
+
+def feasible(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the complete trials that meet all constraints; a constraint that was not measured is not met."""
+    names = constraint_names(trials)
+    return [trial for trial in completed(trials) if trial.meets(names)]
+
+
+def some_feasible(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the complete trials that meet all constraints, of which there is at least one.
+
+    Raises:
+        DataError: If there is none.
+    """
+    found = feasible(trials)
+    if found:
+        return found
+    done = len(completed(trials))
+    if not done:
+        raise DataError("no trial is complete yet, so there is no best one: at least one outcome is needed")
+    raise DataError(
+        f"none of {done} complete trials meets all constraints yet, so there is no best one: run more trials"
+    )
+
+
+def best_trial(trials: Sequence[Trial], directions: Sequence[Direction], objective: int | None = None) -> Trial:
+    """Return the feasible trial with the best value; of several the earliest.
+
+    Args:
+        trials: The trials.
+        directions: One direction per objective.
+        objective: Index of the objective; not needed if there is only one.
+
+    Raises:
+        DataError: If no trial is feasible.
+        RecipeError: If there are several objectives and none is named.
+    """
+    if objective is None:
+        check_single(directions, "best trial")
+    place = objective or 0
+    check_outcome(place, len(directions), ())
+    return max(some_feasible(trials), key=lambda trial: directions[place].value * (trial.observed(place) or 0.0))
+
+
+def pareto_trials(trials: Sequence[Trial], directions: Sequence[Direction]) -> list[Trial]:
+    """Return the feasible trials that no other feasible trial dominates; none if no trial is feasible."""
+    met = feasible(trials)
+    return [met[i] for i in np.flatnonzero(pareto_mask(objective_values(met, directions)))] if met else []
+
+
+def objective_values(trials: Sequence[Trial], directions: Sequence[Direction]) -> Array:
+    """Return the objectives of `n` complete trials in the internal sign, `n x m`."""
+    return convert_values([trial.values for trial in trials], directions)
+
+
+def hypervolume_after(
+    trials: Sequence[Trial], directions: Sequence[Direction], reference: Sequence[float] | None = None
+) -> Array:
+    """Return the hypervolume of the feasible trials after each complete trial.
+
+    Args:
+        trials: The trials.
+        directions: One direction per objective.
+        reference: Reference point in the user's sign; inferred from the feasible trials if ``None``.
+
+    Returns:
+        One value per complete trial.
+
+    Raises:
+        DataError: If no trial is feasible.
+    """
+    met, done = some_feasible(trials), completed(trials)
+    given = reference_values(reference, directions)
+    point = np.array(given) if given else inferred_reference(objective_values(met, directions))
+    names = constraint_names(trials)
+    # A trial that is not feasible adds nothing, as a point at the reference does.
+    values = objective_values(done, directions)
+    counted = [y if trial.meets(names) else point for trial, y in zip(done, values, strict=True)]
+    return hypervolumes(np.array(counted), point)
+
+
+def calibration_of(
+    trials: Sequence[Trial],
+    directions: Sequence[Direction],
+    outcome: int | str = 0,
+    *,
+    makes_forecasts: bool = True,
+) -> CalibrationTable:
+    """Compare the forecasts of one outcome with the values observed.
+
+    Args:
+        trials: The trials.
+        directions: One direction per objective.
+        outcome: Index of an objective, or name of a constraint.
+        makes_forecasts: Whether the method makes forecasts at all, for the words of the table.
+    """
+    from calibo.diagnostics import forecast_table
+
+    check_outcome(outcome, len(directions), constraint_names(trials))
+    pairs = [(trial.forecast_of(outcome, len(directions)), trial.observed(outcome)) for trial in completed(trials)]
+    known = [(forecast, value) for forecast, value in pairs if forecast is not None and value is not None]
+    return forecast_table([f for f, _ in known], [value for _, value in known], forecasting=makes_forecasts)
+
+
+def feasibility_of(trials: Sequence[Trial], directions: Sequence[Direction]) -> FeasibilityTable:
+    """Compare the forecast probabilities of feasibility with the constraints observed.
+
+    A trial is judged by the constraints that were known when it was suggested.
+    """
+    from calibo.diagnostics import feasibility_table
+
+    judged = [trial for trial in completed(trials) if trial.forecasts and trial.suggestion.constraints]
+    stated = [trial.forecasts[len(directions) :] for trial in judged if trial.forecasts]
+    return feasibility_table(stated, [trial.meets(trial.suggestion.constraints) for trial in judged])
+
+
+def check_single(directions: Sequence[Direction], asked: str) -> None:
+    """Raise a ``RecipeError`` if there are several objectives, so that there is no single ``asked``."""
+    if len(directions) > 1:
+        raise RecipeError(
+            f"there are {len(directions)} objectives, so there is no single {asked}: ask for pareto_front"
+        )
+
+
+def check_outcome(outcome: int | str, objectives: int, constraints: Sequence[str]) -> None:
+    """Raise a ``RecipeError`` unless ``outcome`` is the index of an objective or the name of a constraint."""
+    if isinstance(outcome, str):
+        if outcome not in constraints:
+            known = ", ".join(map(repr, constraints)) or "none"
+            raise RecipeError(f"there is no constraint {outcome!r}; those recorded so far: {known}")
+    elif not 0 <= outcome < objectives:
+        raise RecipeError(f"objectives are counted from 0 to {objectives - 1}, got {outcome}")

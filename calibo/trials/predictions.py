@@ -1,0 +1,75 @@
+"""Predictions of fitted models as a table in the user's sign and units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from calibo.acquisition import Feasibility
+from calibo.data import Array
+from calibo.distributions import Distribution
+from calibo.models import Model
+from calibo.trials.direction import Direction, outcome_directions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Central intervals shown for every prediction.
+COVERAGES = (0.5, 0.8, 0.95)
+
+
+def predict(model: Model, X: Array, direction: Direction, *, latent: bool) -> Distribution:
+    """Return the predictive distributions at `q x d` points in the user's sign.
+
+    Args:
+        model: Model of one outcome.
+        X: `q x d` points.
+        direction: Direction of the outcome.
+        latent: Whether to predict the underlying mean value instead of a measurement, which has noise.
+    """
+    distribution = model.predict(X, latent=latent)
+    return distribution.negated() if direction is Direction.MINIMIZE else distribution
+
+
+def predict_table(
+    models: Sequence[Model], X: Array, *, directions: Sequence[Direction], constraints: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return mean, median and calibrated intervals for the next measurement and for the mean value.
+
+    Columns: ``mean``, ``median``, then ``measured_low_80``, ``measured_high_80`` and so on for the next measurement
+    (noise included), and ``mean_low_80``, ``mean_high_80`` and so on for the underlying mean value. Ends of intervals
+    may coincide while there are few results: an online recalibrator then gives several levels the same quantile.
+
+    With several objectives the columns begin with the index of the objective, ``0_mean`` and so on, and those of a
+    constraint with its name, ``constraint_memory_mean``; ``feasible`` is then the probability that a measurement meets
+    all constraints.
+
+    Args:
+        models: One model per objective, then one per constraint.
+        X: `q x d` points.
+        directions: One direction per objective.
+        constraints: Names of the constraints.
+
+    Returns:
+        A table with `q` rows.
+    """
+    import pandas as pd
+
+    names = [*map(str, range(len(directions)))] if len(directions) > 1 else [""]
+    names += [f"constraint_{name}" for name in constraints]
+    table: dict[str, Array] = {}
+    for name, model, direction in zip(names, models, outcome_directions(directions, constraints), strict=True):
+        table |= {f"{name}_{key}" if name else key: v for key, v in _columns(model, X, direction).items()}
+    if constraints:
+        table["feasible"] = Feasibility(tuple(models[len(directions) :]))(X)
+    return pd.DataFrame(table)
+
+
+def _columns(model: Model, X: Array, direction: Direction) -> dict[str, Array]:
+    measured = predict(model, X, direction, latent=False)
+    columns: dict[str, Array] = {"mean": measured.mean, "median": measured.median}
+    for name, distribution in (("measured", measured), ("mean", predict(model, X, direction, latent=True))):
+        for coverage in COVERAGES:
+            percent = round(100 * coverage)
+            columns[f"{name}_low_{percent}"], columns[f"{name}_high_{percent}"] = distribution.interval(coverage)
+    return columns

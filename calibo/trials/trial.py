@@ -1,0 +1,234 @@
+"""The record of a trial, and a set of trials as the dataset that strategies learn from."""
+
+from __future__ import annotations
+
+import enum
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from calibo.data import Array, Dataset, Forecast, Forecasts, KnownForecasts, Suggestion, shown_params, shown_value
+from calibo.errors import DataError, FallbackWarning
+from calibo.trials.direction import Direction, convert_forecasts, convert_values, outcome_directions
+
+
+class State(enum.StrEnum):
+    """State of a trial."""
+
+    #: Suggested, its outcome is awaited.
+    RUNNING = "running"
+    #: Enqueued, not started yet.
+    WAITING = "waiting"
+    #: All objectives and constraints have a finite value.
+    COMPLETE = "complete"
+    #: The evaluation failed, which counts against its parameters.
+    FAILED = "failed"
+    #: Stopped early because it did not look promising; counts as a failure.
+    PRUNED = "pruned"
+    #: Stopped by the user, which says nothing about its parameters.
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A suggestion with its state and its outcome, in the user's sign and units.
+
+    Attributes:
+        suggestion: The point, and the forecasts made before it was evaluated. Its number is that of the trial, or -1 for
+            a point that was observed without having been suggested. Its ``x`` is empty if the point is not in the space.
+        state: State of the trial.
+        values: One value per objective; ``None`` unless the trial is complete.
+        sem: Standard errors of the values, one per objective; ``None`` if unknown.
+        constraints: Constraints by name, each met where its value is not positive.
+        vector: Measured vector of a composite objective; else empty.
+        intermediate: Last values reported by a pruned trial, one per objective; else empty.
+        started: Time at which it was started, if known.
+        finished: Time at which it was finished, if known.
+        error: Reason of a failure, if known.
+    """
+
+    suggestion: Suggestion
+    state: State = State.RUNNING
+    values: tuple[float, ...] | None = None
+    sem: tuple[float, ...] | None = None
+    constraints: Mapping[str, float] = field(default_factory=dict)
+    vector: tuple[float, ...] = ()
+    intermediate: tuple[float, ...] = ()
+    started: datetime | None = None
+    finished: datetime | None = None
+    error: str | None = None
+
+    def __repr__(self) -> str:
+        number = "" if self.number < 0 else f"{self.number}: "
+        parts = [shown_params(self.params), str(self.state)]
+        if self.values is not None:
+            parts.append(f"value {shown_value(self.values[0] if len(self.values) == 1 else self.values)}")
+        parts += [f"constraints {shown_params(self.constraints)}"] if self.constraints else []
+        parts += [f"error {self.error!r}"] if self.error else []
+        return f"Trial({number}{'; '.join(parts)})"
+
+    @property
+    def number(self) -> int:
+        """Number of the trial, counted from 0; -1 for a point that was not suggested."""
+        return self.suggestion.number
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """Parameters by name."""
+        return self.suggestion.params
+
+    @property
+    def x(self) -> Array:
+        """Encoded point with ``d`` coordinates; empty if it is not in the space."""
+        return self.suggestion.x
+
+    @property
+    def forecasts(self) -> Forecasts | None:
+        """Forecasts of the objectives, then of the constraints known when it was suggested; ``None`` without a model."""
+        return self.suggestion.forecasts
+
+    @property
+    def value(self) -> float | None:
+        """Value of the first objective, ``None`` unless the trial is complete."""
+        return None if self.values is None else self.values[0]
+
+    @property
+    def forecast(self) -> Forecast | None:
+        """Forecast of ``value``."""
+        return None if self.forecasts is None else self.forecasts[0]
+
+    @property
+    def variances(self) -> tuple[float, ...] | None:
+        """Noise variances of the values, one per objective; ``None`` if unknown."""
+        return None if self.sem is None else tuple(one * one for one in self.sem)
+
+    def meets(self, constraints: Iterable[str]) -> bool:
+        """Return whether all of the named constraints were measured and met."""
+        return all(name in self.constraints and self.constraints[name] <= 0.0 for name in constraints)
+
+    def observed(self, outcome: int | str) -> float | None:
+        """Return the value of an objective (by index) or a constraint (by name), ``None`` without one."""
+        if self.values is None:
+            return None
+        return self.values[outcome] if isinstance(outcome, int) else self.constraints.get(outcome)
+
+    def forecast_of(self, outcome: int | str, objectives: int) -> Forecast | None:
+        """Return the forecast of an objective (by index) or a constraint (by name), ``None`` without one.
+
+        Args:
+            outcome: Index of an objective or name of a constraint.
+            objectives: Number of objectives, whose forecasts come first.
+        """
+        if self.forecasts is None:
+            return None
+        if isinstance(outcome, int):
+            return self.forecasts[outcome]
+        known = self.suggestion.constraints
+        return self.forecasts[objectives + known.index(outcome)] if outcome in known else None
+
+
+def completed(trials: Iterable[Trial]) -> list[Trial]:
+    """Return the complete trials, in the order given."""
+    return [trial for trial in trials if trial.state is State.COMPLETE]
+
+
+def in_order_of_completion(trials: Iterable[Trial]) -> list[Trial]:
+    """Return trials by the time at which they were finished, then by number; unfinished ones come last."""
+    return sorted(trials, key=lambda trial: (trial.finished or datetime.max, trial.number))
+
+
+def constraint_names(trials: Iterable[Trial]) -> tuple[str, ...]:
+    """Return the names of all constraints of the complete trials, sorted: the order of their columns in a dataset."""
+    return tuple(sorted({name for trial in completed(trials) for name in trial.constraints}))
+
+
+def dataset(
+    trials: Iterable[Trial],
+    *,
+    directions: Sequence[Direction],
+    categories: tuple[int, ...],
+    hyperparameters: tuple[tuple[float, ...], ...] = (),
+    reference: tuple[float, ...] = (),
+    features: Callable[[Array], Array] | None = None,
+) -> Dataset:
+    """Return trials as a dataset in the internal sign.
+
+    Complete trials keep the order in which they are given, which should be that of their outcomes. Trials that failed or
+    were pruned become failed points, running ones pending points; waiting and interrupted ones are left out. A
+    constraint is a further outcome, which is minimized. Complete trials without all of the constraints are left out with
+    a warning.
+
+    Args:
+        trials: Trials, each with an encoded point.
+        directions: One direction per objective.
+        categories: Number of choices of each categorical column, 0 for numeric ones; `d` entries.
+        hyperparameters: Starting values of the next fit, per outcome; normally those of the latest suggestion.
+        reference: Reference point in the internal sign, or empty.
+        features: Function from points to features, if the space has one.
+    """
+    trials = list(trials)
+    names = constraint_names(trials)
+    done = _with_all_constraints(completed(trials), names)
+    failed = [trial for trial in trials if trial.state in (State.FAILED, State.PRUNED)]
+    running = [trial for trial in trials if trial.state is State.RUNNING]
+    outcomes = outcome_directions(directions, names)
+    d, unknown = len(categories), (float("nan"),) * len(directions)
+
+    def points(some: list[Trial]) -> Array:
+        return np.array([trial.x for trial in some], dtype=np.float64).reshape(-1, d)
+
+    noise = [(*(t.variances or unknown), *(float("nan") for _ in names)) for t in done]
+    return Dataset(
+        X=points(done),
+        Y=convert_values([(*(t.values or unknown), *(t.constraints[n] for n in names)) for t in done], outcomes),
+        Y_var=np.array(noise, dtype=np.float64) if any(t.sem is not None for t in done) else None,
+        forecasts=tuple(_known_forecasts(trial, names, directions) for trial in done),
+        X_pending=points(running),
+        X_failed=points(failed),
+        categories=categories,
+        hyperparameters=hyperparameters if len(hyperparameters) == len(outcomes) else (),
+        constraints=len(names),
+        reference=reference,
+        Y_failed=convert_values([t.intermediate or unknown for t in failed], directions),
+        H=_vectors(done),
+        features=features,
+    )
+
+
+def _vectors(done: list[Trial]) -> Array | None:
+    """Return the vectors of complete trials, with rows of NaN where there is none; ``None`` if there are none at all."""
+    lengths = {len(trial.vector) for trial in done if trial.vector}
+    if not lengths:
+        return None
+    if len(lengths) > 1:
+        raise DataError(
+            f"the vectors of a composite objective have different lengths ({', '.join(map(str, sorted(lengths)))}): "
+            "they must all have the same"
+        )
+    unknown = (float("nan"),) * lengths.pop()
+    return np.array([trial.vector or unknown for trial in done], dtype=np.float64)
+
+
+def _with_all_constraints(done: list[Trial], names: tuple[str, ...]) -> list[Trial]:
+    whole = [trial for trial in done if len(trial.constraints) == len(names)]
+    if len(whole) < len(done):
+        warnings.warn(
+            f"{len(done) - len(whole)} of {len(done)} trials were recorded without all of the constraints "
+            f"{', '.join(map(repr, names))} and are left out: record every trial with all of them",
+            FallbackWarning,
+            stacklevel=3,
+        )
+    return whole
+
+
+def _known_forecasts(trial: Trial, names: tuple[str, ...], directions: Sequence[Direction]) -> KnownForecasts | None:
+    """Return a trial's forecasts in the internal sign, one for each objective and each of the named constraints."""
+    if trial.forecasts is None:
+        return None
+    asked: list[int | str] = [*range(len(directions)), *names]
+    found = [trial.forecast_of(one, len(directions)) for one in asked]
+    return convert_forecasts(found, outcome_directions(directions, names))
