@@ -25,8 +25,8 @@ from calibo.errors import DataError
 Array = npt.NDArray[np.float64]
 Params = dict[str, Any]
 
-#: Levels at which a distribution that is not Gaussian is stored: dense in the tails, with the ends of the 50, 80, 90, 95 and 99 %
-#: central intervals among them, so that those intervals are stored exactly.
+#: Levels at which a distribution that is not Gaussian is stored: dense in the tails, with the ends of the 50, 80, 90, 95 and
+#: 99 % central intervals among them, so that those intervals are stored exactly.
 STORED_LEVELS: tuple[float, ...] = (
     *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45),
     0.5,
@@ -34,16 +34,18 @@ STORED_LEVELS: tuple[float, ...] = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Marginal:
-    """The distribution of one outcome at one point, small enough to be stored beside a trial.
+    """Predictive distribution of one outcome at one point, in the form that is stored with a trial.
+
+    ``calibo.distributions.from_marginals`` turns several of them into a ``Distribution``.
 
     Attributes:
         mean: Expected value.
         std: Standard deviation.
         quantiles: Values at ``STORED_LEVELS``, non-decreasing; ``None`` for a Gaussian distribution. Between the levels the
-            normal score is interpolated linearly, beyond them its last slope goes on.
-        backed: The lowest and the highest level that evidence backs: quantiles beyond are infinite. ``None`` for all.
+            normal score is interpolated linearly, beyond them it continues with the last slope.
+        backed: Lowest and highest level supported by data: quantiles beyond are infinite. ``None`` for all levels.
     """
 
     mean: float
@@ -51,20 +53,24 @@ class Marginal:
     quantiles: tuple[float, ...] | None = None
     backed: tuple[float, float] | None = None
 
+    def __repr__(self) -> str:
+        low, high = self.interval(0.8)
+        return f"{type(self).__name__}(mean {self.mean:.4g}, 80 % interval {low:.4g} to {high:.4g})"
+
     def cdf(self, y: float) -> float:
-        """Probability of an outcome at or below ``y``."""
+        """Return the probability of an outcome at or below ``y``."""
         from scipy.special import ndtr
 
         return float(ndtr(self.normal_score(y)))
 
     def normal_score(self, y: float) -> float:
-        """Normal score of ``y``: the standard normal quantile at ``cdf(y)``, finite far out in the tails."""
+        """Return the normal score of ``y``: the standard normal quantile at ``cdf(y)``, finite far out in the tails."""
         if self.quantiles is None:
             return (y - self.mean) / self.std
         return float(_extended_interp(y, np.asarray(self.quantiles), _stored_scores()))
 
     def icdf(self, u: float) -> float:
-        """Quantile at level ``u`` in (0, 1)."""
+        """Return the quantile at level ``u`` in (0, 1)."""
         from scipy.special import ndtri
 
         if self.backed is not None and not self.backed[0] - 1e-9 <= u <= self.backed[1] + 1e-9:
@@ -75,25 +81,25 @@ class Marginal:
         return float(_extended_interp(score, _stored_scores(), np.asarray(self.quantiles)))
 
     def interval(self, coverage: float) -> tuple[float, float]:
-        """Central interval that is believed to hold the outcome with probability ``coverage``."""
+        """Return the lower and upper end of the central interval of probability ``coverage``."""
         tail = (1.0 - coverage) / 2.0
         return self.icdf(tail), self.icdf(1.0 - tail)
 
     def plain(self) -> list[Any]:
-        """As plain values, for storage."""
+        """Return the marginal as a list of plain values, for storage."""
         base = [self.mean, self.std, self.quantiles]
         return base if self.backed is None else [*base, self.backed]
 
     @classmethod
     def from_plain(cls, values: Sequence[Any]) -> Marginal:
-        """The distribution of plain values."""
+        """Return the marginal of a list of plain values."""
         mean, std, quantiles, *backed = values
         levels = None if quantiles is None else tuple(float(q) for q in quantiles)
         low_high = (float(backed[0][0]), float(backed[0][1])) if backed else None
         return cls(float(mean), float(std), levels, low_high)
 
     def negated(self) -> Marginal:
-        """The distribution of minus the outcome (used at the door, where minimisation becomes maximisation)."""
+        """Return the distribution of minus the outcome, to convert between minimization and maximization."""
         flipped = None if self.quantiles is None else tuple(-q for q in reversed(self.quantiles))
         backed = None if self.backed is None else (1.0 - self.backed[1], 1.0 - self.backed[0])
         return Marginal(mean=-self.mean, std=self.std, quantiles=flipped, backed=backed)
@@ -107,7 +113,7 @@ def _stored_scores() -> Array:
 
 
 def _extended_interp(x: float, xp: Array, fp: Array) -> float:
-    """Linear interpolation that continues with the outermost slope; flat stretches of ``xp`` count from the right."""
+    """Interpolate linearly, continuing with the outermost slope; a flat stretch of ``xp`` takes its right end."""
     strict = np.concatenate([np.diff(xp) > 0, [True]])
     xs, fs = xp[strict], fp[strict]
     if xs.size == 1:

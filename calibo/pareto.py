@@ -1,9 +1,8 @@
-"""Several outcomes at once: which points are not dominated, the volume they dominate, and boxes of what they do not.
+"""Pareto fronts: non-dominated points, hypervolume, reference point, and box decomposition of the non-dominated region.
 
-Larger is better in every outcome. A point dominates another if it is at least as good in all outcomes and better in one.
+All objectives are maximized. A point dominates another if it is at least as good in all objectives and better in one.
 
-Notation:
-    n  points        m  objectives        r  the reference point, m: what is just not worth having
+Notation: n points, m objectives.
 """
 
 from __future__ import annotations
@@ -20,14 +19,26 @@ _BELOW = 0.1
 
 
 def pareto_mask(Y: Array) -> np.ndarray:
-    """Which of n points, n x m, no other point dominates, n; equal points are all kept."""
+    """Return which points are not dominated by another.
+
+    Args:
+        Y: Outcomes, ``n x m``.
+
+    Returns:
+        ``n`` flags; equal points are all kept.
+
+    Example:
+        >>> import numpy as np
+        >>> pareto_mask(np.array([[1.0, 3.0], [2.0, 2.0], [1.0, 2.0]]))
+        array([ True,  True, False])
+    """
     Y = _outcomes(Y)
     if Y.shape[1] == 2:
         return _planar_mask(Y)
     kept = np.ones(len(Y), dtype=bool)
     for i, y in enumerate(Y):
         if kept[i]:
-            # A point that is dominated by one that was left out is dominated by whatever dominates that one.
+            # A point dominated by a removed point is dominated by what dominates that one.
             kept &= ~((y >= Y).all(axis=1) & (y > Y).any(axis=1))
     return kept
 
@@ -45,15 +56,28 @@ def _planar_mask(Y: Array) -> np.ndarray:
 
 
 def pareto_front(Y: Array) -> Array:
-    """The different points of n x m that no other dominates, k x m, by falling first outcome."""
+    """Return the Pareto front.
+
+    Args:
+        Y: Outcomes, ``n x m``.
+
+    Returns:
+        The distinct non-dominated points, ``k x m``, by falling first objective.
+    """
     front = np.unique(Y[pareto_mask(Y)], axis=0)
     return front[::-1].copy()
 
 
 def inferred_reference(Y: Array) -> Array:
-    """A reference point for outcomes n x m, m: a tenth of the front's extent below the worst values on the front.
+    """Return a reference point inferred from the Pareto front: a tenth of its extent below its worst values.
 
-    Where the front does not extend (one point, say) the extent of all outcomes counts, and failing that their size.
+    Where the front has no extent (a single point, for example) that of all outcomes is used, or else their size.
+
+    Args:
+        Y: Outcomes, ``n x m``.
+
+    Returns:
+        ``m`` values.
     """
     front = pareto_front(Y)
     lowest = front.min(axis=0)
@@ -65,10 +89,19 @@ def inferred_reference(Y: Array) -> Array:
 
 
 def hypervolume(Y: Array, reference: Array) -> float:
-    """The volume that points, n x m, dominate above the reference point, m; exact for any m.
+    """Return the volume dominated by points above the reference point, exact for any number of objectives.
 
     For m > 2 by slices along the last objective: between two neighbouring values of it, the volume is that dominated in
     the other objectives by the points at or above the higher one.
+
+    Args:
+        Y: Outcomes, ``n x m``.
+        reference: Reference point, ``m``.
+
+    Example:
+        >>> import numpy as np
+        >>> hypervolume(np.array([[1.0, 3.0], [2.0, 2.0]]), np.zeros(2))
+        5.0
     """
     reference = np.asarray(reference, dtype=np.float64)
     inside = _outcomes(Y)
@@ -81,7 +114,7 @@ def hypervolume(Y: Array, reference: Array) -> float:
 
 
 def _extent(inside: Array, reference: Array) -> Array:
-    """How far points, n x m, lie above the reference at most, m: the unit in which no product is too large or small."""
+    """Return how far points, ``n x m``, lie above the reference at most, ``m``: units in which products do not overflow."""
     with np.errstate(over="ignore"):
         extent = inside.max(axis=0) - reference
     return np.where(np.isfinite(extent), extent, np.finfo(np.float64).max)
@@ -105,7 +138,7 @@ def _volume(front: Array, reference: Array) -> float:
 
 
 def _spatial_volume(front: Array, reference: Array) -> float:
-    """The slices of three objectives all at once; the front is sorted by falling first outcome."""
+    """Return the volume of three objectives, all slices at once; the front is sorted by falling first objective."""
     widths = -np.diff(front[:, 0], append=reference[0])
     heights = np.unique(front[:, 2])
     reached = np.where(front[:, 2] >= heights[:, None], front[:, 1], reference[1])
@@ -114,10 +147,14 @@ def _spatial_volume(front: Array, reference: Array) -> float:
 
 
 def hypervolumes(Y: Array, reference: Array) -> Array:
-    """The hypervolume after each of n points, n: never falling.
+    """Return the hypervolume after each of n points, ``n``, non-decreasing.
 
-    A new point adds its own box above the reference, but for what the points before it dominate inside that box. Cut off
-    at the box, few of those still matter, so that this is much faster than beginning anew with every point.
+    A new point adds its own box above the reference, less what the points before it dominate inside that box. Cut off at
+    the box, few of those still matter, so this is much faster than starting over with every point.
+
+    Args:
+        Y: Outcomes, ``n x m``, in the order they were observed.
+        reference: Reference point, ``m``.
     """
     Y, reference = _outcomes(Y), np.asarray(reference, dtype=np.float64)
     volumes, above = np.zeros(len(Y)), [bool((y > reference).all()) for y in Y]
@@ -137,11 +174,18 @@ def hypervolumes(Y: Array, reference: Array) -> Array:
 
 
 def planar_boxes(Y: Array, reference: Array) -> tuple[Array, Array]:
-    """What points of two objectives, ... x n x 2, do not dominate above the reference: lower, upper corners ... x (n+1) x 2.
+    """Return the boxes of the region that points of two objectives do not dominate above the reference point.
 
     Strips of the first objective: from one point's value up to the next higher one's, and upwards in the second from the
-    best of all points on or beyond the strip's upper end. Points that are dominated make strips that end where they
-    begin, or that continue their neighbour, so that nothing needs to be filtered and all batches have the same shape.
+    best of all points on or beyond the strip's upper end. Dominated points make empty strips, or strips that continue
+    their neighbour, so nothing needs to be filtered and all batches have the same shape.
+
+    Args:
+        Y: Outcomes, ``... x n x 2``.
+        reference: Reference point, ``2``.
+
+    Returns:
+        Lower and upper corners, each ``... x (n + 1) x 2``.
     """
     inside = np.maximum(Y, reference)
     # A point below the reference in one objective dominates nothing above it.

@@ -35,11 +35,11 @@ def test_stored_levels_are_symmetric_and_hold_the_usual_intervals() -> None:
         assert np.isclose(levels, (1 - coverage) / 2).any() and np.isclose(levels, (1 + coverage) / 2).any()
 
 
-def test_gaussian_marginal_is_the_normal_law() -> None:
+def test_gaussian_marginal_is_normal() -> None:
     assert GAUSSIAN.cdf(2.3) == pytest.approx(norm.cdf(2.3, 2.0, 0.5), abs=1e-15)
     assert GAUSSIAN.icdf(0.9) == pytest.approx(norm.ppf(0.9, 2.0, 0.5), abs=1e-14)
     assert GAUSSIAN.interval(0.8) == pytest.approx(norm.interval(0.8, 2.0, 0.5))
-    assert GAUSSIAN.normal_score(2.0 + 50 * 0.5) == 50.0  # where the cdf is 1 the score still tells outcomes apart
+    assert GAUSSIAN.normal_score(2.0 + 50 * 0.5) == 50.0  # where the cdf is 1 the score still differs
 
 
 @pytest.mark.parametrize("distribution", [GAUSSIAN, SKEWED], ids=["gaussian", "skewed"])
@@ -71,19 +71,23 @@ def test_an_atom_counts_from_the_right() -> None:
     assert ATOM.icdf(0.3) == 0.25
 
 
-def test_a_law_of_one_point_still_answers() -> None:
+def test_a_point_mass() -> None:
     point = Marginal(3.0, 0.0, (3.0,) * len(STORED_LEVELS))
     assert point.icdf(0.2) == 3.0 and point.icdf(0.9) == 3.0
     assert point.cdf(2.9) == 0.0 and point.cdf(3.1) == 1.0
 
 
 @pytest.mark.parametrize("distribution", [GAUSSIAN, SKEWED], ids=["gaussian", "skewed"])
-def test_negation_turns_the_law_round(distribution: Marginal) -> None:
+def test_negation(distribution: Marginal) -> None:
     turned = distribution.negated()
     assert turned.mean == -distribution.mean and turned.std == distribution.std
     assert turned.icdf(0.1) == pytest.approx(-distribution.icdf(0.9))
     assert turned.cdf(-1.3) == pytest.approx(1 - distribution.cdf(1.3))
     assert turned.negated() == distribution
+
+
+def test_repr_of_a_marginal_is_short() -> None:
+    assert repr(GAUSSIAN) == "Marginal(mean 2, 80 % interval 1.359 to 2.641)"
 
 
 def test_forecast_stages() -> None:

@@ -1,4 +1,4 @@
-"""BoTorch's box decompositions, for fronts of three and more objectives."""
+"""Box decompositions by BoTorch, for Pareto fronts of three and more objectives."""
 
 from __future__ import annotations
 
@@ -13,9 +13,16 @@ from calibo.data import Array
 
 
 def partitioned(Y: Array, reference: Array) -> tuple[Array, Array]:
-    """Boxes of what points, ... x n x m, do not dominate above the reference point, m: corners ... x K x m.
+    """Return the boxes of the region that points do not dominate above the reference point.
 
-    By Lacour et al. 2017, as BoTorch has it; one front after the other, since they differ in their number of boxes.
+    By Lacour et al. 2017, as BoTorch implements it; one front after the other, since they differ in their number of boxes.
+
+    Args:
+        Y: Outcomes, ``... x n x m``.
+        reference: Reference point, ``m``.
+
+    Returns:
+        Lower and upper corners, each ``... x K x m``.
     """
     fronts = np.asarray(Y, dtype=np.float64).reshape(prod(Y.shape[:-2]), *Y.shape[-2:])
     reference = np.asarray(reference, dtype=np.float64)
@@ -32,7 +39,7 @@ def partitioned(Y: Array, reference: Array) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=512)
 def _one(front: bytes, shape: tuple[int, int], reference: bytes) -> tuple[Array, Array]:
-    """Of one front, float64. Kept, since an acquisition that learns is built anew with the same draws of its front."""
+    """Return the boxes of one front; cached, since acquisition functions are rebuilt with the same samples of the front."""
     Y, r = np.frombuffer(front).reshape(shape).copy(), np.frombuffer(reference).copy()
     lower, upper = FastNondominatedPartitioning(torch.as_tensor(r), Y=torch.as_tensor(Y)).get_hypercell_bounds()
     return lower.numpy(), upper.numpy()

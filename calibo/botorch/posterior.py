@@ -22,22 +22,21 @@ _CHOLESKY_TRIES = 8
 
 
 class CalibratedPosterior(Posterior):
-    """Y = m + s T(Z) at q points, Z the standardised Gaussian base posterior with its dependence between points.
+    """Posterior Y = m + s T(Z) at q points, with Z the standardized Gaussian base posterior, dependent between points.
 
-    The mean is exact. Reading ``variance`` is an error: in BoTorch those who read it (analytic acquisition functions
-    first of all) go on as if the distribution were Gaussian with that mean and variance, which silently undoes the calibration.
-    Whoever wants the number calls ``moments()``.
+    The mean is exact. Reading ``variance`` raises an error: BoTorch code that reads it (analytic acquisition functions above
+    all) then treats the distribution as Gaussian, which silently undoes the calibration. Call ``moments()`` for the number.
     """
 
-    def __init__(self, base: GPyTorchPosterior, scores: ScoreMap) -> None:
-        """A calibrated posterior.
+    def __init__(self, base: GPyTorchPosterior, score_map: ScoreMap) -> None:
+        """Create a calibrated posterior.
 
         Args:
-            base: Gaussian, one outcome, batch_shape x q.
-            scores: The level map as a map of scores.
+            base: Gaussian posterior of one outcome, ``batch_shape x q``.
+            score_map: The level map, as a map of normal scores.
         """
         self.base = base
-        self.scores = scores
+        self.score_map = score_map
 
     @property
     def device(self) -> torch.device:
@@ -65,12 +64,12 @@ class CalibratedPosterior(Posterior):
 
     @cached_property
     def _std(self) -> Tensor:
-        """The base's standard deviations, batch_shape x q."""
+        """Standard deviations of the base, ``batch_shape x q``."""
         return self.base.distribution.variance.clamp_min(_SMALLEST_VARIANCE).sqrt()
 
     @cached_property
     def _root(self) -> Tensor:
-        """Cholesky factor of the base's correlations, batch_shape x q x q."""
+        """Cholesky factor of the base's correlations, ``batch_shape x q x q``."""
         covariance = self.base.distribution.covariance_matrix.double()
         std = self._std.double()
         correlation = covariance / (std.unsqueeze(-1) * std.unsqueeze(-2))
@@ -78,72 +77,80 @@ class CalibratedPosterior(Posterior):
         return psd_safe_cholesky(correlation * (1.0 - unit) + unit, max_tries=_CHOLESKY_TRIES)
 
     def rsample_from_base_samples(self, sample_shape: torch.Size, base_samples: Tensor) -> Tensor:
-        """Joint draws, sample_shape x batch_shape x q x 1, from base samples, sample_shape x batch_shape x q."""
+        """Return joint samples.
+
+        Args:
+            sample_shape: Shape of the samples.
+            base_samples: Standard normal samples, ``sample_shape x batch_shape x q``.
+
+        Returns:
+            ``sample_shape x batch_shape x q x 1`` samples.
+        """
         if base_samples.shape[: len(sample_shape)] != sample_shape:
             raise RecipeError(
                 f"base samples of shape {tuple(base_samples.shape)} do not start with the sample shape "
                 f"{tuple(sample_shape)}: draw them with the sampler that get_sampler() gives for this posterior"
             )
         z = (self._root @ base_samples.double().unsqueeze(-1)).squeeze(-1)
-        return self._at(self.scores(z)).unsqueeze(-1)
+        return self._at(self.score_map(z)).unsqueeze(-1)
 
     def rsample(self, sample_shape: torch.Size | None = None) -> Tensor:
         shape = torch.Size([1]) if sample_shape is None else sample_shape
         base = torch.randn(shape + self.base_sample_shape, dtype=self.dtype, device=self.device)
         return self.rsample_from_base_samples(shape, base)
 
-    def _at(self, score: Tensor) -> Tensor:
-        """m + s score, broadcast over ... x q, in the base's precision."""
-        return (self.base.distribution.mean + self._std * score).to(self.dtype)
+    def _at(self, z: Tensor) -> Tensor:
+        """Return m + s z, broadcast over ``... x q``, in the base's precision."""
+        return (self.base.distribution.mean + self._std * z).to(self.dtype)
 
     @property
     def mean(self) -> Tensor:
-        """Expected value, batch_shape x q x 1, in closed form."""
-        return self._at(torch.as_tensor(self.scores.mean, dtype=torch.float64)).unsqueeze(-1)
+        """Expected value, ``batch_shape x q x 1``, in closed form."""
+        return self._at(torch.as_tensor(self.score_map.mean, dtype=torch.float64)).unsqueeze(-1)
 
     def moments(self) -> tuple[Tensor, Tensor]:
-        """Mean and variance, each batch_shape x q x 1, in closed form; the distribution is not Gaussian with these moments."""
-        variance = self._std.square() * self.scores.variance
+        """Return mean and variance, each ``batch_shape x q x 1``, in closed form; the distribution is not Gaussian."""
+        variance = self._std.square() * self.score_map.variance
         return self.mean, variance.unsqueeze(-1)
 
     def quantile(self, value: Tensor) -> Tensor:
-        """Marginal quantiles at levels ``value``, k: k x batch_shape x q x 1, or batch_shape x q x 1 for one level."""
+        """Return marginal quantiles at k levels, ``k x batch_shape x q x 1``; without the first dimension for one level."""
         if value.numel() > 1:
             return torch.stack([self.quantile(v) for v in value], dim=0)
-        return self._at(self.scores(torch.special.ndtri(value.double()))).unsqueeze(-1)
+        return self._at(self.score_map(torch.special.ndtri(value.double()))).unsqueeze(-1)
 
     def density(self, value: Tensor) -> Tensor:
-        """Marginal densities at ``value``, k: k x batch_shape x q x 1, or batch_shape x q x 1 for one value."""
+        """Return marginal densities at k values, ``k x batch_shape x q x 1``; without the first dimension for one value."""
         if value.numel() > 1:
             return torch.stack([self.density(v) for v in value], dim=0)
         h = (value - self.base.distribution.mean) / self._std
-        return (self.scores.density(h) / self._std).to(self.dtype).unsqueeze(-1)
+        return (self.score_map.density(h) / self._std).to(self.dtype).unsqueeze(-1)
 
     @property
     def variance(self) -> Tensor:
-        """Refused, see the class."""
+        """Not available: raises an error, see the class."""
         self._refuse("variance")
 
     @property
     def distribution(self) -> NoReturn:
-        """Refused: there is no Gaussian to hand out."""
+        """Not available: the distribution is not Gaussian."""
         self._refuse("distribution")
 
     @property
     def mvn(self) -> NoReturn:
-        """Refused: there is no Gaussian to hand out."""
+        """Not available: the distribution is not Gaussian."""
         self._refuse("mvn")
 
     def _refuse(self, name: str) -> NoReturn:
         raise RecipeError(
-            f"`{name}` of a calibrated posterior was read, as acquisition functions do that assume a Gaussian "
-            "(analytic EI, PI, UCB, entropy search): they would match moments and undo the calibration. Use "
-            "qLogExpectedImprovement or qLogNoisyExpectedImprovement (any acquisition by samples works), or calibo's "
+            f"`{name}` of a calibrated posterior is not available: acquisition functions that read it assume a Gaussian "
+            "(analytic EI, PI, UCB, entropy search) and would undo the calibration. Use "
+            "qLogExpectedImprovement or qLogNoisyExpectedImprovement (any Monte Carlo acquisition works), or calibo's "
             "own closed forms (calibo.acquisition); for the moments themselves call posterior.moments()"
         )
 
 
 @GetSampler.register(CalibratedPosterior)
 def _sampler(posterior: CalibratedPosterior, sample_shape: torch.Size, *, seed: int | None = None) -> MCSampler:
-    """The base's sampler: the base samples are the same standard normal ones."""
+    """Return the sampler of the base posterior: its base samples are the same standard normal ones."""
     return get_sampler(posterior.base, sample_shape=sample_shape, seed=seed)

@@ -1,15 +1,16 @@
-"""Level maps in torch: which score of the model stands behind a calibrated one, with gradients.
+"""Level maps in torch, as differentiable maps of normal scores.
 
-A level map R acts on a Gaussian distribution through the scores alone: Y = m + s T(Z) with T(z) = Phi^-1(R(Phi(z))) and Z
-standard normal, so T, its density and its two moments are all that a posterior needs.
+A level map R acts on a Gaussian distribution through normal scores alone: Y = m + s T(Z) with T(z) = Phi^-1(R(Phi(z)))
+and Z standard normal, so T, its density and its two moments are all that a posterior needs.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,44 +25,47 @@ _LARGEST_SCORE = 37.0
 _LEVEL_RANGE = (1e-300, 1.0 - 1e-16)
 
 
-class ScoreMap(Protocol):
-    """T = Phi^-1 R Phi and the distribution of T(Z), Z standard normal."""
+class ScoreMap(ABC):
+    """The map T = Phi^-1 R Phi of normal scores, and the distribution of T(Z) for Z standard normal."""
 
     @property
+    @abstractmethod
     def mean(self) -> float:
         """E T(Z), in closed form."""
-        ...
 
     @property
+    @abstractmethod
     def variance(self) -> float:
         """Var T(Z), in closed form."""
-        ...
 
+    @abstractmethod
     def __call__(self, z: Tensor) -> Tensor:
-        """T(z), any shape, differentiable, in double precision."""
-        ...
+        """Return T(z), any shape, differentiable, in double precision."""
 
+    @abstractmethod
     def density(self, h: Tensor) -> Tensor:
-        """Density of T(Z) at ``h``, any shape; atoms are left out."""
-        ...
+        """Return the density of T(Z) at ``h``, any shape, without atoms."""
 
+    @abstractmethod
     def negated(self) -> ScoreMap:
-        """The map for minus the outcome: -T(-z)."""
-        ...
+        """Return the map for minus the outcome: -T(-z)."""
 
 
 @singledispatch
 def score_map(level_map: Any) -> ScoreMap:
-    """The score map of a level map: of what recalibrators return (``Relevel``), ``Levels``, ``Tempered``, ``identity``.
+    """Return the score map of a level map: a recalibrator's ``Relevel``, ``Levels``, ``Tempered`` or ``identity``.
 
     Other level functions can be registered: ``score_map.register(MyLevels, my_function)``.
+
+    Raises:
+        RecipeError: If the map is of another type, or changes from point to point.
     """
     if level_map is identity:
         return TemperedScores(1.0)
     raise RecipeError(
-        f"a level map of type {type(level_map).__name__} cannot be read in torch: pass what a recalibrator's fit() "
-        "returns (Relevel with Levels or Tempered inside), or calibo.calibration.identity; maps that change with x "
-        "are not served"
+        f"a level map of type {type(level_map).__name__} is not available in torch: pass what a recalibrator's fit() "
+        "returns (a Relevel of Levels or Tempered), or calibo.calibration.identity; maps that change from point to point "
+        "are not supported"
     )
 
 
@@ -83,7 +87,7 @@ def _(level_map: Levels) -> ScoreMap:
 
 
 @dataclass(frozen=True)
-class TemperedScores:
+class TemperedScores(ScoreMap):
     """T(z) = factor z."""
 
     factor: float
@@ -107,11 +111,11 @@ class TemperedScores:
 
 
 @dataclass(frozen=True, eq=False)
-class LevelledScores:
-    """T of a piecewise linear R.
+class LevelledScores(ScoreMap):
+    """The score map of a piecewise linear level map.
 
-    The upper half is computed from the upper tail, by the map of minus the outcome, because levels next to 1 cannot be
-    told apart in floating point while levels next to 0 can.
+    The upper half is computed from the upper tail, by the map of minus the outcome, because floating point resolves
+    levels close to 0 but not levels close to 1.
     """
 
     levels: Levels
@@ -122,7 +126,7 @@ class LevelledScores:
 
     @property
     def variance(self) -> float:
-        return max(self.levels.second_moment - self.mean**2, 0.0)
+        return max(float(self.levels.second_moment) - self.mean**2, 0.0)
 
     def __call__(self, z: Tensor) -> Tensor:
         z = z.double()
@@ -144,7 +148,7 @@ class LevelledScores:
 
 
 def _interpolated(x: Tensor, xp: np.ndarray, fp: np.ndarray) -> Tensor:
-    """Piecewise linear function through the knots (xp, fp) at ``x``, with the gradient of the segment that holds x."""
+    """Return the piecewise linear function through (xp, fp) at ``x``, with the gradient of the segment that holds x."""
     knots = torch.tensor(xp, device=x.device)
     values = torch.tensor(fp, device=x.device)
     slopes = values.diff() / knots.diff()
