@@ -1,5 +1,6 @@
 """Box decompositions by BoTorch, for Pareto fronts of three and more objectives."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 from functools import lru_cache

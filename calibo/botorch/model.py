@@ -1,5 +1,6 @@
 """Any single-output BoTorch model with calibrated marginals, again as a BoTorch model."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import torch

@@ -1,5 +1,6 @@
 """The posterior of a calibrated BoTorch model: relevelled marginals under the base posterior's Gaussian copula."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 from functools import cached_property

@@ -4,6 +4,7 @@ A level map R acts on a Gaussian distribution through normal scores alone: Y = m
 and Z standard normal, so T, its density and its two moments are all that a posterior needs.
 """
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import math

@@ -1,5 +1,6 @@
 """The other way over the bridge: any exact BoTorch model class as a surrogate."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import inspect

@@ -294,7 +294,7 @@ def _threads(torch: ModuleType, count: int) -> Iterator[None]:
 def require_torch() -> ModuleType:
     """Return torch, or raise an error that says how to install it."""
     try:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise

