@@ -57,7 +57,7 @@ from calibo.models import (
     QuantileTrees,
     XGBoostQuantiles,
 )
-from calibo.optimize.composite import CompositeLikelihoodFree
+from calibo.optimize.likelihood_free import CompositeLikelihoodFree
 from calibo.optimize.turbo import TuRBO
 from calibo.search import Dynamic, Langevin, MutatedBest
 

@@ -171,25 +171,26 @@ KnownForecasts = tuple[Forecast | None, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """All that is known when a suggestion is made; larger Y is better.
+    """The observations from which the next points are suggested, on the unit cube and maximized.
 
     Attributes:
-        X: Points with an outcome, n x d, on the unit cube, in the order the outcomes arrived.
-        Y: Outcomes, n x (m + c): the objectives, then the constraints' slacks, which are met where they are not negative.
-        Y_var: Known noise variances, n x (m + c) with NaN where unknown, or ``None`` if no variance is known.
-        forecasts: For each of the n points its forecasts (one per outcome), or ``None`` if it was never asked for.
-        X_pending: Points asked for whose outcome is awaited, k x d.
-        X_failed: Points whose evaluation failed, or was pruned, j x d. Their outcomes are never made up.
-        Y_failed: What was measured of the objectives of those last, j x m; NaN where nothing was. Only evaluations that
-            were pruned have such values, which may be far from final; a method may do without them.
-        categories: Number of choices of each categorical column, 0 for a numeric one, d. ``()`` means all numeric.
-        hyperparameters: Per outcome, the hyper-parameters stored with the latest suggestion: where a fit may start.
+        X: Observed points, `n x d`, in the order in which their outcomes arrived.
+        Y: Outcomes, `n x (m + c)`: the objectives, then the slacks of the constraints, which are met where they are not
+            negative.
+        Y_var: Known noise variances, `n x (m + c)`, NaN where unknown; ``None`` if no variance is known.
+        forecasts: Forecasts of each of the n points, one per outcome, or ``None`` if it was never suggested.
+        X_pending: Suggested points whose outcomes are awaited, `k x d`.
+        X_failed: Points whose evaluation failed or was pruned, `j x d`. Their outcomes are not imputed.
+        Y_failed: Last intermediate values of the objectives of the failed points, `j x m`; NaN where there are none. Only
+            pruned evaluations have such values, which may be far from final.
+        categories: Number of choices of each categorical column, 0 for a numeric one, `d`. ``()`` means all numeric.
+        hyperparameters: Hyperparameters of the model of each outcome, as stored with the latest suggestion: where the
+            next fit may start.
         constraints: Number of constraints, c.
-        reference: Values of the objectives that are just not worth having, m, for trading them off; ``()`` if not given.
-        features: What of points, m x d, a model of features sees, m x D, if the space has more to say of them than their
-            columns do (such as the paths of a cell); ``None`` if not.
-        H: Of a composite objective the measured vectors, n x length, of which Y is a known function; rows of NaN where only
-            Y is known. ``None`` if no vector is known. In the user's own units and sign, as the function takes them.
+        reference: Reference point for the hypervolume, one value per objective. Inferred from the Pareto front if ``()``.
+        features: Maps `m x d` points to the `m x D` features that models of features see; ``None`` if the space has none.
+        H: Measured vectors of a composite objective, `n x length`, of which Y is a known function; rows of NaN where only
+            Y is known, ``None`` if no vector is known. In the user's own units and sign, as the function takes them.
     """
 
     X: Array
@@ -245,16 +246,74 @@ class Dataset:
 
     @property
     def feasible(self) -> np.ndarray:
-        """Which points were measured to meet all constraints, n."""
+        """Which observations meet all constraints, `n`."""
         return self.Y[:, self.objectives :].min(axis=1, initial=np.inf) >= 0.0
 
+    @property
+    def tried(self) -> Array:
+        """All points suggested or observed so far: observed, pending and failed ones, in this order."""
+        return np.vstack([self.X, self.X_pending, self.X_failed])
+
     def outcome(self, index: int) -> Dataset:
-        """The same data with one outcome only."""
+        """Return the same data with one outcome only."""
         return self._outcomes(slice(index, index + 1))
 
     def without_constraints(self) -> Dataset:
-        """The same data with the objectives only."""
+        """Return the same data with the objectives only."""
         return self._outcomes(slice(0, self.objectives)) if self.constraints else self
+
+    def feasible_only(self) -> Dataset:
+        """Return the feasible observations; pending and failed points are kept."""
+        return self if self.feasible.all() else self._keeping(np.flatnonzero(self.feasible))
+
+    def since(self, start: int) -> Dataset:
+        """Return the observations from the ``start``-th on; pending and failed points are kept."""
+        return self._keeping(slice(start, None)) if start else self
+
+    def with_pending(self, X: Array) -> Dataset:
+        """Return the data with further pending points, `k x d`."""
+        return replace(self, X_pending=np.vstack([self.X_pending, X]))
+
+    def with_observations(
+        self,
+        X: Array,
+        Y: Array,
+        *,
+        forecasts: Sequence[KnownForecasts | None] = (),
+        hyperparameters: tuple[tuple[float, ...], ...] | None = None,
+    ) -> Dataset:
+        """Return the data with further observations at its end.
+
+        Args:
+            X: Their points, `p x d`.
+            Y: Their outcomes, `p x (m + c)`.
+            forecasts: Their forecasts, p; by default none.
+            hyperparameters: Hyperparameters from which the next fit may start; by default those of the data.
+        """
+        return replace(
+            self,
+            X=np.vstack([self.X, X]),
+            Y=np.vstack([self.Y, Y]),
+            Y_var=_with_unknown_rows(self.Y_var, len(X)),
+            H=_with_unknown_rows(self.H, len(X)),
+            forecasts=(*self.forecasts, *(forecasts or (None,) * len(X))),
+            hyperparameters=self.hyperparameters if hyperparameters is None else hyperparameters,
+        )
+
+    def with_pruned(self) -> Dataset:
+        """Return the data with pruned points as observations of their last intermediate values.
+
+        Without known noise variances; data with constraints, which are not measured of pruned points, are unchanged.
+        """
+        known = np.isfinite(self.Y_failed).all(axis=1) & (self.constraints == 0)
+        if not known.any():
+            return self
+        left = replace(self, Y_var=None, X_failed=self.X_failed[~known], Y_failed=self.Y_failed[~known])
+        return left.with_observations(self.X_failed[known], self.Y_failed[known])
+
+    def _keeping(self, index: npt.NDArray[np.intp] | slice) -> Dataset:
+        """Return some of the observations, with all pending and failed points."""
+        return replace(self.rows(index), X_pending=self.X_pending, X_failed=self.X_failed, Y_failed=self.Y_failed)
 
     def _outcomes(self, kept: slice) -> Dataset:
         cut = (None if f is None else f[kept] for f in self.forecasts)
@@ -269,7 +328,7 @@ class Dataset:
         )
 
     def rows(self, index: npt.NDArray[np.intp] | slice) -> Dataset:
-        """The same data with some of its points only (nothing pending, nothing failed)."""
+        """Return some of the observations, without pending and failed points."""
         kept = np.arange(len(self))[index]
         return replace(
             self,
@@ -282,6 +341,11 @@ class Dataset:
             X_failed=self.X_failed[:0],
             Y_failed=self.Y_failed[:0],
         )
+
+
+def _with_unknown_rows(array: Array | None, count: int) -> Array | None:
+    """Return an array with further rows of NaN."""
+    return None if array is None else np.vstack([array, np.full((count, array.shape[1]), np.nan)])
 
 
 def _two_dimensional(name: str, array: Array) -> tuple[int, int]:

@@ -34,7 +34,7 @@ from calibo.classifiers import BoreLabels, BySize, Classifier, Improvement, Util
 from calibo.classifiers.composite import CompositeNetwork, Outer
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, HeteroscedasticGP, NeuralEnsemble, QuantileTrees, Surrogate
-from calibo.optimize.composite import CompositeLikelihoodFree
+from calibo.optimize.likelihood_free import CompositeLikelihoodFree
 from calibo.optimize.likelihood_free import LikelihoodFree
 from calibo.optimize.replicated import Replicated
 from calibo.optimize.strategy import ModelBased, Strategy

@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "distributions": _CORE,
     "models": _BELIEFS | {"networks"},
     "calibration": _MODELS | {"networks"},
-    "acquisition": _CALIBRATED,
+    "acquisition": _MODELS,
     "search": _CORE | {"spaces", "models.base"},
     "classifiers": _CORE | {"spaces", "networks", "models.scikit"},
     "trials": _ACQUIRING | {"diagnostics"},
@@ -54,7 +54,7 @@ ALLOWED: dict[str, set[str]] = {
 LAZY = {
     ("optimize", "methods"): {"optimize/optimizer.py"},
     ("tables", "methods"): {"tables/rank.py", "tables/replay.py"},
-    ("acquisition", "botorch"): {"acquisition/boxes.py"},
+    ("acquisition", "botorch"): {"acquisition/hypervolume.py"},
 }
 #: Files outside calibo/botorch that may import torch, inside functions only.
 TORCH = {"classifiers/composite.py"}

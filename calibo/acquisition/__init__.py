@@ -1,24 +1,29 @@
-"""Acquisition rules: (Model, Dataset) -> acquisition function."""
+"""Acquisition rules: (model, observations) -> acquisition function."""
 
-from calibo.acquisition.base import Acquisition, AcquisitionRule, SampledUtility, incumbent
-from calibo.acquisition.feasibility import Feasibility, FirstFeasible
-from calibo.acquisition.gates import Gate, gated, last_points, log_of, multiplied
+from calibo.acquisition.base import Acquisition, AcquisitionRule, BatchAcquisition, SampledUtility, incumbent
 from calibo.acquisition.hypervolume import HypervolumeImprovement, TradeoffRule
-from calibo.acquisition.improvement import ExpectedImprovement, ProbabilityOfImprovement
-from calibo.acquisition.noisy import NoisyExpectedImprovement
-from calibo.acquisition.optimism import ConformalUCB
-from calibo.acquisition.quantile import UpperBound, UpperQuantile
+from calibo.acquisition.improvement import ExpectedImprovement, NoisyExpectedImprovement, ProbabilityOfImprovement
 from calibo.acquisition.risk import PenalizedEI, RiskAverseUCB
 from calibo.acquisition.thompson import ThompsonSampling
+from calibo.acquisition.upper_bounds import ConformalUCB, UpperBound, UpperQuantile
+from calibo.acquisition.weighting import (
+    Feasibility,
+    FirstFeasible,
+    Weight,
+    last_points,
+    log_of,
+    weighted,
+    weighted_last,
+)
 
 __all__ = [
     "Acquisition",
     "AcquisitionRule",
+    "BatchAcquisition",
     "ConformalUCB",
     "ExpectedImprovement",
     "Feasibility",
     "FirstFeasible",
-    "Gate",
     "HypervolumeImprovement",
     "NoisyExpectedImprovement",
     "PenalizedEI",
@@ -29,9 +34,10 @@ __all__ = [
     "TradeoffRule",
     "UpperBound",
     "UpperQuantile",
-    "gated",
+    "Weight",
     "incumbent",
     "last_points",
     "log_of",
-    "multiplied",
+    "weighted",
+    "weighted_last",
 ]

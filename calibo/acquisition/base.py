@@ -1,129 +1,175 @@
-"""What an acquisition rule is, and what several rules share: the incumbent and sampled utilities of sets of points."""
+"""The interface of acquisition rules, and the one place where batches and pending points are dealt with.
+
+Notation: m points or batches, q points of a batch, k pending points, S base samples.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
 from calibo.data import Array, Dataset
+from calibo.distributions import Distribution
 from calibo.models.base import Model
 
 #: Values closer together than this share of the larger one are equal.
-_LEAST_SHARE = 1e-15
+_EQUAL = 1e-15
 
-#: Points m x d, or sets of points m x q x d, to m values; larger is better.
+#: Maps `m x d` points, or `m x q x d` batches, to `m` values; larger is better.
 Acquisition = Callable[[Array], Array]
 
 
-class AcquisitionRule(Protocol):
-    """How a model's beliefs become the wish to try a point.
+class AcquisitionRule(ABC):
+    """A recipe that turns a model of one objective into an acquisition function.
 
     Attributes:
-        logarithmic: Whether the values are logarithms of a non-negative utility.
-        smooth: Whether values may be compared between calls and climbed; else only within one call.
+        logarithmic: Whether values are logarithms of a non-negative utility.
+        smooth: Whether values can be compared between calls and improved by gradient steps; else only within one call.
     """
 
     logarithmic: ClassVar[bool]
     smooth: ClassVar[bool]
 
+    @abstractmethod
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
-        """The acquisition function for what is known now, pending points taken into account."""
-        ...
+        """Build the acquisition function.
+
+        Args:
+            model: Model of the objective.
+            data: The observations it was fitted to; pending points are taken into account.
+            rng: The only source of randomness.
+        """
 
 
 def incumbent(model: Model, data: Dataset) -> float:
-    """The best expected latent value at a point already tried: what is to be improved upon, robust to noise."""
+    """Return the best expected latent value at an observed point, which is robust to noise."""
     return float(np.max(model.predict(data.X, latent=True).mean))
 
 
 @dataclass(frozen=True)
-class SampledUtility:
-    """The expected utility of sets of points under joint draws with the pending points: E max_j w_j u_j.
+class BatchAcquisition:
+    """An acquisition function of single points and of batches, given pending points.
 
-    Where a distribution is sampled by weighting, each point's weights multiply its own utility inside the maximum (Stanton et al.
-    2023, B.6), so that a single point's value is its exact expected utility.
+    Single points without pending ones are evaluated in closed form. Otherwise the points of a batch are predicted
+    jointly with the pending ones, which come first, so that their draws are the same for every candidate.
 
     Attributes:
-        model: What is believed.
-        pending: Points whose outcomes are awaited, k x d.
-        utility: Log utility of each point of the set, beyond that of the pending points: (draws of the set, m x S x q, and
-            their weights; draws of the pending points, m x S x k, and their weights) -> m x S x q. Weights may lack
-            dimensions that they do not vary in.
-        seed: Of the base samples, the same for every set, so that values can be compared and climbed.
-        draws: Number of base samples, half of them the negatives of the others.
+        model: Model of the objective.
+        pending: Points whose outcomes are awaited, `k x d`.
+        joint: Maps the joint distribution of the pending points and a batch, `m x (k + q)`, k and q to `m` values.
+        closed_form: Maps the distribution of single points, `m`, to `m` values; ``None`` if there is none.
     """
 
     model: Model
     pending: Array
+    joint: Callable[[Distribution, int, int], Array]
+    closed_form: Callable[[Distribution], Array] | None = None
+
+    def __call__(self, X: Array) -> Array:
+        """Evaluate the acquisition function.
+
+        Args:
+            X: `m x d` points or `m x q x d` batches.
+
+        Returns:
+            `m` values.
+        """
+        if self.closed_form is not None and X.ndim == 2 and not len(self.pending):
+            return self.closed_form(self.model.predict(X, latent=True))
+        batches = as_batches(X)
+        distribution = self.model.predict(after_pending(batches, self.pending), latent=True)
+        return self.joint(distribution, len(self.pending), batches.shape[1])
+
+
+def as_batches(X: Array) -> Array:
+    """Return `m x d` points as `m x 1 x d` batches, and batches as they are."""
+    return X[:, None, :] if X.ndim == 2 else X
+
+
+def after_pending(batches: Array, pending: Array) -> Array:
+    """Return `m x q x d` batches after the pending points, `k x d`: `m x (k + q) x d`."""
+    return np.concatenate([np.broadcast_to(pending, (len(batches), *pending.shape)), batches], axis=1)
+
+
+@dataclass(frozen=True)
+class SampledUtility:
+    """The log of the expected utility of a batch by joint draws, log E max_j w_j u_j: a ``joint`` of ``BatchAcquisition``.
+
+    Where a distribution is sampled by weighting, the weights of each point multiply its own utility inside the maximum
+    (Stanton et al. 2023, B.6), so that the value of a single point is its exact expected utility.
+
+    Attributes:
+        utility: Log utility of each point of the batch beyond that of the pending points: (draws of the batch,
+            `m x S x q`, and their weights; draws of the pending points, `m x S x k`, and their weights) -> `m x S x q`.
+            Weights may lack dimensions in which they do not vary.
+        seed: Seed of the base samples: the same for every batch, so that values can be compared and improved.
+        draws: Number of base samples, half of them the negatives of the others.
+    """
+
     utility: Callable[[Array, Array, Array, Array], Array]
     seed: int
     draws: int = 128
 
-    def __call__(self, X: Array) -> Array:
-        """Log of the expected utility of points, m x d, or sets, m x q x d."""
-        sets = X[:, None, :] if X.ndim == 2 else X
-        q = sets.shape[1]
-        together = beside(sets, self.pending)
-        distribution = self.model.predict(together, latent=True)
-        f, log_weights = distribution.samples(base_samples(self.seed, self.draws, together.shape[1]))
+    def __call__(self, distribution: Distribution, k: int, q: int) -> Array:
+        """Evaluate the utility of the last q points of a joint distribution, `m x (k + q)`, as `m` logarithms."""
+        f, log_weights = distribution.samples(base_samples(self.seed, self.draws, k + q))
         weights = np.exp(normalized(log_weights))
         log_utility = self.utility(f[..., -q:], weights[..., -q:], f[..., :-q], weights[..., :-q])
         return logsumexp(log_utility.max(axis=-1)) - np.log(self.draws)
 
 
-def normalized(log_weights: Array) -> Array:
-    """Log-weights of S draws, ... x S x q, shifted so that each point's weights have mean 1."""
-    mean = logsumexp(np.swapaxes(log_weights, -1, -2)) - np.log(log_weights.shape[-2])
-    return log_weights - mean[..., None, :]
-
-
 def base_samples(seed: int, draws: int, points: int) -> Array:
-    """Antithetic standard normal base samples, draws x points; the first columns do not depend on ``points``."""
+    """Draw antithetic standard normal base samples, `draws x points`; the first columns do not depend on ``points``."""
     half = np.random.default_rng(seed).standard_normal((points, draws // 2)).T
     return np.concatenate([half, -half])
 
 
+def normalized(log_weights: Array) -> Array:
+    """Shift the log-weights of S draws, `... x S x q`, so that the weights of each point have mean 1."""
+    mean = logsumexp(np.swapaxes(log_weights, -1, -2)) - np.log(log_weights.shape[-2])
+    return log_weights - mean[..., None, :]
+
+
+def most_frequent(X: Array, wins: Array, most: int) -> Array:
+    """Return the rows of X, `n x d`, that won at least once, the most frequent winners first, at most ``most``."""
+    order = np.argsort(-wins, kind="stable")[:most]
+    return X[order[wins[order] > 0]]
+
+
 def logsumexp(a: Array) -> Array:
-    """log sum exp over the last axis; minus infinity where all of it is."""
+    """Return log sum exp over the last axis; minus infinity where all of it is."""
     top = np.max(a, axis=-1, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
         return np.squeeze(top, -1) + np.log(np.exp(a - top).sum(axis=-1))
 
 
-def beside(sets: Array, pending: Array) -> Array:
-    """Sets of points, m x q x d, after the pending ones, k x d: m x (k + q) x d.
-
-    Those that are there already come first, so that their draws are the same for every candidate and every set.
-    """
-    return np.concatenate([np.broadcast_to(pending, (len(sets), *pending.shape)), sets], axis=1)
-
-
 def log_difference(a: Array, b: Array | float) -> Array:
-    """log(exp(a) - exp(b)) for a >= b; minus infinity where they are equal up to rounding."""
+    """Return log(exp(a) - exp(b)) for a >= b; minus infinity where they are equal up to rounding."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share = -np.expm1(np.minimum(np.where(np.isneginf(b), -np.inf, b - a), 0.0))
-        return np.where(share > _LEAST_SHARE, a + np.log(share), -np.inf)
+        return np.where(share > _EQUAL, a + np.log(share), -np.inf)
 
 
 def log_fatplus(x: Array) -> Array:
-    """log of a smooth max(x, 0) whose tail falls like 1 / x^2, so that it slopes far below (Ament et al. 2023)."""
+    """Return the log of a smooth max(x, 0) whose tail decays like 1 / x^2, so that it has a slope (Ament et al. 2023)."""
     return np.log(np.logaddexp(0.0, x) + _fat_tail(x))
 
 
 def log_fatstep(x: Array) -> Array:
-    """log of a smooth 1[x > 0] whose tail falls like 1 / x^2."""
+    """Return the log of a smooth 1[x > 0] whose tail decays like 1 / x^2."""
     return np.log(np.exp(-np.logaddexp(0.0, -x)) + _fat_tail(x))
 
 
-def _fat_tail(x: Array) -> Array:
-    """0.1 / (1 + x^2), also where x^2 is no float."""
-    return 0.1 / (1.0 + np.square(np.clip(x, -1e150, 1e150)))
-
-
 def log_softplus(x: Array) -> Array:
-    """log log(1 + exp(x)): a smooth log of max(x, 0) that still slopes where there is no improvement."""
+    """Return log log(1 + exp(x)): a smooth log of max(x, 0) that has a slope where there is no improvement."""
     return np.where(x < -30.0, x, np.log(np.logaddexp(0.0, np.maximum(x, -30.0))))
+
+
+def _fat_tail(x: Array) -> Array:
+    """Return 0.1 / (1 + x^2), also where x^2 overflows."""
+    return 0.1 / (1.0 + np.square(np.clip(x, -1e150, 1e150)))

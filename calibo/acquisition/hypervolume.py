@@ -1,72 +1,73 @@
-"""Expected hypervolume improvement: what a point adds to the volume that the front dominates, for several objectives."""
+"""Expected hypervolume improvement: the volume that a point adds to what the Pareto front dominates."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from calibo.acquisition.base import (
     Acquisition,
+    after_pending,
+    as_batches,
     base_samples,
-    beside,
     log_difference,
     log_softplus,
     logsumexp,
+    most_frequent,
     normalized,
 )
-from calibo.acquisition.boxes import nondominated_boxes
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
-from calibo.errors import DataError, RecipeError
+from calibo.errors import DataError, MissingExtra, RecipeError
 from calibo.models.base import Model
-from calibo.pareto import inferred_reference, pareto_front, pareto_mask
+from calibo.pareto import inferred_reference, pareto_front, pareto_mask, planar_boxes
 
-#: Base samples where boxes are found quickly (two objectives), and where they are not.
+#: Base samples where boxes are computed quickly (two objectives), and where they are not.
 _DRAWS, _COSTLY_DRAWS = 128, 32
-#: Draws that find out which points tried may be on the front.
-_SCOUTS = 128
+#: Draws used to find the observed points that may be on the Pareto front.
+_DRAWS_OF_FRONT = 128
 #: Side lengths of boxes computed at a time, which bounds the memory.
 _BLOCK = 2_000_000
 
 
-class TradeoffRule(Protocol):
-    """How beliefs about several objectives become the wish to try a point; its values are logarithms of a utility."""
+class TradeoffRule(ABC):
+    """A recipe that turns models of several objectives into an acquisition function: the log of a utility."""
 
+    @abstractmethod
     def build(self, models: Sequence[Model], data: Dataset, *, rng: np.random.Generator) -> Acquisition:
-        """The acquisition function for what is known now, pending points taken into account.
+        """Build the acquisition function.
 
         Args:
-            models: One for each objective, m.
-            data: With the m objectives only, and only points that count as reached (feasible ones).
+            models: Model of each objective, m.
+            data: The feasible observations of the m objectives; pending points are taken into account.
             rng: The only source of randomness.
         """
-        ...
 
 
 @dataclass(frozen=True)
-class HypervolumeImprovement:
-    """log E of the hypervolume that f(x) adds to the front: exact for single points, joint draws for sets.
+class HypervolumeImprovement(TradeoffRule):
+    """log E of the hypervolume that f(x) adds to the Pareto front: exact for single points, by joint draws for batches.
 
-    Objectives are independent given the data, so that over the boxes [l, u] of what the front does not dominate
+    Objectives are independent given the data, so that over the boxes [l, u] that the front does not dominate
 
         E HVI = sum_k prod_j ( E (f_j - l_kj)_+  -  E (f_j - u_kj)_+ ),
 
-    in closed form under every distribution that has an expected improvement: the model's own or any calibrated one (Yang et al.
-    2019 for Gaussian distributions). For sets, pending points and the noisy version, the values are drawn jointly, those at the
-    points already there first, so that they are the same for every candidate, and so are their boxes (Daulton et al. 2021).
-    Where a distribution is sampled by weighting, a candidate's weights are multiplied over the objectives (Stanton et al. 2023)
-    and multiply its own gain over the points before it.
+    in closed form under every distribution that has an expected improvement: the model's own or any calibrated one (Yang
+    et al. 2019 for Gaussian distributions). For batches, pending points and the noisy version, the values are drawn
+    jointly, those at earlier points first, so that they and their boxes are the same for every candidate (Daulton et al.
+    2021). Where a distribution is sampled by weighting, the weights of a candidate are multiplied over the objectives
+    (Stanton et al. 2023) and multiply its own gain over the points before it.
 
     Attributes:
-        noisy: Whether the front is that of the unknown latent values at the points tried, drawn jointly with the
+        noisy: Whether the front is that of the unknown latent values at the observed points, drawn jointly with the
             candidate's; else that of their expectations.
-        draws: Base samples for sets, pending points and the noisy version; ``None`` means 128 for two objectives and 32
-            for more, since each draw has boxes of its own and those of three objectives take long to find.
-        contenders: Most points tried that are drawn jointly with a candidate, in the noisy version.
-        smoothing: Width of the smoothing of sampled gains, in units of the outcomes' spread.
+        draws: Base samples for batches, pending points and the noisy version; ``None`` means 128 for two objectives and
+            32 for more, since each draw has its own boxes and those of three objectives are slow to compute.
+        contenders: Maximum number of observed points drawn jointly with a candidate, in the noisy version.
+        smoothing: Width of the smoothing of sampled gains, in standard deviations of the outcomes.
     """
 
     noisy: bool = False
@@ -89,7 +90,7 @@ class HypervolumeImprovement:
         sampled = SampledHypervolume(
             tuple(models),
             fixed=np.vstack([rivals, data.X_pending]),
-            # What is not drawn counts by its expectation, or measuring it again would seem to pay.
+            # Points that are not drawn count by their expectation, or measuring them again would seem to be a gain.
             front=pareto_front(expected[~is_row_of(data.X, rivals)]),
             reference=reference,
             width=self.smoothing * _spread(data.Y),
@@ -109,7 +110,7 @@ class HypervolumeImprovement:
 
 
 def reference_point(data: Dataset, Y: Array) -> Array:
-    """The reference point that was given, m, or the one that outcomes, n x m, suggest."""
+    """Return the reference point of the data, `m`, or infer it from outcomes Y, `n x m`."""
     if not data.reference:
         return inferred_reference(Y)
     if len(data.reference) != Y.shape[1]:
@@ -118,7 +119,13 @@ def reference_point(data: Dataset, Y: Array) -> Array:
 
 
 def log_expected_gain(distributions: Sequence[Distribution], lower: Array, upper: Array) -> Array:
-    """log E of the hypervolume gained at p points, p, from the distributions of each of m objectives and K boxes, each K x m."""
+    """Return the log of the expected hypervolume gained at p points, `p`.
+
+    Args:
+        distributions: Distribution of each of m objectives at the points.
+        lower: Lower corners of the K boxes that the front does not dominate, `K x m`.
+        upper: Upper corners, `K x m`.
+    """
     total = 0.0
     for j, distribution in enumerate(distributions):
         ends, where = np.unique(np.concatenate([lower[:, j], upper[:, j]]), return_inverse=True)
@@ -132,15 +139,15 @@ def log_expected_gain(distributions: Sequence[Distribution], lower: Array, upper
 
 @dataclass(frozen=True, eq=False)
 class SampledHypervolume:
-    """The expected hypervolume that the last point of a set adds to the points before it, by joint draws.
+    """The expected hypervolume that the last point of a batch adds to the points before it, by joint draws.
 
     Attributes:
-        models: One for each objective, m.
-        fixed: Points whose unknown values count as reached, k x d.
-        front: Values that count as reached, n x m.
-        reference: The reference point, m.
-        width: Width of the smoothing in each objective, m.
-        seeds: Of each objective's base samples, m.
+        models: Model of each objective, m.
+        fixed: Earlier points whose values are not known, `k x d`: pending ones and, in the noisy version, contenders.
+        front: Values of the front, `n x m`.
+        reference: The reference point, `m`.
+        width: Width of the smoothing in each objective, `m`.
+        seeds: Seeds of the base samples of each objective, `m`.
         draws: Number of base samples, S.
     """
 
@@ -154,16 +161,16 @@ class SampledHypervolume:
     _boxes: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, X: Array) -> Array:
-        """Log of the expected gain of points, p x d, or of the last point of sets, p x q x d, p."""
-        sets = X[:, None, :] if X.ndim == 2 else X
-        earlier = sets[:, :-1]
-        if not len(sets) or not earlier.shape[1] or (earlier == earlier[:1]).all():
-            return self._of_candidates(sets[:, -1], earlier[0] if len(sets) else self.fixed[:0])
-        rows = [self._of_candidates(one[-1:], one[:-1]) for one in sets]
+        """Evaluate `p x d` points, or the last points of `p x q x d` batches, as `p` logarithms."""
+        batches = as_batches(X)
+        earlier = batches[:, :-1]
+        if not len(batches) or not earlier.shape[1] or (earlier == earlier[:1]).all():
+            return self._of_candidates(batches[:, -1], earlier[0] if len(batches) else self.fixed[:0])
+        rows = [self._of_candidates(one[-1:], one[:-1]) for one in batches]
         return np.concatenate(rows)
 
     def _of_candidates(self, X: Array, earlier: Array) -> Array:
-        """Of single points, p x d, beside the same earlier points, e x d."""
+        """Evaluate `p x d` points given the same earlier points, `e x d`."""
         lower, upper = self._boxes_beside(earlier)
         before = np.vstack([self.fixed, earlier])
         rows = max(_BLOCK // (self.draws * lower[0].size), 1)
@@ -171,12 +178,12 @@ class SampledHypervolume:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _gains(self, X: Array, before: Array, lower: Array, upper: Array) -> Array:
-        values, log_weights = self._drawn(beside(X[:, None, :], before))
+        values, log_weights = self._drawn(after_pending(X[:, None, :], before))
         gain = log_gain(values[..., -1, :], lower, upper, self.width)
         return logsumexp(gain + normalized(log_weights[..., -1, :]).sum(axis=-1)) - np.log(self.draws)
 
     def _boxes_beside(self, earlier: Array) -> tuple[Array, Array]:
-        """What the points before a candidate do not dominate, in each draw: corners, each S x K x m."""
+        """Return the boxes that the points before a candidate do not dominate in each draw: corners, `S x K x m`."""
         key = earlier.tobytes()
         if key not in self._boxes:
             before = np.vstack([self.fixed, earlier])
@@ -187,7 +194,7 @@ class SampledHypervolume:
         return self._boxes[key]
 
     def _drawn(self, sets: Array) -> tuple[Array, Array]:
-        """Joint draws of sets, p x q x d, and their log-weights: each p x S x q x m."""
+        """Draw the values of `p x q x d` batches jointly; return them and their log-weights, each `p x S x q x m`."""
         distributions = [model.predict(sets, latent=True) for model in self.models]
         pairs = [
             distribution.samples(base_samples(seed, self.draws, sets.shape[1]))
@@ -198,7 +205,7 @@ class SampledHypervolume:
 
 
 def log_gain(values: Array, lower: Array, upper: Array, width: Array) -> Array:
-    """log of the hypervolume that values, p x S x m, add, p x S: over boxes S x K x m, smoothed by ``width``, m."""
+    """Return the log of the hypervolume that values, `p x S x m`, add over boxes, `S x K x m`, smoothed by ``width``, `m`."""
     sides = np.log(width) + log_softplus((values[..., None, :] - lower) / width)
     with np.errstate(divide="ignore"):
         sides = np.minimum(sides, np.log(upper - lower))
@@ -206,25 +213,52 @@ def log_gain(values: Array, lower: Array, upper: Array, width: Array) -> Array:
 
 
 def _rivals(models: Sequence[Model], X: Array, most: int, seeds: Sequence[int]) -> Array:
-    """The points of n x d that are on the front in some joint draw, the most frequent first, at most ``most``."""
-    distributions = [model.predict(X, latent=True) for model in models]
-    pairs = zip(distributions, seeds, strict=True)
+    """Return the points of `n x d` that are on the front in some joint draw, the most frequent first."""
     values = np.stack(
-        [distribution.samples(base_samples(seed, _SCOUTS, len(X)))[0] for distribution, seed in pairs], axis=-1
+        [
+            model.predict(X, latent=True).samples(base_samples(seed, _DRAWS_OF_FRONT, len(X)))[0]
+            for model, seed in zip(models, seeds, strict=True)
+        ],
+        axis=-1,
     )
-    wins = np.sum([pareto_mask(one) for one in values], axis=0)
-    order = np.argsort(-wins, kind="stable")[:most]
-    return X[order[wins[order] > 0]]
+    return most_frequent(X, np.sum([pareto_mask(one) for one in values], axis=0), most)
 
 
 def is_row_of(X: Array, rows: Array) -> np.ndarray:
-    """Which of n points, n x d, are among some of them, k x d."""
+    """Return which of `n x d` points are among ``rows``, `k x d`."""
     return (X[:, None, :] == rows).all(axis=2).any(axis=1)
 
 
 def _spread(Y: Array) -> Array:
-    """Standard deviations of outcomes, n x m, or their size where they are all equal, m; never zero."""
+    """Return the standard deviation of each objective of Y, `n x m`, or its size if all values are equal; never zero."""
     unit = np.max(np.abs(Y), axis=0, initial=0.0)
     unit = np.where(unit > 0.0, unit, 1.0)
     spread = np.std(Y / unit, axis=0) * unit
     return np.maximum(np.where(spread > 0.0, spread, unit), np.finfo(np.float64).tiny)
+
+
+def nondominated_boxes(Y: Array, reference: Array) -> tuple[Array, Array]:
+    """Partition what points do not dominate above the reference point into disjoint boxes.
+
+    Two objectives are partitioned here, three and more by BoTorch.
+
+    Args:
+        Y: Values of the points, `... x n x m`, larger is better; with leading dimensions, one front for each draw.
+        reference: The reference point, `m`.
+
+    Returns:
+        Lower and upper corners, each `... x K x m`; upper corners may be infinite. Fronts with fewer boxes than others
+        are filled up with empty ones.
+    """
+    if len(reference) == 2:
+        return planar_boxes(Y, np.asarray(reference))
+    if len(reference) < 2:
+        raise ValueError("boxes are for two objectives and more")
+    try:
+        from calibo.botorch.boxes import partitioned
+    except ImportError:
+        raise MissingExtra(
+            f"{len(reference)} objectives need BoTorch's box decompositions, which are not installed: "
+            "pip install 'calibo[botorch]'"
+        ) from None
+    return partitioned(Y, np.asarray(reference))

@@ -1,31 +1,41 @@
-"""Expected improvement and probability of improvement over the incumbent, in logarithms."""
+"""Expected improvement, also with noisy incumbents, and probability of improvement, in logarithms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from calibo.acquisition.base import Acquisition, SampledUtility, incumbent, log_fatplus, log_fatstep
+from calibo.acquisition.base import (
+    Acquisition,
+    AcquisitionRule,
+    BatchAcquisition,
+    SampledUtility,
+    base_samples,
+    incumbent,
+    log_fatplus,
+    log_fatstep,
+    most_frequent,
+)
 from calibo.data import Array, Dataset
-from calibo.distributions import Distribution
 from calibo.models.base import Model
 
-#: Width of the smoothing of sampled improvements, in units of the outcomes' spread: what a copy of a pending point seems
-#: to be worth, so it must be small beside any improvement still to be had.
+#: Width of the smoothing of sampled improvements, in standard deviations of the outcomes. A copy of a pending point has
+#: about this utility, so it must be small compared with any improvement still possible.
 _SMOOTHING = 1e-6
-#: How far above no gain at all an improvement begins, in widths of the smoothing.
+#: Smallest improvement that counts in the sampled probability of improvement, in widths of the smoothing.
 _SHIFT = 1000.0
+#: Draws used to find the observed points that may be the best.
+_DRAWS_OF_BEST = 256
 
 
 @dataclass(frozen=True)
-class ExpectedImprovement:
-    """log E (f - f*)_+: closed form for single points, joint draws for sets and where points are pending.
+class ExpectedImprovement(AcquisitionRule):
+    """log E (f - f*)_+: in closed form for single points, by joint draws for batches and pending points.
 
     Attributes:
-        draws: Base samples for sets and pending points.
+        draws: Base samples for batches and pending points.
     """
 
     draws: int = 128
@@ -33,27 +43,24 @@ class ExpectedImprovement:
     smooth: ClassVar[bool] = True
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
-        best = incumbent(model, data)
-        width = smoothing(data)
+        best, width = incumbent(model, data), smoothing(data)
 
-        def utility(f: Array, weights: Array, awaited: Array, others: Array) -> Array:
+        def utility(f: Array, weights: Array, pending: Array, their_weights: Array) -> Array:
             # Weighted gains beyond the best weighted gain of a pending point: a copy of one gains nothing.
-            known = np.max(others * (awaited - best), axis=-1, initial=0.0)
+            known = np.max(their_weights * (pending - best), axis=-1, initial=0.0)
             return np.log(width) + log_fatplus((weights * (f - best) - known[..., None]) / width)
 
-        def closed_form(distribution: Distribution) -> Array:
-            return distribution.log_expected_improvement(best)
-
-        return _over(utility, closed_form, model, data, self.draws, rng)
+        joint = SampledUtility(utility, int(rng.integers(2**63)), self.draws)
+        return BatchAcquisition(model, data.X_pending, joint, lambda d: d.log_expected_improvement(best))
 
 
 @dataclass(frozen=True)
-class ProbabilityOfImprovement:
-    """log P(f > f* + margin): closed form for single points, joint draws for sets and where points are pending.
+class ProbabilityOfImprovement(AcquisitionRule):
+    """log P(f > f* + margin): in closed form for single points, by joint draws for batches and pending points.
 
     Attributes:
-        margin: By how much the incumbent is to be beaten, in standard deviations of the outcomes.
-        draws: Base samples for sets and pending points.
+        margin: Required improvement over the incumbent, in standard deviations of the outcomes.
+        draws: Base samples for batches and pending points.
     """
 
     margin: float = 0.01
@@ -65,42 +72,58 @@ class ProbabilityOfImprovement:
         best = incumbent(model, data) + self.margin * _spread(data)
         width = smoothing(data)
 
-        def utility(f: Array, weights: Array, awaited: Array, others: Array) -> Array:
-            gain = f - np.max(awaited, axis=-1, initial=best)[..., None]
+        def utility(f: Array, weights: Array, pending: Array, their_weights: Array) -> Array:
+            gain = f - np.max(pending, axis=-1, initial=best)[..., None]
             # Shifted, so that a copy of a pending point, which gains nothing, has no chance.
             return np.log(weights) + log_fatstep(gain / width - _SHIFT)
 
-        def closed_form(distribution: Distribution) -> Array:
-            return distribution.log_probability_of_improvement(best)
-
-        return _over(utility, closed_form, model, data, self.draws, rng)
+        joint = SampledUtility(utility, int(rng.integers(2**63)), self.draws)
+        return BatchAcquisition(model, data.X_pending, joint, lambda d: d.log_probability_of_improvement(best))
 
 
-def _over(
-    utility: Callable[[Array, Array, Array, Array], Array],
-    closed_form: Callable[[Distribution], Array],
-    model: Model,
-    data: Dataset,
-    draws: int,
-    rng: np.random.Generator,
-) -> Acquisition:
-    """An improvement in closed form, or by draws beyond what pending points may turn out to be."""
-    sampled = SampledUtility(model, data.X_pending, utility, int(rng.integers(2**63)), draws)
+@dataclass(frozen=True)
+class NoisyExpectedImprovement(AcquisitionRule):
+    """log E (f(x) - max_i f(x_i))_+ with all values drawn jointly (Letham et al. 2019; Stanton et al. 2023, eq. 10).
 
-    def acquisition(X: Array) -> Array:
-        if X.ndim == 3 or len(data.X_pending):
-            return sampled(X)
-        return closed_form(model.predict(X, latent=True))
+    Only observed points that are the best in some draw take part. A conformal distribution weights the draws of the
+    candidate alone: given f(x), its measurement says nothing more about the values elsewhere, so the joint distribution
+    with the values at the observed points is exactly the weighted one.
 
-    return acquisition
+    Attributes:
+        draws: Base samples.
+        contenders: Maximum number of observed points drawn jointly with a candidate.
+    """
+
+    draws: int = 128
+    contenders: int = 12
+    logarithmic: ClassVar[bool] = True
+    smooth: ClassVar[bool] = True
+
+    def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
+        seed = int(rng.integers(2**63))
+        rivals = contenders(model, data.X, self.contenders, seed)
+        count, width = len(rivals), smoothing(data)
+
+        def utility(f: Array, weights: Array, others: Array, their_weights: Array) -> Array:
+            best = others[..., :count].max(axis=-1, keepdims=True)
+            known = np.max(their_weights[..., count:] * (others[..., count:] - best), axis=-1, initial=0.0)
+            return np.log(width) + log_fatplus((weights * (f - best) - known[..., None]) / width)
+
+        return BatchAcquisition(model, np.vstack([rivals, data.X_pending]), SampledUtility(utility, seed, self.draws))
+
+
+def contenders(model: Model, X: Array, most: int, seed: int) -> Array:
+    """Return the points of `n x d` that are the best of all in some joint draw, the most frequent first."""
+    values = model.predict(X, latent=True).samples(base_samples(seed, _DRAWS_OF_BEST, len(X)))[0]
+    return most_frequent(X, np.bincount(np.argmax(values, axis=-1), minlength=len(X)), most)
 
 
 def smoothing(data: Dataset) -> float:
-    """Width of the smoothing in the outcomes' units, never quite zero."""
+    """Return the width of the smoothing in units of the outcomes, never zero."""
     return max(_SMOOTHING * _spread(data), float(np.finfo(np.float64).tiny))
 
 
 def _spread(data: Dataset) -> float:
-    """Standard deviation of the outcomes, or their size if they are all equal."""
+    """Return the standard deviation of the outcomes, or their size if they are all equal."""
     unit = float(np.max(np.abs(data.Y), initial=0.0)) or 1.0
     return float(np.std(data.Y / unit)) * unit or unit

@@ -1,4 +1,4 @@
-"""Rules that would rather not be surprised: points with much noise are worth less."""
+"""Risk-averse rules: points where measurements are noisy have lower values."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibo.acquisition.base import Acquisition, incumbent
+from calibo.acquisition.base import Acquisition, AcquisitionRule, incumbent
 from calibo.acquisition.improvement import ExpectedImprovement
-from calibo.acquisition.quantile import UpperQuantile
+from calibo.acquisition.upper_bounds import UpperQuantile
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
 from calibo.errors import CapabilityError, RecipeError
@@ -19,22 +19,22 @@ from calibo.models.base import Capability, Model, ModelWrapper
 
 
 @dataclass(frozen=True)
-class RiskAverseUCB:
-    """ucb_f(x) - aversion lcb_r(x): RAHBO's mean minus a multiple of the noise variance r, both seen hopefully.
+class RiskAverseUCB(AcquisitionRule):
+    """ucb_f(x) - aversion lcb_r(x): RAHBO's optimistic mean minus a multiple of the noise variance r.
 
     Makarova et al. (2021), algorithm 1: ucb_f is an upper confidence bound of f and lcb_r a lower one of the noise
-    variance, so that f(x) - aversion r(x) is believed to be no larger. Here both are quantiles of what the model
-    believes, ucb_f at ``level`` and lcb_r at 1 - ``noise_level``; with a Gaussian distribution level = Phi(beta) gives
-    mean + beta std.
+    variance, so that their difference is an upper bound of f(x) - aversion r(x). Here both are quantiles of the model's
+    distributions, ucb_f at ``level`` and lcb_r at 1 - ``noise_level``; with a Gaussian distribution level = Phi(beta)
+    gives mean + beta std.
 
-    For sets and pending points: ``UpperQuantile`` of f - aversion lcb_r. The variance has the outcomes' unit squared, so
-    ``aversion`` has the outcomes' unit to the power -1, as published: rescaling the outcomes rescales the aversion.
+    For batches and pending points: ``UpperQuantile`` of f - aversion lcb_r. The variance has the outcomes' unit squared,
+    so ``aversion`` has the outcomes' unit to the power -1, as published: rescaling the outcomes rescales the aversion.
 
     Attributes:
-        level: Of the bound of f, in (0.5, 1).
-        aversion: What a unit of noise variance costs, from 0 on.
-        noise_level: Of the bound of the noise variance, in [0.5, 1); 0.5 takes the noise as estimated.
-        draws: Base samples for sets and pending points.
+        level: Level of the bound of f, in (0.5, 1).
+        aversion: Cost of a unit of noise variance, at least 0.
+        noise_level: Level of the bound of the noise variance, in [0.5, 1); 0.5 takes the noise as estimated.
+        draws: Base samples for batches and pending points.
     """
 
     level: float = 0.9
@@ -60,19 +60,19 @@ class RiskAverseUCB:
 
 
 @dataclass(frozen=True)
-class PenalizedEI:
-    """f* + EI(x) - aversion sqrt r(x): expected improvement of f less a multiple of the noise's standard deviation.
+class PenalizedEI(AcquisitionRule):
+    """f* + EI(x) - aversion sqrt r(x): expected improvement of f minus a multiple of the standard deviation of the noise.
 
     Griffiths et al. (2019), aleatoric-noise-penalised expected improvement: a EI(x) - (1 - a) sqrt r(x), which is this
-    with aversion = (1 - a) / a, up to a factor and the constant f* (the best expected latent value tried), which makes
-    the value an outcome's.
+    with aversion = (1 - a) / a, up to a factor and the constant f* (the best expected latent value observed), which makes
+    it a value of the outcome.
 
-    For sets: the set's joint expected improvement less the penalties of all its points; pending points count in the
+    For batches: the joint expected improvement minus the penalties of all points; pending points count in the
     improvement. Both terms have the outcomes' unit.
 
     Attributes:
-        aversion: What a unit of the noise's standard deviation costs, from 0 on; 1 weighs both terms alike.
-        draws: Base samples for sets and pending points.
+        aversion: Cost of a unit of the standard deviation of the noise, at least 0; 1 weighs both terms alike.
+        draws: Base samples for batches and pending points.
     """
 
     aversion: float = 1.0
@@ -107,31 +107,31 @@ def _check_noise(model: Model, rule: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Penalized(ModelWrapper):
-    """A model of the value less a cost at each point.
+    """A model of an outcome minus a known cost of each point.
 
     Attributes:
-        base: The model of the value.
-        cost: `... x q x d -> ... x q`.
+        base: Model of the outcome.
+        cost: Maps `... x q x d` points to `... x q` costs.
     """
 
     cost: Callable[[Array], Array]
-    hides: ClassVar[Mapping[Capability, str]] = {
-        capability: "it describes the value without the cost"
-        for capability in (Capability.LEAVE_ONE_OUT, Capability.ONE_STEP_AHEAD, Capability.AUGMENTATION)
-    }
+    hides: ClassVar[Mapping[Capability, str]] = dict.fromkeys(
+        (Capability.LEAVE_ONE_OUT, Capability.ONE_STEP_AHEAD, Capability.AUGMENTATION),
+        "it describes the outcome without the cost",
+    )
 
     def predict(self, X: Array, *, latent: bool) -> Distribution:
-        """Predict the value less the cost at `... x q x d` points."""
+        """Predict the outcome minus the cost at `... x q x d` points."""
         return Shifted(self.base.predict(X, latent=latent), -self.cost(X))
 
 
 @dataclass(frozen=True)
 class Shifted(Distribution):
-    """The distribution of the value plus a constant at each point, with the dependence of the distribution it shifts.
+    """A distribution shifted by a constant at each point.
 
     Attributes:
-        distribution: Of the value.
-        by: Constants, ... x q.
+        distribution: The distribution before the shift.
+        by: Constants, `... x q`.
     """
 
     distribution: Distribution

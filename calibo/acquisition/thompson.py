@@ -1,4 +1,4 @@
-"""Thompson sampling: the wish to try a point is a draw of its value."""
+"""Thompson sampling: maximize a draw of the objective."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibo.acquisition.base import Acquisition
+from calibo.acquisition.base import Acquisition, AcquisitionRule
+from calibo.acquisition.weighting import last_points
 from calibo.data import Array, Dataset
 from calibo.models.base import Model
 
 
 @dataclass(frozen=True)
-class ThompsonSampling:
-    """One draw of f at all points of a call; its values may be compared within a call only.
+class ThompsonSampling(AcquisitionRule):
+    """One draw of f at all points of a call; values can be compared within a call only.
 
-    The set m x q x d is m candidates for the q-th place of a batch (the earlier places are the same in all of them):
-    every place has a draw of its own, so a batch explores by itself and pending points need no care.
+    Batches `m x q x d` are m candidates for the q-th place of a batch (the earlier points are the same in all of them).
+    Each place has a draw of its own, so a batch explores by itself, and pending points need no special treatment.
 
     Attributes:
-        joint: Draw all points together (exact dependence, m^3 cost) or each from its own marginal distribution.
+        joint: Whether all points are drawn together (exact dependence, cost m^3) or each from its marginal distribution.
     """
 
     joint: bool = True
@@ -29,7 +30,7 @@ class ThompsonSampling:
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         def acquisition(X: Array) -> Array:
-            points = X if X.ndim == 2 else X[:, -1, :]
+            points = last_points(X)
             distribution = model.predict(points, latent=True)
             if not self.joint:
                 return distribution.at_levels(rng.uniform(1e-12, 1.0 - 1e-12, size=len(points)))

@@ -59,7 +59,7 @@ class Replicated(Strategy):
 
 def points_to_repeat(data: Dataset, times: int) -> Array:
     """Return the points to measure again, `r x d`, each as often as it is short of ``times``, the earliest first."""
-    tried = np.vstack([data.X, data.X_pending, data.X_failed])
+    tried = data.tried
     if not len(tried):
         return tried
     leader = same_points(tried)

@@ -72,12 +72,11 @@ def propose(
     enough = min(enough, space.size or enough)
     suggestions: list[Suggestion] = []
     for offset in range(q):
-        known = len(data) + len(data.X_pending) + len(data.X_failed)
-        if len(data) and known >= enough:
+        if len(data) and len(data.tried) >= enough:
             break
         suggestion = _designed(data, space, strategy, seed, number + offset)
         suggestions.append(suggestion)
-        data = replace(data, X_pending=np.vstack([data.X_pending, suggestion.x]))
+        data = data.with_pending(suggestion.x[None, :])
     if len(suggestions) < q:
         rng = generator(seed, number + len(suggestions))
         suggestions += suggest(data, source=space, strategy=strategy, q=q - len(suggestions), rng=rng)
@@ -86,8 +85,7 @@ def propose(
 
 def _designed(data: Dataset, space: Space, strategy: Strategy, seed: int, number: int) -> Suggestion:
     """Return a point of the initial design, with a forecast as soon as a model can make one."""
-    tried = np.vstack([data.X, data.X_pending, data.X_failed])
-    X = design_point(space, seed=seed, number=number, avoid=tried)[None, :]
+    X = design_point(space, seed=seed, number=number, avoid=data.tried)[None, :]
     if len(data) < _FEWEST_FOR_FORECAST:
         return Suggestion(params=space.decode(X)[0], x=X[0])
     plan = strategy.plan(data, rng=generator(seed, number))

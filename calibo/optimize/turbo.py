@@ -1,4 +1,4 @@
-"""TuRBO-1: model-based search within a trust region that grows and shrinks with its fortune (Eriksson et al. 2019)."""
+"""TuRBO-1: search within a trust region that grows with success and shrinks with failure (Eriksson et al. 2019)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from math import ceil
 import numpy as np
 
 from calibo.acquisition import Acquisition, AcquisitionRule
-from calibo.checks import check_has, check_whole
+from calibo.acquisition.base import as_batches
+from calibo.checks import check_instance, check_whole
 from calibo.data import Array, Dataset
 from calibo.models import Capability, Model, Surrogate, check_surrogate
 from calibo.optimize.design import initial_size
@@ -16,22 +17,21 @@ from calibo.optimize.strategy import ModelBased, Strategy, check_outcomes
 from calibo.search import Box, Plan, Search
 from calibo.spaces import Space
 
-#: Within these the length scales of the published recipe are sought; beyond them a column counts as at the bound.
+#: Bounds of the length scales in the published recipe; longer and shorter ones are clipped.
 _LENGTHSCALES = (0.005, 4.0)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """When a trust region grows, shrinks and is given up.
+    """When a trust region grows, shrinks and restarts.
 
     Attributes:
-        failure_tolerance: Batches without improvement, one after the other, that halve the length.
-        success_tolerance: Batches with improvement, one after the other, that double it (3 in the paper, 10 in the
-            recipe of BoTorch).
-        first: Length at a start.
-        longest: No doubling goes beyond.
-        shortest: Below this the region is given up.
-        gain: An improvement is one by more than so much of the best outcome's size.
+        failure_tolerance: Consecutive batches without improvement that halve the side length.
+        success_tolerance: Consecutive batches with improvement that double it (3 in the paper, 10 in BoTorch's recipe).
+        first: Initial side length.
+        longest: Maximum side length.
+        shortest: Below this side length the region restarts.
+        gain: Relative size of an improvement that counts, as a share of the best outcome.
     """
 
     failure_tolerance: int
@@ -44,15 +44,15 @@ class Schedule:
 
 @dataclass(frozen=True)
 class RegionState:
-    """What has become of the trust region.
+    """The state of a trust region.
 
     Attributes:
-        start: First outcome since the latest (re)start.
-        best: Best outcome since then that the region has answered for; minus infinity before its design is complete.
-        length: Side of the region.
-        successes: Batches with improvement in a row.
-        failures: Batches without improvement in a row.
-        restarts: How often the region has been given up.
+        start: Index of the first outcome since the latest (re)start.
+        best: Best outcome since then; minus infinity before the initial design is complete.
+        length: Side length.
+        successes: Consecutive batches with improvement.
+        failures: Consecutive batches without improvement.
+        restarts: Number of restarts.
     """
 
     start: int
@@ -63,7 +63,7 @@ class RegionState:
     restarts: int = 0
 
     def after(self, batch: Array, schedule: Schedule) -> RegionState:
-        """The state after the outcomes of one batch, q; a region that is now too short is not yet given up."""
+        """Return the state after the outcomes of one batch, `q`; a region that is now too short has not restarted yet."""
         top = float(batch.max())
         better = top > self.best + schedule.gain * abs(self.best)
         successes, failures = (self.successes + 1, 0) if better else (0, self.failures + 1)
@@ -77,16 +77,16 @@ class RegionState:
 
 
 def region_state(y: Array, schedule: Schedule, *, n_initial: int, batch_size: int = 1) -> RegionState:
-    """The state of the trust region, folded from all outcomes in the order they arrived.
+    """Return the state of the trust region after all outcomes, in the order in which they arrived.
 
-    The first ``n_initial`` outcomes after a start are its design and give the first best value; those after it count
-    batch by batch, a batch being the next ``batch_size`` outcomes. Outcomes of a batch that is not complete wait.
+    The first ``n_initial`` outcomes after a start are its initial design and give the first best value; the following
+    ones count batch by batch. Outcomes of an incomplete batch wait.
 
     Args:
-        y: Outcomes, n, larger is better.
-        schedule: When the region grows, shrinks and is given up.
-        n_initial: Outcomes of the design at each start.
-        batch_size: Outcomes that are judged together.
+        y: Outcomes, `n`, larger is better.
+        schedule: When the region grows, shrinks and restarts.
+        n_initial: Size of the initial design of each start.
+        batch_size: Number of outcomes that are judged together.
     """
     start, restarts = 0, 0
     while True:
@@ -105,78 +105,74 @@ def region_state(y: Array, schedule: Schedule, *, n_initial: int, batch_size: in
 
 @dataclass(frozen=True)
 class TuRBO(Strategy):
-    """Surrogate -> model -> acquisition, maximised within a trust region around the best point.
+    """Surrogate -> model -> acquisition function, maximized within a trust region around the best point.
 
-    A strategy owns no state: the region is folded anew from the outcomes, in the order they arrived, at every call.
+    A strategy has no state: the region is computed from all outcomes, in the order in which they arrived, at every call.
 
-    1. State: length, counters and restarts from the outcomes (``region_state``).
-    2. While a start has fewer than ``n_initial`` outcomes, pending and failed points: a point of the whole cube far from
-       those.
-       Forecasts are then those of the model of all data.
-    3. Else the model of the outcomes since the start; the point tried with the best expected latent value is the centre
-       (the paper's choice where there is noise); sides are ``length`` times the length scales, their geometric mean
-       made 1, on the numeric columns. Categorical columns are not limited; nor does a model without length scales
-       stretch the region.
-    4. The acquisition is maximised within the region.
+    1. Compute side length, counters and restarts from the outcomes (``region_state``).
+    2. While a start has fewer than ``n_initial`` outcomes, pending and failed points, suggest a point of the whole cube
+       far from those. Forecasts are then those of the model of all data.
+    3. Else fit the model to the outcomes since the start. The centre is the observed point with the best expected latent
+       value (the paper's choice for noisy outcomes); the sides are ``length`` times the length scales, scaled to a
+       geometric mean of 1, on the numeric columns. Categorical columns are not limited, and a model without length
+       scales gives a cube.
+    4. Maximize the acquisition function within the region.
 
-    Deviations: when a failed or pending point was asked for is not known, so all failed points count after a restart,
-    and points pending at a restart count for its design. The threshold of an improvement is relative to the best
-    outcome, as published, so that adding a constant to all outcomes may change a suggestion.
+    Deviations: it is not known when a failed or pending point was suggested, so all failed points count after a restart,
+    and points pending at a restart count for its initial design. An improvement is relative to the best outcome, as
+    published, so that adding a constant to all outcomes may change a suggestion.
 
     Attributes:
-        surrogate: What makes the model.
-        rule: What makes the acquisition function; any.
-        search: How it is maximised inside the region; by default what suits the space and the rule.
-        replicate: Whether a point may be measured again.
-        name: Of the method, for messages.
-        batch_size: Points asked for together, q; a region shrinks after ceil(max(4, d) / q) batches in vain.
-        n_initial: Outcomes of the design at each start; by default as many as an ``Optimizer`` begins with. Give both
-            the same number, or the first outcomes beyond the smaller one count as the region's.
-        success_tolerance: Batches with improvement, one after the other, that double the region.
+        surrogate: Fits the model.
+        rule: Builds the acquisition function.
+        search: Maximizes it inside the region; by default chosen by the space and the rule.
+        replicate: Whether a point may be suggested again.
+        name: Name of the method, for messages.
+        batch_size: Points suggested together, q; a region shrinks after ceil(max(4, d) / q) batches without improvement.
+        n_initial: Size of the initial design of each start; by default that of an ``Optimizer``. Give both the same
+            number, or the first outcomes beyond the smaller one count as the region's.
+        success_tolerance: Consecutive batches with improvement that double the region.
     """
 
     surrogate: Surrogate
     rule: AcquisitionRule
     search: Search | None = None
     replicate: bool = False
-    name: str = "turbo"
+    name: str = "turbo"  # pyright: ignore[reportIncompatibleMethodOverride]
     batch_size: int = 1
     n_initial: int | None = None
     success_tolerance: int = 10
 
     def __post_init__(self) -> None:
-        counts = {"batch_size": self.batch_size, "success_tolerance": self.success_tolerance}
+        check_whole("TuRBO's batch_size", self.batch_size)
+        check_whole("TuRBO's success_tolerance", self.success_tolerance)
         if self.n_initial is not None:
-            counts["n_initial"] = self.n_initial
-        for name, count in counts.items():
-            check_whole(f"TuRBO's {name}", count)
+            check_whole("TuRBO's n_initial", self.n_initial)
         check_surrogate("surrogate", self.surrogate)
-        check_has("rule", self.rule, "build", "ThompsonSampling()")
+        check_instance("rule", self.rule, AcquisitionRule, "ThompsonSampling()")
 
     @property
     def single_objective(self) -> bool:
         return True
 
     def region(self, data: Dataset) -> RegionState:
-        """The state of the trust region after all outcomes."""
+        """Return the state of the trust region after all outcomes."""
         check_outcomes(self, data.objectives, data.constraints)
         d = data.X.shape[1]
         schedule = Schedule(ceil(max(4, d) / self.batch_size), self.success_tolerance)
-        return region_state(data.Y[:, 0], schedule, n_initial=self._design(d), batch_size=self.batch_size)
+        return region_state(data.Y[:, 0], schedule, n_initial=self._design_size(d), batch_size=self.batch_size)
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         state = self.region(data)
-        earlier, since = data.X[: state.start], _since(data, state.start)
-        known = np.vstack([since.X, since.X_pending, since.X_failed])
+        since = data.since(state.start)
         # Failures count, or a region whose design keeps failing would never begin.
-        if not len(since) or len(known) < self._design(data.X.shape[1]):
+        if not len(since) or len(since.tried) < self._design_size(data.X.shape[1]):
             plan = self._inner.plan(data, rng=rng)
-            spread = spreading(known, data.categories)
-            return replace(plan, acquisition=spread, anchors=plan.anchors[:0], learn=None)
+            far = distance_to_nearest(since.tried, data.categories)
+            return replace(plan, acquisition=far, anchors=plan.anchors[:0], learn=None)
         plan = self._inner.plan(since, rng=rng)
-        box = _region(plan.models[0], since, state.length)
-        avoid = plan.avoid if self.replicate else np.vstack([plan.avoid, earlier])
-        return replace(plan, region=box, avoid=avoid)
+        avoid = plan.avoid if self.replicate else data.tried
+        return replace(plan, region=trust_region(plan.models[0], since, state.length), avoid=avoid)
 
     def searcher(self, space: Space) -> Search:
         return self._inner.searcher(space)
@@ -185,24 +181,24 @@ class TuRBO(Strategy):
     def _inner(self) -> ModelBased:
         return ModelBased(self.surrogate, self.rule, search=self.search, replicate=self.replicate, name=self.name)
 
-    def _design(self, d: int) -> int:
+    def _design_size(self, d: int) -> int:
         return initial_size(d) if self.n_initial is None else self.n_initial
 
 
-def spreading(known: Array, categories: tuple[int, ...]) -> Acquisition:
-    """The distance to the nearest of ``known``, k x d, and of the other points of a set: large where nothing is near.
+def distance_to_nearest(known: Array, categories: tuple[int, ...]) -> Acquisition:
+    """Return the distance to the nearest of ``known``, `k x d`, and of the earlier points of a batch.
 
-    Opposite faces of the cube count as one, so that the middle is as good a place as a corner. Two choices of a
-    categorical column are half a side apart, as far as numeric columns can be.
+    Opposite faces of the cube are identified, so that the middle is as good as a corner. Two choices of a categorical
+    column are half a side apart, as far as numeric columns can be.
     """
     choices = np.asarray(categories)
 
     def acquisition(X: Array) -> Array:
-        sets = X[:, None, :] if X.ndim == 2 else X
-        others = np.concatenate([sets[:, :-1], np.broadcast_to(known, (len(sets), *known.shape))], axis=1)
+        batches = as_batches(X)
+        others = np.concatenate([batches[:, :-1], np.broadcast_to(known, (len(batches), *known.shape))], axis=1)
         if not others.shape[1]:
-            return np.zeros(len(sets))
-        last = sets[:, -1:]
+            return np.zeros(len(batches))
+        last = batches[:, -1:]
         apart = np.abs(last - others)
         differ = np.floor(last * choices) != np.floor(others * choices)
         gaps = np.where(choices > 0, 0.5 * differ, np.minimum(apart, 1.0 - apart))
@@ -211,15 +207,8 @@ def spreading(known: Array, categories: tuple[int, ...]) -> Acquisition:
     return acquisition
 
 
-def _since(data: Dataset, start: int) -> Dataset:
-    """The data without the outcomes before ``start``."""
-    if not start:
-        return data
-    return replace(data.rows(slice(start, None)), X_pending=data.X_pending, X_failed=data.X_failed)
-
-
-def _region(model: Model, data: Dataset, length: float) -> Box:
-    """The trust region of a model: around the point with the best expected latent value, stretched by length scales."""
+def trust_region(model: Model, data: Dataset, length: float) -> Box:
+    """Return the box around the observation with the best expected latent value, stretched by the length scales."""
     centre = data.X[int(np.argmax(model.predict(data.X, latent=True).mean))]
     known = Capability.LENGTHSCALES in model.capabilities
     weights = np.clip(model.lengthscales, *_LENGTHSCALES) if known else np.ones(data.X.shape[1])

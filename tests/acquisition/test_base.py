@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibo.acquisition.base import SampledUtility, base_samples, incumbent, log_softplus, normalized
+from calibo.acquisition.base import BatchAcquisition, SampledUtility, base_samples, incumbent, log_softplus, normalized
 from calibo.calibration import ConformalBayes
 from calibo.data import Dataset
 from calibo.models import GaussianProcess
@@ -51,8 +51,10 @@ def test_sampled_utility_is_the_log_of_the_mean_utility() -> None:
     told = data()
     model = GaussianProcess().fit(told, rng=RNG(0))
     pending = RNG(1).random((2, 2))
-    sampled = SampledUtility(
-        model, pending, lambda f, w, awaited, others: f - (others * awaited).sum(-1)[..., None], seed=5, draws=32
+    sampled = BatchAcquisition(
+        model,
+        pending,
+        SampledUtility(lambda f, w, awaited, others: f - (others * awaited).sum(-1)[..., None], seed=5, draws=32),
     )
     sets = RNG(2).random((3, 4, 2))
     distribution = model.predict(np.concatenate([np.broadcast_to(pending, (3, 2, 2)), sets], axis=1), latent=True)
@@ -65,7 +67,9 @@ def test_sampled_utility_is_the_log_of_the_mean_utility() -> None:
 def test_a_utility_of_nothing_is_minus_infinity_without_a_warning() -> None:
     told = data()
     model = GaussianProcess().fit(told, rng=RNG(0))
-    sampled = SampledUtility(model, np.empty((0, 2)), lambda f, *_: np.full(f.shape, -np.inf), seed=0, draws=8)
+    sampled = BatchAcquisition(
+        model, np.empty((0, 2)), SampledUtility(lambda f, *_: np.full(f.shape, -np.inf), seed=0, draws=8)
+    )
     np.testing.assert_array_equal(sampled(told.X), -np.inf)
 
 
@@ -83,8 +87,10 @@ class TestWeights:
         told, X = data(), RNG(3).random((10, 2))
         model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
         best = incumbent(model, told) - 0.5
-        sampled = SampledUtility(
-            model, np.empty((0, 2)), lambda f, w, *_: np.log(w * np.maximum(f - best, 1e-300)), seed=1, draws=16_384
+        sampled = BatchAcquisition(
+            model,
+            np.empty((0, 2)),
+            SampledUtility(lambda f, w, *_: np.log(w * np.maximum(f - best, 1e-300)), seed=1, draws=16_384),
         )
         distribution = model.predict(X, latent=True)
         exact = distribution.expected_improvement(best)
@@ -95,7 +101,9 @@ class TestWeights:
     def test_inside_the_maximum(self) -> None:
         told, sets = data(), RNG(3).random((6, 2, 2))
         model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
-        sampled = SampledUtility(model, np.empty((0, 2)), lambda f, w, *_: np.log(w * np.abs(f)), seed=1, draws=64)
+        sampled = BatchAcquisition(
+            model, np.empty((0, 2)), SampledUtility(lambda f, w, *_: np.log(w * np.abs(f)), seed=1, draws=64)
+        )
         f, log_weights = model.predict(sets, latent=True).samples(base_samples(1, 64, 2))
         weights = np.exp(log_weights)
         weights /= weights.mean(axis=1, keepdims=True)
@@ -111,6 +119,6 @@ class TestWeights:
             seen.append((f.shape, awaited.shape, np.broadcast_to(weights, awaited.shape)))
             return np.zeros(f.shape)
 
-        SampledUtility(model, pending, utility, seed=1, draws=64)(X)
+        BatchAcquisition(model, pending, SampledUtility(utility, seed=1, draws=64))(X)
         assert seen[0][0] == (5, 64, 1) and seen[0][1] == (5, 64, 2)
         np.testing.assert_allclose(seen[0][2].mean(axis=1), 1.0)

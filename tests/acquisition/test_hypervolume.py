@@ -8,8 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibo.acquisition import HypervolumeImprovement
-from calibo.acquisition.boxes import nondominated_boxes
-from calibo.acquisition.hypervolume import SampledHypervolume, log_expected_gain, log_gain, reference_point
+from calibo.acquisition.hypervolume import (
+    SampledHypervolume,
+    log_expected_gain,
+    log_gain,
+    nondominated_boxes,
+    reference_point,
+)
 from calibo.calibration import Calibrated, ConformalBayes, LocalizedOnline, OnlineQuantile, Temperature
 from calibo.data import Array, Dataset, Forecast
 from calibo.distributions import Distribution, FlatSet, Gaussian

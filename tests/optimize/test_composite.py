@@ -14,7 +14,8 @@ from calibo.classifiers.composite import CompositeNetwork
 from calibo.data import Dataset, Suggestion
 from calibo.errors import DataError, FallbackWarning, MissingExtra, RecipeError, RepeatWarning, ValueRejected
 from calibo.methods import composite_lfbo, strategy
-from calibo.optimize.composite import CompositeLikelihoodFree, Turned, composed, finite_vector
+from calibo.optimize.composite import Negated, composed, finite_vector
+from calibo.optimize.likelihood_free import CompositeLikelihoodFree
 from calibo.problems.environmental import environmental
 from calibo.search import RandomDraw
 from calibo.trials import Direction, State, Trial, dataset
@@ -354,6 +355,6 @@ def test_the_parts_of_the_recipe() -> None:
     made = composite_lfbo(outer=gain, gamma=0.2)
     assert made == CompositeLikelihoodFree(gain, CompositeNetwork(gamma=0.2)) and not made.makes_forecasts
     bound, door = composed(composite_lfbo(), loss, [Direction.MINIMIZE])
-    assert isinstance(bound, CompositeLikelihoodFree) and isinstance(bound.outer, Turned) and door is not None
+    assert isinstance(bound, CompositeLikelihoodFree) and isinstance(bound.outer, Negated) and door is not None
     assert door.measured([0.3, 0.8])[1] == pytest.approx(0.01)
     assert composed(strategy("gp_ei"), None, [Direction.MINIMIZE])[1] is None

@@ -31,7 +31,7 @@ from calibo.errors import RecipeError
 from calibo.methods import bore, lfbo
 from calibo.models import GaussianProcess
 from calibo.optimize import Optimizer, propose
-from calibo.optimize.likelihood_free import LikelihoodFree, Refitted, with_pruned
+from calibo.optimize.likelihood_free import LikelihoodFree, Refitted
 from calibo.search import EpsilonGreedy, MultiStart, Mutation, Pool, RandomDraw
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 
@@ -273,10 +273,10 @@ def test_several_objectives_and_constraints(forecaster: Any) -> None:
 
 def test_pruned_points_count_with_what_was_measured_last() -> None:
     data = some(6, X_failed=np.array([[0.1, 0.1], [0.9, 0.9]]), Y_failed=np.array([[np.nan], [3.0]]))
-    known = with_pruned(data)
+    known = data.with_pruned()
     assert len(known) == 7 and known.Y[-1, 0] == 3.0
     np.testing.assert_array_equal(known.X_failed, [[0.1, 0.1]])
-    assert with_pruned(some()).X is some().X or len(with_pruned(some())) == 15
+    assert len(some().with_pruned()) == 15
     assert acquired(lfbo(), data, np.array([[0.9, 0.9]])) > acquired(lfbo(), data, np.array([[0.1, 0.1]]))
 
 

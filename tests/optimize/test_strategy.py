@@ -263,13 +263,6 @@ def test_the_search_inside_one_that_is_random_at_times_is_given_its_parents() ->
     assert len(ModelBased(GaussianProcess(), ExpectedImprovement(), search).plan(data, rng=rng).anchors) == 9
 
 
-class Unclassified:
-    """A rule that says neither whether it is smooth nor whether it is logarithmic."""
-
-    def build(self, model: object, data: Dataset, *, rng: np.random.Generator) -> object:
-        return np.zeros
-
-
 @pytest.mark.parametrize(
     ("part", "bad", "message"),
     [
@@ -277,7 +270,6 @@ class Unclassified:
         ("surrogate", GaussianProcess, r"the class GaussianProcess, which needs \(\)"),
         ("rule", "ei", r"such as ExpectedImprovement\(\), got 'ei'"),
         ("rule", ExpectedImprovement, "the class ExpectedImprovement"),
-        ("rule", Unclassified(), "smooth and logarithmic, got a Unclassified"),
         ("search", "pool", r"such as MultiStart\(\), got 'pool'"),
         ("search", Pool, "the class Pool"),
         ("tradeoff", "ehvi", r"such as HypervolumeImprovement\(\), got 'ehvi'"),

@@ -18,7 +18,7 @@ from calibo.distributions import Distribution
 from calibo.errors import RecipeError
 from calibo.models import Capability, GaussianProcess, Model, ModelWrapper, Surrogate
 from calibo.optimize import Optimizer, Strategy, suggest
-from calibo.optimize.turbo import RegionState, Schedule, TuRBO, region_state, spreading
+from calibo.optimize.turbo import RegionState, Schedule, TuRBO, distance_to_nearest, region_state
 from calibo.problems import branin
 from calibo.search import MultiStart
 from calibo.spaces import Categorical, Float, Int, PoolSpace, ProductSpace
@@ -227,12 +227,12 @@ def test_points_of_a_design_are_far_apart() -> None:
 
 
 def test_spreading_counts_sets_choices_and_opposite_faces() -> None:
-    acquisition = spreading(np.array([[0.0, 0.25]]), (0, 2))
+    acquisition = distance_to_nearest(np.array([[0.0, 0.25]]), (0, 2))
     X = np.array([[0.5, 0.25], [0.98, 0.25], [0.0, 0.75], [0.0, 0.25]])
     np.testing.assert_allclose(acquisition(X), [0.5, 0.02, 0.5, 0.0])
     sets = np.stack([np.broadcast_to([0.5, 0.25], (4, 2)), X], axis=1)
     np.testing.assert_allclose(acquisition(sets), [0.0, 0.02, 0.5, 0.0])
-    np.testing.assert_array_equal(spreading(np.empty((0, 2)), (0, 2))(X), np.zeros(4))
+    np.testing.assert_array_equal(distance_to_nearest(np.empty((0, 2)), (0, 2))(X), np.zeros(4))
 
 
 def test_mixed_spaces_pools_and_failures() -> None:

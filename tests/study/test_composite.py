@@ -14,7 +14,7 @@ from calibo import Float, Optimizer, maximize, minimize
 from calibo.data import Outcome
 from calibo.errors import CaliboWarning, FallbackWarning, ObjectiveError, RecipeError, StudyError, TrialFailedWarning
 from calibo.methods import composite_lfbo
-from calibo.optimize.composite import CompositeLikelihoodFree
+from calibo.optimize.likelihood_free import CompositeLikelihoodFree
 from calibo.study import CalibratedSampler, load_result, write_vector
 from calibo.study.attributes import read_vector
 

@@ -9,7 +9,7 @@ import pytest
 
 from calibo.acquisition import UpperBound, UpperQuantile
 from calibo.acquisition.base import base_samples
-from calibo.acquisition.quantile import best_of_set
+from calibo.acquisition.upper_bounds import best_of_batch
 from calibo.calibration import Calibrated, Conformal, ConformalBayes, LeaveOneOut, OnlineQuantile, Split
 from calibo.data import Dataset
 from calibo.errors import RecipeError
@@ -93,7 +93,9 @@ def test_weights_multiply_the_distance_from_the_centre() -> None:
     value = distribution.icdf(0.8)
     u = distribution.mean[:, None] + ((value - distribution.mean) / away.mean(axis=1))[:, None] * away
     np.testing.assert_allclose(u.mean(axis=1), value)
-    np.testing.assert_allclose(best_of_set(distribution, distribution.mean, value, base), u.max(axis=-1).mean(axis=-1))
+    np.testing.assert_allclose(
+        best_of_batch(distribution, distribution.mean, value, base), u.max(axis=-1).mean(axis=-1)
+    )
 
 
 def test_a_quantile_that_is_not_backed_still_orders_points() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calibo.acquisition import ExpectedImprovement, NoisyExpectedImprovement
-from calibo.acquisition.noisy import contenders
+from calibo.acquisition.improvement import contenders
 from calibo.calibration import ConformalBayes
 from calibo.calibration.conformal_bayes import ConformalModel
 from calibo.data import Array, Dataset
