@@ -30,7 +30,7 @@ def posterior(gp: Any, levels: Levels) -> CalibratedPosterior:
     return CalibratedPosterior(gp.posterior(points(4, 3)), score_map(levels))
 
 
-def law_of(posterior: CalibratedPosterior, levels: Levels) -> Distribution:
+def reference(posterior: CalibratedPosterior, levels: Levels) -> Distribution:
     """The same distribution in NumPy."""
     base = posterior.base.distribution
     mean, covariance = base.mean.detach().numpy(), base.covariance_matrix.detach().numpy()
@@ -48,7 +48,7 @@ def test_shapes(posterior: CalibratedPosterior) -> None:
 
 
 def test_closed_forms_are_calibo_s(posterior: CalibratedPosterior, levels: Levels) -> None:
-    distribution = law_of(posterior, levels)
+    distribution = reference(posterior, levels)
     mean, variance = posterior.moments()
     np.testing.assert_allclose(mean[..., 0].detach().numpy(), distribution.mean, rtol=1e-9)
     np.testing.assert_allclose(variance[..., 0].sqrt().detach().numpy(), distribution.std, rtol=1e-6)
@@ -63,7 +63,7 @@ def test_closed_forms_are_calibo_s(posterior: CalibratedPosterior, levels: Level
 
 def test_joint_draws_are_calibo_s(posterior: CalibratedPosterior, levels: Levels) -> None:
     base = np.random.default_rng(0).standard_normal((50, 3))
-    expected, _ = law_of(posterior, levels).samples(base)
+    expected, _ = reference(posterior, levels).samples(base)
     shared = torch.from_numpy(base)[:, None, :].expand(50, 4, 3)
     draws = posterior.rsample_from_base_samples(torch.Size([50]), shared)
     np.testing.assert_allclose(draws[..., 0].detach().numpy(), np.moveaxis(expected, -2, 0), atol=1e-5)

@@ -121,7 +121,7 @@ def test_verdicts_follow_from_the_counts(inside: int, outside: int, nominal: flo
     assert "nan" not in row.sentence()
 
 
-def test_percentages_are_free_of_float_dust() -> None:
+def test_percentages_are_free_of_rounding() -> None:
     assert table(0, 1, 0.55, 0.999).sentences()[1].startswith("not yet calibrated: 99.9 % intervals need")
     assert table(5, 2, 0.55).sentences()[0].startswith("55 % intervals")
 

@@ -12,30 +12,29 @@ from scipy.stats import norm
 from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
 
-LAW = Gaussian(np.array([0.0, 2.0, -5.0]), np.array([1.0, 0.1, 3.0]))
+GAUSSIAN = Gaussian(np.array([0.0, 2.0, -5.0]), np.array([1.0, 0.1, 3.0]))
 finite = st.floats(-1e6, 1e6)
 
 
 @given(u=st.floats(1e-12, 1 - 1e-12))
 def test_cdf_inverts_icdf(u: float) -> None:
-    np.testing.assert_allclose(LAW.cdf(LAW.icdf(u)), u, rtol=1e-9)
+    np.testing.assert_allclose(GAUSSIAN.cdf(GAUSSIAN.icdf(u)), u, rtol=1e-9)
 
 
 def test_against_scipy() -> None:
     y = np.array([0.3, 2.2, -9.0])
-    np.testing.assert_allclose(LAW.cdf(y), norm.cdf(y, LAW.mean, LAW.std))
-    np.testing.assert_allclose(LAW.pdf(y), norm.pdf(y, LAW.mean, LAW.std))
-    np.testing.assert_allclose(LAW.logpdf(1e3), norm.logpdf(1e3, LAW.mean, LAW.std))
-    np.testing.assert_array_equal(LAW.std, LAW.std)
+    np.testing.assert_allclose(GAUSSIAN.cdf(y), norm.cdf(y, GAUSSIAN.mean, GAUSSIAN.std))
+    np.testing.assert_allclose(GAUSSIAN.pdf(y), norm.pdf(y, GAUSSIAN.mean, GAUSSIAN.std))
+    np.testing.assert_allclose(GAUSSIAN.logpdf(1e3), norm.logpdf(1e3, GAUSSIAN.mean, GAUSSIAN.std))
 
 
 @pytest.mark.parametrize("c", [-6.0, -0.5, 0.0, 1.9, 4.0])
 def test_improvement_against_quadrature(c: float) -> None:
     for i in range(3):
-        m, s = LAW.mean[i], LAW.std[i]
+        m, s = GAUSSIAN.mean[i], GAUSSIAN.std[i]
         expected = quad(lambda y: (y - c) * norm.pdf(y, m, s), c, max(c, m) + 14 * s, epsabs=0, epsrel=1e-11, limit=200)  # noqa: B023
-        assert float(LAW.expected_improvement(c)[i]) == pytest.approx(expected[0], rel=1e-6, abs=1e-200)
-        assert float(LAW.probability_of_improvement(c)[i]) == pytest.approx(norm.sf(c, m, s), rel=1e-12)
+        assert float(GAUSSIAN.expected_improvement(c)[i]) == pytest.approx(expected[0], rel=1e-6, abs=1e-200)
+        assert float(GAUSSIAN.probability_of_improvement(c)[i]) == pytest.approx(norm.sf(c, m, s), rel=1e-12)
 
 
 def test_log_improvement_far_out() -> None:
@@ -62,23 +61,23 @@ def test_improvement_is_affine(mean: float, std: float, a: float, b: float, h: f
 
 
 def test_negated_and_scaled() -> None:
-    turned = LAW.negated()
-    np.testing.assert_allclose(turned.cdf(-1.0), 1 - LAW.cdf(1.0), atol=1e-15)
-    np.testing.assert_array_equal(turned.negated().mean, LAW.mean)
-    wide = LAW.scaled(2.0)
-    np.testing.assert_array_equal(wide.std, 2 * LAW.std)
-    np.testing.assert_array_equal(wide.mean, LAW.mean)
+    turned = GAUSSIAN.negated()
+    np.testing.assert_allclose(turned.cdf(-1.0), 1 - GAUSSIAN.cdf(1.0), atol=1e-15)
+    np.testing.assert_array_equal(turned.negated().mean, GAUSSIAN.mean)
+    wide = GAUSSIAN.scaled(2.0)
+    np.testing.assert_array_equal(wide.std, 2 * GAUSSIAN.std)
+    np.testing.assert_array_equal(wide.mean, GAUSSIAN.mean)
 
 
 def test_joint_draws_have_the_given_correlation() -> None:
     correlation = np.array([[1.0, 0.8, -0.3], [0.8, 1.0, 0.1], [-0.3, 0.1, 1.0]])
-    distribution = Gaussian(LAW.mean, LAW.std, lambda: correlation)
+    distribution = Gaussian(GAUSSIAN.mean, GAUSSIAN.std, lambda: correlation)
     base = np.random.default_rng(1).standard_normal((40_000, 3))
     draws, log_weights = distribution.samples(base)
     # 40 000 draws: standard errors of a correlation are at most .005, so six of them.
     np.testing.assert_allclose(np.corrcoef(draws.T), correlation, atol=0.03)
-    np.testing.assert_allclose(draws.mean(axis=0), LAW.mean, atol=0.1)
-    np.testing.assert_allclose(draws.std(axis=0), LAW.std, rtol=0.03)
+    np.testing.assert_allclose(draws.mean(axis=0), GAUSSIAN.mean, atol=0.1)
+    np.testing.assert_allclose(draws.std(axis=0), GAUSSIAN.std, rtol=0.03)
     assert log_weights.shape == draws.shape
     turned = np.corrcoef(distribution.negated().samples(base)[0].T)
     np.testing.assert_allclose(turned, correlation, atol=0.03)
@@ -109,7 +108,7 @@ def test_the_correlation_is_put_off_until_draws_are_asked_for() -> None:
 
 
 def test_marginals_of_a_gaussian_need_no_quantiles() -> None:
-    assert [(m.mean, m.std, m.quantiles) for m in LAW.marginals()][1] == (2.0, 0.1, None)
+    assert [(m.mean, m.std, m.quantiles) for m in GAUSSIAN.marginals()][1] == (2.0, 0.1, None)
 
 
 def test_cholesky_of_singular_and_batched_matrices() -> None:

@@ -38,24 +38,24 @@ EMBEDDED: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def distribution(p: list[float], r: list[float], mean: float = 0.0, std: float = 1.0) -> Relevelled:
+def relevelled(p: list[float], r: list[float], mean: float = 0.0, std: float = 1.0) -> Relevelled:
     return Relevelled(Gaussian(np.array([mean]), np.array([std])), Levels(np.array(p, float), np.array(r, float)))
 
 
 def check(case: dict[str, Any]) -> None:
-    believed, c = distribution(case["p"], case["r"], case["mean"], case["std"]), case["c"]
-    turned = believed.negated()
+    distribution, c = relevelled(case["p"], case["r"], case["mean"], case["std"]), case["c"]
+    turned = distribution.negated()
     close = lambda value, expected: np.testing.assert_allclose(value, expected, rtol=1e-8, atol=1e-12)
-    close(believed.expected_improvement(c), case["EI_max"])
-    close(np.exp(believed.log_expected_improvement(c)), case["EI_max"])
-    close(believed.probability_of_improvement(c), case["PI_max"])
+    close(distribution.expected_improvement(c), case["EI_max"])
+    close(np.exp(distribution.log_expected_improvement(c)), case["EI_max"])
+    close(distribution.probability_of_improvement(c), case["PI_max"])
     close(turned.expected_improvement(-c), case["EI_min"])
     close(np.exp(turned.log_expected_improvement(-c)), case["EI_min"])
     close(turned.probability_of_improvement(-c), case["PI_min"])
-    close(believed.mean, case["mean_recal"])
+    close(distribution.mean, case["mean_recal"])
     close(turned.mean, -case["mean_recal"])
     for level, value in case["Q"].items():
-        close(believed.icdf(float(level)), value)
+        close(distribution.icdf(float(level)), value)
         close(turned.icdf(1 - float(level)), -value)
 
 
@@ -100,48 +100,48 @@ def brute_force(levels: Levels, f: Callable[[float], float], kinks: list[float])
 @given(levels=maps(), h=st.floats(-3, 3))
 def test_closed_forms_equal_quadrature(levels: Levels, h: float) -> None:
     mean, std = 0.7, 2.5
-    believed = Relevelled(Gaussian(np.array([mean]), np.array([std])), levels)
+    distribution = Relevelled(Gaussian(np.array([mean]), np.array([std])), levels)
     c = mean + std * h
     kinks = [float(levels.inverse(ndtr(h)))]
     improvement = brute_force(levels, lambda z: std * max(z - h, 0.0), kinks)
     first = brute_force(levels, lambda z: z, [])
     second = brute_force(levels, lambda z: (z - first) ** 2, [])
-    assert float(believed.expected_improvement(c)[0]) == pytest.approx(improvement, abs=2e-8)
-    assert float(np.exp(believed.log_expected_improvement(c)[0])) == pytest.approx(improvement, abs=2e-8)
-    assert float(believed.mean[0]) == pytest.approx(mean + std * first, abs=2e-8)
-    assert float(believed.std[0]) == pytest.approx(std * np.sqrt(second), abs=1e-6)
+    assert float(distribution.expected_improvement(c)[0]) == pytest.approx(improvement, abs=2e-8)
+    assert float(np.exp(distribution.log_expected_improvement(c)[0])) == pytest.approx(improvement, abs=2e-8)
+    assert float(distribution.mean[0]) == pytest.approx(mean + std * first, abs=2e-8)
+    assert float(distribution.std[0]) == pytest.approx(std * np.sqrt(second), abs=1e-6)
 
 
 @given(levels=maps(), u=st.floats(1e-4, 1 - 1e-4))
 def test_cdf_and_icdf(levels: Levels, u: float) -> None:
-    believed = Relevelled(Gaussian(np.array([-1.0]), np.array([0.3])), levels)
-    y = believed.icdf(u)
+    distribution = Relevelled(Gaussian(np.array([-1.0]), np.array([0.3])), levels)
+    y = distribution.icdf(u)
     # cdf(icdf(u)) >= u, with equality where there is no atom; just below the quantile there is less.
-    assert float(believed.cdf(y + 1e-9)[0]) >= u - 1e-7
-    assert float(believed.cdf(y - 1e-6)[0]) <= u + 1e-7
+    assert float(distribution.cdf(y + 1e-9)[0]) >= u - 1e-7
+    assert float(distribution.cdf(y - 1e-6)[0]) <= u + 1e-7
     if np.all(np.diff(levels.r) > 0):
-        assert float(believed.cdf(y)[0]) == pytest.approx(u, abs=1e-7)
+        assert float(distribution.cdf(y)[0]) == pytest.approx(u, abs=1e-7)
 
 
 @given(levels=maps(), h=st.floats(-4, 4))
 def test_improvements_of_both_signs_differ_by_the_mean(levels: Levels, h: float) -> None:
-    believed = Relevelled(Gaussian(np.array([0.0]), np.array([1.0])), levels)
-    up, down = believed.expected_improvement(h), believed.negated().expected_improvement(-h)
-    np.testing.assert_allclose(up - down, believed.mean - h, atol=1e-9)
+    distribution = Relevelled(Gaussian(np.array([0.0]), np.array([1.0])), levels)
+    up, down = distribution.expected_improvement(h), distribution.negated().expected_improvement(-h)
+    np.testing.assert_allclose(up - down, distribution.mean - h, atol=1e-9)
 
 
 def test_density_integrates_to_the_cdf() -> None:
-    believed = distribution(WIDE_P, WIDE_R, 1.0, 2.0)
+    distribution = relevelled(WIDE_P, WIDE_R, 1.0, 2.0)
     knots = [float(1.0 + 2.0 * ndtri(r)) for r in WIDE_R[1:-1]]
-    mass = quad(lambda y: float(believed.pdf(y)[0]), -15, 2.0, points=[k for k in knots if k < 2.0], limit=200)[0]
-    assert mass == pytest.approx(float(believed.cdf(2.0)[0]), abs=1e-8)
+    mass = quad(lambda y: float(distribution.pdf(y)[0]), -15, 2.0, points=[k for k in knots if k < 2.0], limit=200)[0]
+    assert mass == pytest.approx(float(distribution.cdf(2.0)[0]), abs=1e-8)
 
 
 def test_log_improvement_far_out_is_the_gaussians_plus_a_slope() -> None:
-    believed = distribution(WIDE_P, WIDE_R)
+    distribution = relevelled(WIDE_P, WIDE_R)
     far = np.array([5.0, 40.0, 1e3, 1e4])
-    values = np.array([float(believed.log_expected_improvement(c)[0]) for c in far])
-    gaussian = np.array([float(believed.base.log_expected_improvement(c)[0]) for c in far])
+    values = np.array([float(distribution.log_expected_improvement(c)[0]) for c in far])
+    gaussian = np.array([float(distribution.base.log_expected_improvement(c)[0]) for c in far])
     assert np.isfinite(values).all()
     np.testing.assert_allclose(values, gaussian + np.log(0.1 / 0.03), rtol=1e-12)
 
@@ -149,18 +149,18 @@ def test_log_improvement_far_out_is_the_gaussians_plus_a_slope() -> None:
 @pytest.mark.parametrize("smallest", [0.03, 1e-3, 1e-6, 1e-9])
 def test_log_improvement_is_continuous_and_decreasing(smallest: float) -> None:
     levels = Levels.clipped(np.array([0.1, 0.5, 0.9]), np.array([-1.0, 0.6, 2.0]), smallest)
-    believed = Relevelled(Gaussian(np.array([0.0]), np.array([1.0])), levels)
+    distribution = Relevelled(Gaussian(np.array([0.0]), np.array([1.0])), levels)
     for z in levels.z[1:-1]:
-        below, above = (float(believed.log_expected_improvement(z + e)[0]) for e in (-1e-9, 1e-9))
+        below, above = (float(distribution.log_expected_improvement(z + e)[0]) for e in (-1e-9, 1e-9))
         assert above == pytest.approx(below, abs=1e-6)
-    values = believed.log_expected_improvement(np.linspace(-10, 45, 5001))
+    values = distribution.log_expected_improvement(np.linspace(-10, 45, 5001))
     assert np.isfinite(values).all() and np.all(np.diff(values) < 1e-9)
 
 
 def test_improvement_over_something_far_below_is_the_mean() -> None:
-    believed = distribution(WIDE_P, WIDE_R)
-    np.testing.assert_allclose(believed.expected_improvement(-1e6), believed.mean + 1e6)
-    np.testing.assert_allclose(np.exp(believed.log_expected_improvement(-1e6)), believed.mean + 1e6)
+    distribution = relevelled(WIDE_P, WIDE_R)
+    np.testing.assert_allclose(distribution.expected_improvement(-1e6), distribution.mean + 1e6)
+    np.testing.assert_allclose(np.exp(distribution.log_expected_improvement(-1e6)), distribution.mean + 1e6)
 
 
 def test_the_identity_map_gives_the_gaussian() -> None:
@@ -177,14 +177,14 @@ CORRELATION = np.array([[1.0, 0.7], [0.7, 1.0]])
 
 def test_joint_draws_keep_the_copula_and_the_marginals() -> None:
     levels = Levels(np.array(WIDE_P, float), np.array(WIDE_R, float))
-    believed = Relevelled(Gaussian(np.array([0.0, 5.0]), np.array([1.0, 2.0]), lambda: CORRELATION), levels)
-    draws, _ = believed.samples(np.random.default_rng(0).standard_normal((40_000, 2)))
-    scores = ndtri(believed.over_samples().cdf(draws))
+    distribution = Relevelled(Gaussian(np.array([0.0, 5.0]), np.array([1.0, 2.0]), lambda: CORRELATION), levels)
+    draws, _ = distribution.samples(np.random.default_rng(0).standard_normal((40_000, 2)))
+    scores = ndtri(distribution.over_samples().cdf(draws))
     # Standard error of the correlation: (1 - .49) / 200 = .0026; five of them.
     assert np.corrcoef(scores.T)[0, 1] == pytest.approx(0.7, abs=0.013)
     for u in (0.1, 0.5, 0.9):
-        assert np.mean(draws <= believed.icdf(u), axis=0) == pytest.approx(u, abs=0.0125)  # five standard errors
-    np.testing.assert_allclose(draws.mean(axis=0), believed.mean, atol=0.05)
+        assert np.mean(draws <= distribution.icdf(u), axis=0) == pytest.approx(u, abs=0.0125)  # five standard errors
+    np.testing.assert_allclose(draws.mean(axis=0), distribution.mean, atol=0.05)
 
 
 @pytest.mark.parametrize(
@@ -224,19 +224,21 @@ def tempered(factor: float) -> Distribution:
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 1.2, 3.0, 10.0])
 def test_a_widened_distribution_has_finite_moments_and_quantiles(factor: float) -> None:
-    believed = tempered(factor)
-    assert np.isfinite(believed.mean).all() and np.isfinite(believed.std).all()
-    marginal = believed.marginals()[0]
+    distribution = tempered(factor)
+    assert np.isfinite(distribution.mean).all() and np.isfinite(distribution.std).all()
+    marginal = distribution.marginals()[0]
     assert marginal.quantiles is not None and np.isfinite(marginal.quantiles).all()
-    assert np.isfinite(believed.log_expected_improvement(2.0)).all()
+    assert np.isfinite(distribution.log_expected_improvement(2.0)).all()
 
 
 def test_composed_distributions_invert_and_mirror() -> None:
-    believed = tempered(1.3)
+    distribution = tempered(1.3)
     for u in (0.01, 0.3, 0.5, 0.9):
-        assert float(believed.cdf(believed.icdf(u))[0]) == pytest.approx(u, abs=1e-9)
-        assert float(believed.negated().icdf(1 - u)[0]) == pytest.approx(-float(believed.icdf(u)[0]), abs=1e-9)
-    np.testing.assert_allclose(believed.negated().probability_of_improvement(-1.7), believed.cdf(1.7), atol=1e-9)
+        assert float(distribution.cdf(distribution.icdf(u))[0]) == pytest.approx(u, abs=1e-9)
+        assert float(distribution.negated().icdf(1 - u)[0]) == pytest.approx(-float(distribution.icdf(u)[0]), abs=1e-9)
+    np.testing.assert_allclose(
+        distribution.negated().probability_of_improvement(-1.7), distribution.cdf(1.7), atol=1e-9
+    )
 
 
 def test_composed_equals_relevelled_where_both_exist() -> None:
@@ -253,9 +255,11 @@ def test_composed_equals_relevelled_where_both_exist() -> None:
 
 def test_batch_dimensions() -> None:
     levels = Levels(np.array(WIDE_P, float), np.array(WIDE_R, float))
-    believed = Relevelled(Gaussian(np.zeros((4, 2)), np.ones((4, 2)), lambda: np.stack([CORRELATION] * 4)), levels)
-    assert believed.mean.shape == believed.std.shape == believed.log_expected_improvement(0.3).shape == (4, 2)
-    draws, log_weights = believed.samples(np.random.default_rng(0).standard_normal((16, 2)))
+    distribution = Relevelled(Gaussian(np.zeros((4, 2)), np.ones((4, 2)), lambda: np.stack([CORRELATION] * 4)), levels)
+    assert (
+        distribution.mean.shape == distribution.std.shape == distribution.log_expected_improvement(0.3).shape == (4, 2)
+    )
+    draws, log_weights = distribution.samples(np.random.default_rng(0).standard_normal((16, 2)))
     assert draws.shape == (4, 16, 2) and log_weights.shape == (16, 2)
 
 
