@@ -1,0 +1,35 @@
+"""The examples in docstrings run and print what they say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+from pathlib import Path
+
+import pytest
+
+import calibo
+
+PACKAGE = Path(calibo.__file__).parent
+WITH_EXAMPLES = [p for p in sorted(PACKAGE.rglob("*.py")) if ">>> " in p.read_text(encoding="utf-8")]
+#: Examples of optional packages run only where these are installed.
+EXTRAS = {"botorch"}
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def cases() -> list[object]:
+    marked = {path for path in WITH_EXAMPLES if path.relative_to(PACKAGE).parts[0] in EXTRAS}
+    return [
+        pytest.param(module_name(path), marks=[pytest.mark.extras] if path in marked else []) for path in WITH_EXAMPLES
+    ]
+
+
+@pytest.mark.parametrize("name", cases())
+def test_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # examples may write files
+    module = importlib.import_module(name)
+    result = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted and not result.failed
