@@ -401,7 +401,7 @@ class Suggestion:
         ...     suggestion = optimizer.ask()
         ...     optimizer.tell(suggestion, (suggestion.params["x"] - 3) ** 2)
         >>> optimizer.ask()
-        Suggestion(5: x=0)
+        Suggestion(5: x=...; forecast mean ..., 80 % interval ... to ...)
     """
 
     params: Mapping[str, Any]

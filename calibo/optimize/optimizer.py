@@ -77,6 +77,7 @@ class Optimizer:
         ...     optimizer.tell(suggestion, (p["x"] - 0.5) ** 2 + p["k"])
         >>> params, value = optimizer.best
         >>> optimizer
+        Optimizer(gp_ei, minimize over x, k; 8 complete, 0 pending)
     """
 
     def __init__(
