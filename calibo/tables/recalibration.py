@@ -51,7 +51,7 @@ class WithTemperature:
         """The forecasts at points, q x d, q; each with one forecast per outcome."""
         return tuple(
             tuple(
-                replace(f, stages=(*f.stages, tempered(f.calibrated, factor)), makers=(*f.makers, Temperature.__name__))
+                replace(f, stages=(*f.stages, tempered(f.calibrated, factor)), stage_names=(*f.stage_names, Temperature.__name__))
                 for f, factor in zip(forecasts, self.factors, strict=True)
             )
             for forecasts in self.forecaster(X)

@@ -47,7 +47,4 @@ def test_one_that_moved_is_named_when_it_is_used(monkeypatch: pytest.MonkeyPatch
         StudyError, match=r"has no RDBStorage._get_best_trial_id, which calibo uses: install optuna>=5,<6"
     ):
         storage_method("_get_best_trial_id")
-    # What does not need it works.
-    study = optuna.create_study(storage=open_storage(tmp_path / "a.db"))
-    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
-    assert len(study.trials) == 1
+    assert open_storage(tmp_path / "a.db").get_all_studies() == []  # what does not need it works

@@ -57,7 +57,7 @@ def test_without_evidence_nothing_changes_but_the_stage_is_there() -> None:
     np.testing.assert_allclose(widths(other), widths(plan))
     assert other.forecaster is not None
     forecast = other.forecaster(np.full((1, 2), 0.5))[0][0]
-    assert forecast.makers == ("GaussianProcess", "ConformalBayes", "Temperature") and len(forecast.stages) == 3
+    assert forecast.stage_names == ("GaussianProcess", "ConformalBayes", "Temperature") and len(forecast.stages) == 3
 
 
 @pytest.mark.parametrize("strategy", [gp_ei(), ocbo()], ids=lambda s: s.name)
