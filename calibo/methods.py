@@ -1,4 +1,8 @@
-"""The methods by name: compositions of parts, and nothing else."""
+"""The methods by name: functions that compose a strategy from its parts.
+
+Every method takes its main settings, its parts, and as ``options`` the further settings of its strategy: ``ModelBased``,
+``TuRBO``, ``LikelihoodFree`` or ``CompositeLikelihoodFree``.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +38,33 @@ from calibo.classifiers import BoreLabels, BySize, Classifier, Improvement, Util
 from calibo.classifiers.composite import CompositeNetwork, Outer
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, HeteroscedasticGP, NeuralEnsemble, QuantileTrees, Surrogate
-from calibo.optimize.likelihood_free import CompositeLikelihoodFree
-from calibo.optimize.likelihood_free import LikelihoodFree
+from calibo.optimize.likelihood_free import CompositeLikelihoodFree, LikelihoodFree
 from calibo.optimize.replicated import Replicated
 from calibo.optimize.strategy import ModelBased, Strategy
 from calibo.optimize.turbo import TuRBO
 from calibo.search import Langevin, MutatedBest, Mutation, Search
 
+#: Search of methods whose predictions cost more than those of a Gaussian process: fewer candidates than Mutation()'s, and a
+#: shortlist for the further points of a batch.
+_FEWER = Mutation(1200, 800, shortlist=256)
+
 
 def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = None, **options: Any) -> ModelBased:
-    """Gaussian process and expected improvement, without calibration: the reference."""
+    """Compose Gaussian process and log expected improvement, without calibration: the reference method.
+
+        >>> from calibo import Float, Optimizer, methods
+        >>> optimizer = Optimizer({"x": Float(-1, 1)}, methods.gp_ei(), seed=0)
+        >>> for _ in range(8):
+        ...     suggestion = optimizer.ask()
+        ...     optimizer.tell(suggestion, suggestion.params["x"] ** 2)
+        >>> abs(optimizer.best[0]["x"]) < 0.05
+        True
+
+    Args:
+        surrogate: Model of each outcome; by default ``GaussianProcess()``.
+        rule: Acquisition rule; by default ``ExpectedImprovement()``.
+        **options: Further settings of ``ModelBased``, such as ``search`` or ``replicate``.
+    """
     return ModelBased(surrogate or GaussianProcess(), rule or ExpectedImprovement(), name="gp_ei", **options)
 
 
@@ -54,9 +75,27 @@ def ocbo(
     rule: AcquisitionRule | None = None,
     **options: Any,
 ) -> ModelBased:
-    """Online calibrated Bayesian optimization: every quantile of the forecasts is right in the long run."""
-    calibrated = Calibrated(Calibrated(surrogate or GaussianProcess(), by=Temperature()), by=OnlineQuantile(eta))
-    return ModelBased(calibrated, rule or UpperQuantile(0.9), name="ocbo", **options)
+    """Compose online calibrated Bayesian optimization, the default method: every quantile is right in the long run.
+
+    A temperature corrects the scale of the forecasts, then each quantile is tracked online from how earlier forecasts
+    came out. The suggestion maximizes the calibrated 90 % quantile.
+
+        >>> from calibo import Float, Optimizer, methods
+        >>> optimizer = Optimizer({"x": Float(0, 1)}, methods.ocbo(eta=0.1), direction="maximize", seed=0)
+        >>> for _ in range(8):
+        ...     suggestion = optimizer.ask()
+        ...     optimizer.tell(suggestion, 1.0 - (suggestion.params["x"] - 0.6) ** 2)
+        >>> low, high = optimizer.ask().forecasts[0].calibrated.interval(0.8)
+        >>> low < high
+        True
+
+    Args:
+        eta: Step size of the online recalibration.
+        surrogate: Model of each outcome; by default ``GaussianProcess()``.
+        rule: Acquisition rule; by default ``UpperQuantile(0.9)``.
+        **options: Further settings of ``ModelBased``.
+    """
+    return ModelBased(_online(surrogate, OnlineQuantile(eta)), rule or UpperQuantile(0.9), name="ocbo", **options)
 
 
 def locbo(
@@ -69,10 +108,22 @@ def locbo(
     rule: AcquisitionRule | None = None,
     **options: Any,
 ) -> ModelBased:
-    """Localized online conformal Bayesian optimization: intervals of 1 - alpha that are right in each region."""
+    """Compose localized online conformal Bayesian optimization: 1 - alpha intervals that are right in each region.
+
+    The defaults differ from those of ``LocalizedOnline``: an optimization has tens of outcomes, not thousands, so the
+    threshold moves in larger steps (``eta0`` 0.1 instead of 0.05) and localizes less (``kappa`` 0.5 instead of 1).
+
+    Args:
+        alpha: Miscoverage of the intervals.
+        kappa: Scale of the localized part against the constant part.
+        length_scale: Length of a region on the unit cube; "auto" weights several by their recent loss.
+        eta0: First step size of the online recalibration.
+        surrogate: Model of each outcome; by default ``GaussianProcess()``.
+        rule: Acquisition rule; by default ``ExpectedImprovement()``.
+        **options: Further settings of ``ModelBased``.
+    """
     by = LocalizedOnline(alpha=alpha, kappa=kappa, length_scale=length_scale, eta0=eta0)
-    calibrated = Calibrated(Calibrated(surrogate or GaussianProcess(), by=Temperature()), by=by)
-    return ModelBased(calibrated, rule or ExpectedImprovement(), name="locbo", **options)
+    return ModelBased(_online(surrogate, by), rule or ExpectedImprovement(), name="locbo", **options)
 
 
 def ocbo_local(
@@ -84,10 +135,23 @@ def ocbo_local(
     rule: AcquisitionRule | None = None,
     **options: Any,
 ) -> ModelBased:
-    """OCBO with a level map of its own in each region (OCBO-L)."""
+    """Compose OCBO with its own level map in each region (OCBO-L).
+
+    Args:
+        eta: Step size of the online recalibration.
+        kappa: Scale of the localized part against the constant part.
+        length_scale: Length of a region on the unit cube; "auto" weights several by their recent loss.
+        surrogate: Model of each outcome; by default ``GaussianProcess()``.
+        rule: Acquisition rule; by default ``UpperQuantile(0.9)``.
+        **options: Further settings of ``ModelBased``.
+    """
     by = LocalizedQuantile(eta=eta, kappa=kappa, length_scale=length_scale)
-    calibrated = Calibrated(Calibrated(surrogate or GaussianProcess(), by=Temperature()), by=by)
-    return ModelBased(calibrated, rule or UpperQuantile(0.9), name="ocbo_local", **options)
+    return ModelBased(_online(surrogate, by), rule or UpperQuantile(0.9), name="ocbo_local", **options)
+
+
+def _online(surrogate: Surrogate | None, by: Recalibrator) -> Calibrated:
+    """Return a surrogate whose scale is corrected first, then its distribution online."""
+    return Calibrated(Calibrated(surrogate or GaussianProcess(), by=Temperature()), by=by)
 
 
 def cbo(
@@ -100,9 +164,19 @@ def cbo(
     search: Search | None = None,
     **options: Any,
 ) -> ModelBased:
-    """Conformal Bayesian optimization: full conformal sets of the GP, data weighted by where the search goes.
+    """Compose conformal Bayesian optimization: full conformal sets of a Gaussian process under covariate shift.
 
-    ``ratio=None`` does without the weights and the Langevin chains that teach them, and is faster.
+    The data are weighted by a density ratio that Langevin chains learn while searching. ``ratio=None``, the default of
+    ``ConformalBayes``, does without weights and chains, and is faster.
+
+    Args:
+        alpha: Miscoverage of the sets: a number, or a function of the number of observations.
+        score: Conformity score: "loo", leave-one-out densities, whose sets are bounded, or the paper's "in_sample".
+        ratio: Estimates the density ratio; ``None`` for equal weights.
+        surrogate: Model of each outcome; by default ``GaussianProcess()``.
+        rule: Acquisition rule; by default ``ExpectedImprovement()``.
+        search: By default ``Langevin()`` with a ratio; without one, chosen by the space.
+        **options: Further settings of ``ModelBased``.
     """
     conformal = ConformalBayes(surrogate or GaussianProcess(), alpha, score, ratio)
     search = search or (None if ratio is None else Langevin())
@@ -116,23 +190,44 @@ def turbo(
     rule: AcquisitionRule | None = None,
     **options: Any,
 ) -> TuRBO:
-    """TuRBO-1: a trust region around the best point that grows with success and shrinks with failure."""
-    made = surrogate or GaussianProcess()
-    return TuRBO(made, rule or ThompsonSampling(), batch_size=batch_size, name="turbo", **options)
+    """Compose TuRBO-1: a trust region around the best point that grows with success and shrinks with failure.
+
+    Args:
+        batch_size: Points suggested and judged together.
+        surrogate: Model of the outcome; by default ``GaussianProcess()``.
+        rule: Acquisition rule; by default ``ThompsonSampling()``.
+        **options: Further settings of ``TuRBO``.
+    """
+    surrogate = surrogate or GaussianProcess()
+    return TuRBO(surrogate, rule or ThompsonSampling(), batch_size=batch_size, name="turbo", **options)
 
 
 def risk_averse(*, level: float = 0.9, aversion: float = 1.0, replicates: int = 3, **options: Any) -> Replicated:
-    """RAHBO: upper bound of the mean less the noise variance, both learned from replicated measurements."""
-    rule = RiskAverseUCB(level, aversion)
-    surrogate = HeteroscedasticGP(replicates_follow=replicates > 1)
-    return Replicated(ModelBased(surrogate, rule, name="risk_averse", **options), replicates)
+    """Compose RAHBO: maximize the mean minus a multiple of the noise variance, both learned from replicates.
+
+    Args:
+        level: Level of the upper confidence bound of the mean.
+        aversion: Cost of a unit of noise variance.
+        replicates: Measurements of each point.
+        **options: Further settings of ``ModelBased``.
+    """
+    return _replicated(RiskAverseUCB(level, aversion), "risk_averse", replicates, options)
 
 
 def penalized_ei(*, aversion: float = 1.0, replicates: int = 3, **options: Any) -> Replicated:
-    """Expected improvement less the noise's standard deviation, learned from replicated measurements."""
-    rule = PenalizedEI(aversion)
+    """Compose expected improvement minus a multiple of the noise's standard deviation, learned from replicates.
+
+    Args:
+        aversion: Cost of a unit of the standard deviation of the noise.
+        replicates: Measurements of each point.
+        **options: Further settings of ``ModelBased``.
+    """
+    return _replicated(PenalizedEI(aversion), "penalized_ei", replicates, options)
+
+
+def _replicated(rule: AcquisitionRule, name: str, replicates: int, options: dict[str, Any]) -> Replicated:
     surrogate = HeteroscedasticGP(replicates_follow=replicates > 1)
-    return Replicated(ModelBased(surrogate, rule, name="penalized_ei", **options), replicates)
+    return Replicated(ModelBased(surrogate, rule, name=name, **options), replicates)
 
 
 def lfbo(
@@ -143,9 +238,20 @@ def lfbo(
     forecaster: Surrogate | None = None,
     **options: Any,
 ) -> LikelihoodFree:
-    """Likelihood-free: a classifier, weighted by the utility of outcomes, is the acquisition; no model, no forecasts."""
-    made = classifier or BySize()
-    return LikelihoodFree(WeightedLabels(utility, gamma), made, forecaster=forecaster, name="lfbo", **options)
+    """Compose likelihood-free Bayesian optimization: a classifier weighted by the utility of the outcomes.
+
+    There is no model, and so no forecasts without a ``forecaster``.
+
+    Args:
+        classifier: By default ``BySize()``, which depends on the number of observations.
+        utility: Utility of an outcome above the threshold.
+        gamma: Share of the observations above the threshold.
+        forecaster: A surrogate that makes forecasts without influence on the suggestions, such as
+            ``conformal_trees()``.
+        **options: Further settings of ``LikelihoodFree``.
+    """
+    labels = WeightedLabels(utility, gamma)
+    return LikelihoodFree(labels, classifier or BySize(), forecaster=forecaster, name="lfbo", **options)
 
 
 def bore(
@@ -155,15 +261,25 @@ def bore(
     forecaster: Surrogate | None = None,
     **options: Any,
 ) -> LikelihoodFree:
-    """Likelihood-free: the probability of being among the best gamma of all points, unweighted."""
-    made = classifier or BySize()
-    return LikelihoodFree(BoreLabels(gamma), made, forecaster=forecaster, name="bore", **options)
+    """Compose BORE: maximize the probability of being among the best observations, unweighted.
+
+    Args:
+        classifier: By default ``BySize()``, which depends on the number of observations.
+        gamma: Share of the observations that counts as the best.
+        forecaster: A surrogate that makes forecasts without influence on the suggestions.
+        **options: Further settings of ``LikelihoodFree``.
+    """
+    return LikelihoodFree(BoreLabels(gamma), classifier or BySize(), forecaster=forecaster, name="bore", **options)
 
 
 def composite_lfbo(*, outer: Outer | None = None, gamma: float = 0.1, **options: Any) -> CompositeLikelihoodFree:
-    """Likelihood-free for objectives g(h(x)) whose vectors h are measured: a network of h with g as its last layer.
+    """Compose likelihood-free optimization of g(h(x)) with measured vectors h: a network of h with g as its last layer.
 
-    ``outer`` is g, larger is better; without it g is given as ``composite=``, in the sign of the direction.
+    Args:
+        outer: The known function g, larger is better; without it g is given as ``composite=``, in the sign of the
+            direction.
+        gamma: Share of the observations that counts as good.
+        **options: Further settings of ``CompositeLikelihoodFree``.
     """
     return CompositeLikelihoodFree(outer, CompositeNetwork(gamma=gamma), name="composite_lfbo", **options)
 
@@ -175,7 +291,14 @@ def bananas(
     search: Search | None = None,
     **options: Any,
 ) -> ModelBased:
-    """Architecture search by a neural ensemble and independent Thompson draws among copies of the best, uncalibrated."""
+    """Compose BANANAS: architecture search by a neural ensemble and independent Thompson draws, uncalibrated.
+
+    Args:
+        surrogate: By default ``NeuralEnsemble()``.
+        rule: By default ``ThompsonSampling(joint=False)``.
+        search: By default ``MutatedBest()``: edited copies of the best architectures.
+        **options: Further settings of ``ModelBased``.
+    """
     rule = rule or ThompsonSampling(joint=False)
     return ModelBased(surrogate or NeuralEnsemble(), rule, search or MutatedBest(), name="bananas", **options)
 
@@ -189,12 +312,20 @@ def bananas_cp(
     search: Search | None = None,
     **options: Any,
 ) -> ModelBased:
-    """BANANAS with conformal intervals, or calibrated otherwise.
+    """Compose BANANAS with conformal intervals, or another calibration.
 
-    The ensembles of the thesis are ``evidence=Split()``, ``KFold(3)``, and ``surrogate=NeuralEnsemble(1),
-    by=Conformal(Residual(scaled=False)), evidence=Bootstrap()``;
-    quantile regression is ``surrogate=QuantileNetwork(), by=Conformal(QuantileShift())`` with ``Split()`` or ``KFold(3)``.
-    ``by=OnlineQuantile(), evidence=Prequential()`` learns from how the search's own forecasts came out.
+    The ensembles of the thesis (Chen 2025) are ``evidence=Split()``, ``KFold(3)``, and ``surrogate=NeuralEnsemble(1),
+    by=Conformal(Residual(scaled=False)), evidence=Bootstrap()``; quantile regression is ``surrogate=QuantileNetwork(),
+    by=Conformal(QuantileShift())`` with ``Split()`` or ``KFold(3)``. ``by=OnlineQuantile(), evidence=Prequential()``
+    learns from how the search's own forecasts came out.
+
+    Args:
+        surrogate: By default ``NeuralEnsemble()``.
+        by: Recalibrates the forecasts.
+        evidence: Where the forecasts come from that it learns from.
+        rule: By default ``ThompsonSampling(joint=False)``.
+        search: By default ``MutatedBest()``: edited copies of the best architectures.
+        **options: Further settings of ``ModelBased``.
     """
     calibrated = Calibrated(surrogate or NeuralEnsemble(), by=by, evidence=evidence)
     rule = rule or ThompsonSampling(joint=False)
@@ -210,12 +341,20 @@ def conformal_ensemble(
     search: Search | None = None,
     **options: Any,
 ) -> ModelBased:
-    """A neural ensemble with conformal intervals on any space: for many columns, choices, or features of a space's own."""
+    """Compose a neural ensemble with conformal intervals for any space: many columns, choices, or a space's features.
+
+    Args:
+        surrogate: By default ``NeuralEnsemble()``.
+        by: Recalibrates the forecasts.
+        evidence: Where the forecasts come from that it learns from; by default 30 % of the data are held out, fewer than
+            ``Split()``'s half, since here the model needs them more.
+        rule: By default ``ExpectedImprovement()``.
+        search: By default mutations of the best points, fewer than ``Mutation()``'s, since predictions are slower.
+        **options: Further settings of ``ModelBased``.
+    """
     calibrated = Calibrated(surrogate or NeuralEnsemble(), by=by, evidence=evidence)
     rule = rule or ExpectedImprovement()
-    return ModelBased(
-        calibrated, rule, search or Mutation(1200, 800, shortlist=256), name="conformal_ensemble", **options
-    )
+    return ModelBased(calibrated, rule, search or _FEWER, name="conformal_ensemble", **options)
 
 
 def conformal_trees(
@@ -224,9 +363,15 @@ def conformal_trees(
     by: Conformal = Conformal(QuantileShift()),  # noqa: B008 (frozen)
     evidence: Resampler = Split(0.3),  # noqa: B008 (frozen)
 ) -> Calibrated:
-    """Conformalised quantile regression with trees: a surrogate for large, discrete or high-dimensional spaces.
+    """Compose conformalized quantile regression with trees: a surrogate for large, discrete or high-dimensional spaces.
 
-    It is what ``cqr`` chooses by, and makes forecasts beside a method that has none: ``lfbo(forecaster=conformal_trees())``.
+    It is the surrogate of ``cqr``, and makes forecasts for methods without a model:
+    ``lfbo(forecaster=conformal_trees())``.
+
+    Args:
+        surrogate: By default ``QuantileTrees()``.
+        by: Recalibrates the quantiles.
+        evidence: Where the forecasts come from that it learns from; by default 30 % of the data are held out.
     """
     return Calibrated(surrogate or QuantileTrees(), by=by, evidence=evidence)
 
@@ -238,21 +383,26 @@ def cqr(
     search: Search | None = None,
     **options: Any,
 ) -> ModelBased:
-    """Conformalised quantile regression with trees: the practical default for large, discrete or many-columned spaces."""
+    """Compose conformalized quantile regression with trees: the practical choice for large or discrete spaces.
+
+    Args:
+        surrogate: By default ``conformal_trees()``.
+        rule: By default ``ExpectedImprovement()``.
+        search: By default mutations of the best points, fewer than ``Mutation()``'s, since predictions are slower.
+        **options: Further settings of ``ModelBased``.
+    """
     rule = rule or ExpectedImprovement()
-    return ModelBased(
-        surrogate or conformal_trees(), rule, search or Mutation(1200, 800, shortlist=256), name="cqr", **options
-    )
+    return ModelBased(surrogate or conformal_trees(), rule, search or _FEWER, name="cqr", **options)
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method that can be had by its name.
+    """A method that can be chosen by its name.
 
     Attributes:
-        make: Composes it.
-        summary: What it does, in one line.
-        paper: Where it comes from.
+        make: Composes its strategy.
+        summary: One line about it.
+        paper: Where it was published.
     """
 
     make: Callable[..., Strategy]
@@ -269,7 +419,7 @@ METHODS: dict[str, Method] = {
     ),
     "turbo": Method(turbo, "GP in a trust region, uncalibrated", "Eriksson et al., NeurIPS 2019"),
     "risk_averse": Method(risk_averse, "GP of mean and noise, averse to noise", "Makarova et al., NeurIPS 2021"),
-    "penalized_ei": Method(penalized_ei, "GP of mean and noise, EI less the noise", "Griffiths et al. 2019"),
+    "penalized_ei": Method(penalized_ei, "GP of mean and noise, EI minus the noise", "Griffiths et al. 2019"),
     "lfbo": Method(lfbo, "a weighted classifier instead of a model, without forecasts", "Song et al., ICML 2022"),
     "composite_lfbo": Method(composite_lfbo, "a network of measured vectors, for composite=", "Song et al., ICML 2022"),
     "bore": Method(bore, "a classifier of the best points, without forecasts", "Tiao et al., ICML 2021"),
@@ -282,7 +432,11 @@ METHODS: dict[str, Method] = {
 
 
 def strategy(method: str | Strategy) -> Strategy:
-    """The strategy of that name, or the strategy given."""
+    """Return the strategy of a name, or the strategy given.
+
+    Raises:
+        RecipeError: If the name is unknown, or the method is neither a name nor a strategy.
+    """
     if isinstance(method, str):
         name = method.replace("-", "_")
         if name not in METHODS:
