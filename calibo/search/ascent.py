@@ -1,8 +1,8 @@
-"""Climbing an acquisition function from many starts at once: BFGS within the unit cube, by central differences.
+"""Maximize an acquisition function from many starts at once: BFGS within the unit cube, by central differences.
 
-Every start has a Hessian and a step of its own, and all take their next step in one vectorised call, whose overhead is
-what a suggestion of a small model costs. L-BFGS-B on the sum of all starts needs about twice as many calls: it shares
-one step length and waits for the slowest.
+Every start has its own Hessian and step length, and all take their next step in one vectorized call, because the overhead
+of a call dominates the cost of a suggestion with a small model. L-BFGS-B on the sum of all starts needs about twice as many
+calls: it shares one step length and waits for the slowest start.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from calibo.search.plan import Acquisition
 
 #: Step of the central differences: truncation and rounding errors are both about 1e-10 for smooth acquisitions.
 _STEP = 1e-5
-#: A step that gains less than this, in units of the slope where it started, is a start's last one.
+#: A start has converged when a step gains less than this, in units of its initial slope.
 _LEAST_GAIN = 1e-6
-#: The longest first step and any step, as shares of the cube's side.
+#: Maximum length of the first step and of any step, as shares of the side of the cube.
 _FIRST, _LONGEST = 0.1, 0.5
-#: The share of a step's promised gain that it must keep (Armijo), and how far a broken promise shortens it.
-_KEPT, _SHORTEN = 1e-4, (0.1, 0.5)
-#: A step shorter than this goes nowhere.
-_NOWHERE = 1e-9
-#: A start is given up once so many times what it may still gain, by its own Hessian, leaves it behind another one.
-_HOPE = 10.0
-#: Steps after which a Hessian says something.
+#: Share of the predicted gain that a step must reach (Armijo), and bounds of the factor that shortens a rejected step.
+_ARMIJO, _SHORTEN = 1e-4, (0.1, 0.5)
+#: Steps shorter than this end a climb.
+_SHORTEST = 1e-9
+#: A start is dropped if this many times its predicted remaining gain, by its own Hessian, leaves it behind another one.
+_OPTIMISM = 10.0
+#: Updates after which a Hessian is trusted.
 _LEARNED = 3
-#: Stands for values that are not finite, so that one bad start cannot stop the others.
+#: Replaces values that are not finite, so that one bad start cannot stop the others.
 _WORST = -1e10
 
 
 def central_differences(acquisition: Acquisition, X: Array, columns: np.ndarray) -> tuple[Array, Array]:
-    """Values, R, and gradients in some columns, R x c, at points R x d, in one call of R (1 + 2c) points."""
+    """Return the values, `R`, and gradients in some columns, `R x c`, at `R x d` points, by one call of R (1 + 2c) points."""
     values, gradient, _ = _differences(acquisition, X, columns)
     return values, gradient
 
 
 def _differences(acquisition: Acquisition, X: Array, columns: np.ndarray) -> tuple[Array, Array, np.ndarray]:
-    """The same, and which values were finite, R: others are replaced by very small or large ones."""
+    """Return the same, and which values were finite, `R`; others are replaced by very small or large ones."""
     count, d = X.shape
     c = len(columns)
     above, below = np.minimum(X[:, columns] + _STEP, 1.0), np.maximum(X[:, columns] - _STEP, 0.0)
@@ -55,7 +55,7 @@ def _differences(acquisition: Acquisition, X: Array, columns: np.ndarray) -> tup
 
 
 def ascend(acquisition: Acquisition, X: Array, columns: np.ndarray, iterations: int) -> Array:
-    """Points, R x d, moved uphill in some columns by at most so many steps; starts that cannot win are given up."""
+    """Move `R x d` points uphill in some columns by at most ``iterations`` steps; starts that cannot win are dropped."""
     if not len(columns) or not len(X):
         return X
     values, gradient, finite = _differences(acquisition, X, columns)
@@ -63,7 +63,7 @@ def ascend(acquisition: Acquisition, X: Array, columns: np.ndarray, iterations: 
         moved = X.copy()
         moved[finite] = ascend(acquisition, X[finite], columns, iterations)
         return moved
-    # In units of its own slope the search does not depend on the outcomes' size.
+    # In units of its own slope the search does not depend on the scale of the outcomes.
     scale = float(np.median(np.abs(gradient).max(axis=1))) or 1.0
     start = Climb.begun(X[:, columns], values / scale, gradient / scale)
     climbing = start
@@ -83,18 +83,18 @@ def ascend(acquisition: Acquisition, X: Array, columns: np.ndarray, iterations: 
 
 @dataclass
 class Climb:
-    """R starts on their way up, in c columns; larger values are better.
+    """The state of R climbs in c columns; larger values are better.
 
     Attributes:
-        x: Where they are, R x c.
-        values: R.
-        gradient: R x c.
-        inverse: Of the Hessians of minus the values, as learned so far, R x c x c.
-        learned: Steps that each has learned from, R.
-        direction: The step that is being tried, R x c.
-        share: How much of it, R.
-        alive: Which have not arrived, R.
-        enough: A gain of no more than this means arrival, R.
+        x: Current points, `R x c`.
+        values: Their values, `R`.
+        gradient: Their gradients, `R x c`.
+        inverse: Estimates of the inverse Hessians of minus the values, `R x c x c`.
+        learned: Number of updates of each estimate, `R`.
+        direction: Steps being tried, `R x c`.
+        share: Share of the step being tried, `R`.
+        alive: Which climbs have not ended, `R`.
+        enough: A gain of at most this ends a climb, `R`.
     """
 
     x: Array
@@ -109,7 +109,7 @@ class Climb:
 
     @classmethod
     def begun(cls, x: Array, values: Array, gradient: Array) -> Climb:
-        """Starts that have learned nothing yet."""
+        """Return climbs without any update yet."""
         count, c = x.shape
         inverse = np.broadcast_to(np.eye(c), (count, c, c)).copy()
         climb = cls(
@@ -121,40 +121,40 @@ class Climb:
             direction=np.zeros_like(x),
             share=np.ones(count),
             alive=np.ones(count, dtype=bool),
-            # Of its own slope: a start far down, where slopes are steep, must not make others stop early.
+            # In units of its own slope: a start far down, where slopes are steep, must not make others stop early.
             enough=_LEAST_GAIN * np.abs(gradient).max(axis=1),
         )
         climb._turn(climb.alive)
         return climb
 
     def trial(self) -> Array:
-        """Where the next steps would lead, R x c."""
+        """Return the points that the next steps lead to, `R x c`."""
         return np.clip(self.x + self.share[:, None] * self.direction, 0.0, 1.0)
 
     def take(self, rows: np.ndarray, trial: Array, values: Array, gradient: Array) -> None:
-        """Goes on from what was found at the trial points of some rows: on, by a shorter step, or no further."""
+        """Accept the trial points of some rows, shorten their steps, or end their climbs, by the values found there."""
         tried = self.values.copy(), self.gradient.copy()
         tried[0][rows], tried[1][rows] = values, gradient
         step = trial - self.x
-        promised = (self.gradient * step).sum(axis=1)
+        predicted = (self.gradient * step).sum(axis=1)
         gain = tried[0] - self.values
-        better = self.alive & (gain >= _KEPT * promised)
+        better = self.alive & (gain >= _ARMIJO * predicted)
         self._learn(better, step, self.gradient - tried[1])
         arrived = better & (gain <= self.enough) & (self.share == 1.0)
-        # The maximum of the parabola through what is known of the step that failed.
-        lost = promised - gain
-        short = np.clip(promised / np.where(lost > 0.5 * promised, 2.0 * lost, 1.0), *_SHORTEN)
+        # The maximum of the parabola through the known values and slope of a rejected step.
+        lost = predicted - gain
+        short = np.clip(predicted / np.where(lost > 0.5 * predicted, 2.0 * lost, 1.0), *_SHORTEN)
         self.share = np.where(better, 1.0, self.share * short)
         self.x = np.where(better[:, None], trial, self.x)
         self.values = np.where(better, tried[0], self.values)
         self.gradient = np.where(better[:, None], tried[1], self.gradient)
-        stuck = self.share * np.abs(self.direction).max(axis=1) < _NOWHERE
+        stuck = self.share * np.abs(self.direction).max(axis=1) < _SHORTEST
         self.alive &= ~(arrived | stuck)
         self._turn(better)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def _learn(self, rows: np.ndarray, step: Array, bend: Array) -> None:
-        """The BFGS update of the inverse Hessians where the step went over a bend of the right sign."""
+        """Update the inverse Hessians (BFGS) where the curvature along the step has the right sign."""
         along, square = (step * bend).sum(axis=1), (bend * bend).sum(axis=1)
         rows = rows & (along > 1e-10 * np.sqrt((step * step).sum(axis=1) * square))
         along, square = np.where(rows, along, 1.0), np.where(rows, square, 1.0)
@@ -166,14 +166,14 @@ class Climb:
         factor = (1.0 + (bend * turned).sum(axis=1) / along) / along
         change = factor[:, None, None] * (step[:, :, None] * step[:, None, :])
         change -= (outer + outer.swapaxes(1, 2)) / along[:, None, None]
-        # A bend too slight for its inverse teaches nothing.
+        # Curvature too small to be inverted is ignored.
         rows = rows & np.isfinite(change).all(axis=(1, 2))
         self.inverse += np.where(rows[:, None, None], change, 0.0)
         self.learned = self.learned + rows
 
     @np.errstate(over="ignore", invalid="ignore")
     def _turn(self, rows: np.ndarray) -> None:
-        """New directions for some rows: Newton's within the free columns, the gradient's while nothing is learned."""
+        """Set new directions for some rows: Newton steps in the free columns, gradient steps before the first update."""
         blocked = ((self.x <= 0.0) & (self.gradient < 0.0)) | ((self.x >= 1.0) & (self.gradient > 0.0))
         uphill = np.where(blocked, 0.0, self.gradient)
         newton = np.where(blocked, 0.0, (self.inverse @ uphill[:, :, None])[:, :, 0])
@@ -183,9 +183,9 @@ class Climb:
         if plain.any():
             newton = np.where(plain[:, None], uphill, newton)
             length = np.where(plain, np.abs(uphill).max(axis=1), length)
-        usable = length > _NOWHERE * np.finfo(np.float64).tiny ** 0.5
+        usable = length > _SHORTEST * np.finfo(np.float64).tiny ** 0.5
         shorter = np.where(plain, _FIRST, np.minimum(length, _LONGEST)) / np.where(usable, length, 1.0)
         self.direction = np.where(rows[:, None], newton * shorter[:, None], self.direction)
         self.alive &= usable
-        hopeless = (self.learned >= _LEARNED) & ~plain & (self.values + _HOPE * slope < self.values.max())
+        hopeless = (self.learned >= _LEARNED) & ~plain & (self.values + _OPTIMISM * slope < self.values.max())
         self.alive &= ~hopeless

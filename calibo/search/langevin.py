@@ -1,8 +1,8 @@
-"""Langevin exploration: chains that go where an acquisition is large, and teach it where they go.
+"""Langevin exploration: chains that sample where an acquisition function is large, and from which the plan learns.
 
-A conformal acquisition depends on the distribution of the points it is asked about, and that distribution on the
-acquisition. Both are found together (Stanton et al. 2023, section 4.3 and Algorithm 4): chains sample from
-exp(acquisition / temperature), and what they visit is handed back to the acquisition a few times on the way.
+A conformal acquisition function depends on the distribution of the points where it is evaluated, and that distribution on
+the acquisition function. Both are found together (Stanton et al. 2023, section 4.3 and Algorithm 4): chains sample from
+exp(acquisition / temperature), and the plan learns from the points they visit a few times on the way.
 """
 
 from __future__ import annotations
@@ -22,49 +22,49 @@ from calibo.search.multistart import MultiStart, scattered
 from calibo.search.plan import Acquisition, Plan
 from calibo.spaces import Space
 
-#: Points scored at the start, at random and near the anchors: the chains start from some, and all give the spread.
+#: Initial points, random ones and ones near the anchors: some are initial states of chains, all give the scale.
 _SCORED, _AROUND = 96, 32
-#: No step is driven further than this in the unit cube: near data, log acquisitions fall without bound.
+#: Maximum drift of a step in the unit cube: near data, log acquisition functions decrease without bound.
 _LONGEST = 0.1
-#: The step size falls from its full value to this share of it in each of so many cycles.
+#: In each of this many cycles the step size decreases from its full value to this share of it.
 _LEAST_STEP, _CYCLES = 1.0 / 16.0, 4
-#: Rows of a pool that stand for where its search goes.
+#: Rows of a pool that are the proposals.
 _ROWS = 512
 
 
 @dataclass(frozen=True)
 class Langevin(Search):
-    """Stochastic gradient Langevin chains with momentum, then another search on what they taught the acquisition.
+    """Stochastic gradient Langevin chains with momentum, from which the plan learns; then another search maximizes.
 
-    ``explore``, on a product of parameters:
+    ``explore``:
 
-    1. Random points and points near the anchors are scored; chains start from some, drawn by exp(a / T).
+    1. Evaluate random points and points near the anchors; draw the initial states of the chains by exp(a / T).
     2. Each step: v <- (1 - friction) v + step g + N(0, 2 friction step T), x <- x + v, with g the gradient of a by
-       central differences in the climbed columns, all chains in one call. ``friction=1`` is plain Langevin dynamics.
-       The step size falls by a cosine, four times over (cyclic, as in the published code).
-       A finite column that is not climbed moves by Metropolis: one column of each chain to another of its values,
-       accepted with probability min(1, exp((a' - a) / T)).
-    3. ``updates`` times, evenly spaced after the burn-in and the last time at the end, all points visited since the
-       burn-in, snapped to the space, go to ``acquisition.learned``, and the chains go on under what it returns.
-    4. All visited points are scored by the final acquisition; the best of each chain is returned.
+       central differences in the continuous and finely graded columns, all chains in one call. ``friction=1`` is plain
+       Langevin dynamics. The step size decreases by a cosine, in four cycles (as in the published code). Other finite
+       columns move by Metropolis steps: one column of each chain to another of its values, accepted with probability
+       min(1, exp((a' - a) / T)) if the point is valid.
+    3. ``updates`` times, evenly spaced after the burn-in and the last time at the end, the plan learns from all points
+       visited since the burn-in (``plan.learned``), and the chains go on with its acquisition function.
+    4. The best point of each chain, by the final acquisition function, becomes an anchor.
 
     On a pool the rows are the proposals (appendix C.3): a random choice of at most 512, and no chains.
 
-    Deviations from the paper and its code, on purpose: chains are reflected at the bounds (the code adds penalties and
-    fails if a chain never enters); a step's drift is at most 0.1 long; the acquisition is updated ``updates`` times,
-    not at every step, since each costs a fit; and it is measured in units of its own rise from the median to the
-    largest value over the first points, so that a temperature means the same for all units and for logarithms.
+    Deviations from the paper and its code: chains are reflected at the bounds (the code adds penalties and fails if a
+    chain never enters); the drift of a step is at most 0.1 long; the plan learns ``updates`` times, not at every step,
+    since each update costs a fit; and the acquisition function is standardized by its rise from the median to the largest
+    value over the initial points, so that a temperature means the same in all units and for logarithms.
 
     Attributes:
-        chains: Their number.
-        steps: Of each chain.
+        chains: Number of chains.
+        steps: Steps of each chain.
         burn_in: First steps, which are not proposals.
-        step_size: At its largest.
-        temperature: In one dimension; T = temperature / sqrt(d) (as in the published code).
+        step_size: Largest step size.
+        temperature: Temperature in one dimension; T = temperature / sqrt(d) (as in the published code).
         friction: Share of the momentum that is lost in a step, in (0, 1].
-        updates: How often the acquisition learns.
-        standardized: Whether the acquisition is measured in units of its rise; else as it is.
-        then: The search that maximises what was learned; by default what suits the space.
+        updates: How often the plan learns.
+        standardized: Whether the acquisition function is divided by its rise.
+        then: The search that maximizes the plan afterwards; by default chosen by the space.
     """
 
     chains: int = 5
@@ -96,9 +96,9 @@ class Langevin(Search):
 
     @classmethod
     def paper(cls) -> Langevin:
-        """The settings of appendix D.3: plain Langevin steps, an update after each; slow, for reproductions.
+        """Return the settings of appendix D.3: plain Langevin steps, an update after each; slow, for reproductions.
 
-        The temperature is meant for outcomes that are standardised and rules that are not logarithmic.
+        The temperature is meant for standardized outcomes and rules that are not logarithmic.
         """
         return cls(
             steps=100, burn_in=25, step_size=1e-3, temperature=1e-3, friction=1.0, updates=75, standardized=False
@@ -106,7 +106,7 @@ class Langevin(Search):
 
     @classmethod
     def repository(cls) -> Langevin:
-        """The settings of the published code: momentum, more and larger steps; slower still."""
+        """Return the settings of the published code: momentum, more and larger steps; slower still."""
         return cls(
             steps=512, burn_in=32, step_size=2e-2, temperature=4e-3, friction=0.1, updates=480, standardized=False
         )
@@ -145,7 +145,7 @@ class Langevin(Search):
         return replace(plan, anchors=np.vstack([best, plan.anchors]))
 
     def _start(self, plan: Plan, space: Space, rng: np.random.Generator) -> tuple[Array, float]:
-        """Where the chains start, chains x d, and the unit in which the acquisition is measured."""
+        """Return the initial states of the chains, `chains x d`, and the scale of the acquisition function."""
         count = max(_SCORED, 2 * self.chains)
         points = np.vstack([space.sample(count, rng), scattered(plan.anchors, space, _AROUND, rng)])
         values = finite(plan.acquisition(points))
@@ -157,7 +157,7 @@ class Langevin(Search):
         return points[np.argsort(-keys, kind="stable")[: self.chains]], scale
 
     def _learning_steps(self) -> set[int]:
-        """After which steps, counted from 1, the acquisition learns: evenly spaced after the burn-in, the last included."""
+        """Return the steps, from 1 on, after which the plan learns: evenly spaced after the burn-in, the last included."""
         counted = self.steps - self.burn_in
         return {self.burn_in + -(-k * counted // self.updates) for k in range(1, self.updates + 1)}
 
@@ -169,13 +169,13 @@ class Langevin(Search):
 
 @dataclass
 class _Chains:
-    """All chains, moved together: the working state of one exploration.
+    """The state of all chains of one exploration, which move together.
 
     Attributes:
-        space: What may be tried.
-        X: Where they are, chains x d.
-        velocity: Their momentum, chains x d.
-        T: Temperature in the unit of the acquisition.
+        space: The search space.
+        X: Their points, `chains x d`.
+        velocity: Their momentum, `chains x d`.
+        T: Temperature in units of the acquisition function.
         friction: Share of the momentum lost in a step.
     """
 
@@ -190,7 +190,7 @@ class _Chains:
         self.switched = np.setdiff1d(finite_columns(self.space), self.climbed)
 
     def step(self, acquisition: Acquisition, scale: float, size: float, rng: np.random.Generator) -> None:
-        """One step of all chains, in place."""
+        """Move all chains by one step, in place."""
         if len(self.climbed):
             self._drift(acquisition, scale, size, rng)
         if len(self.switched):
@@ -206,11 +206,11 @@ class _Chains:
         moved = self.X[:, columns] + velocity
         folded = np.abs(moved) % 2.0
         self.X[:, columns] = np.where(folded > 1.0, 2.0 - folded, folded)
-        # What is reflected goes back.
+        # A reflected chain reverses its momentum.
         self.velocity[:, columns] = np.where((moved < 0.0) | (folded > 1.0), -velocity, velocity)
 
     def _switch(self, acquisition: Acquisition, scale: float, rng: np.random.Generator) -> None:
-        """One finite column of each chain to another of its values, if Metropolis accepts."""
+        """Move one finite column of each chain to another of its values, if Metropolis accepts."""
         proposed = self.X.copy()
         chosen = rng.choice(self.switched, size=len(self.X))
         shift = rng.random(len(self.X))
@@ -223,14 +223,14 @@ class _Chains:
         values = finite(acquisition(np.concatenate([self.X, proposed]))).reshape(2, -1)
         with np.errstate(invalid="ignore"):
             gain = (values[1] - values[0]) / (scale * self.T)
-        # Between two points without a finite value the chain wanders freely.
+        # Between two points without a finite value every move is accepted.
         accepted = -rng.exponential(size=len(gain)) <= np.nan_to_num(gain, nan=0.0)
         accepted &= self.space.valid(proposed)
         self.X = np.where(accepted[:, None], proposed, self.X)
 
 
 def _best_of_chains(acquisition: Acquisition, visited: Array) -> Array:
-    """Of points steps x chains x d the best of each chain by the acquisition, chains x d, the best chain first."""
+    """Return the best of the visited points, `steps x chains x d`, of each chain, `chains x d`, the best chain first."""
     steps, chains, d = visited.shape
     values = finite(acquisition(visited.reshape(-1, d))).reshape(steps, chains)
     best, every = np.argmax(values, axis=0), np.arange(chains)
@@ -239,6 +239,6 @@ def _best_of_chains(acquisition: Acquisition, visited: Array) -> Array:
 
 
 def _rise(values: Array) -> float:
-    """From the median to the largest value, or all their range where most are equal; 1 if all are."""
+    """Return the rise from the median to the largest value, or their range if most are equal; 1 if all are."""
     top = float(values.max())
     return (top - float(np.median(values))) or (top - float(values.min())) or 1.0

@@ -1,4 +1,4 @@
-"""Sobol points with a random digital shift, any of which can be had by its number.
+"""Sobol points with a random digital shift, each determined by its number.
 
 SciPy has them too, in ``scipy.stats``, whose import takes longer (about half a second) than all the rest of a first
 suggestion. The primitive polynomials and initial direction numbers are those published by Joe and Kuo (2008).
@@ -41,12 +41,12 @@ _JOE_KUO: tuple[tuple[int, tuple[int, ...]], ...] = (
 )
 # fmt: on
 
-#: Dimensions for which direction numbers are held here.
+#: Dimensions with direction numbers in the table; beyond, SciPy is used.
 MAX_DIMENSIONS = 1 + len(_JOE_KUO)
 
 
 def sobol_points(numbers: range, d: int, *, seed: int) -> Array:
-    """Points of the seed's shifted sequence, len(numbers) x d, in [0, 1)."""
+    """Return points of the seed's shifted sequence, `len(numbers) x d`, in [0, 1)."""
     rng = np.random.default_rng([seed, 0x50B01])
     if d > MAX_DIMENSIONS:
         return _scipy_points(numbers, d, rng)
@@ -61,7 +61,7 @@ def sobol_points(numbers: range, d: int, *, seed: int) -> Array:
 
 @lru_cache(maxsize=8)
 def _direction_numbers(d: int) -> Array:
-    """Direction numbers v_k of each dimension, scaled to 32 bits, bits x d (Bratley and Fox 1988, recurrence 2)."""
+    """Return the direction numbers of each dimension, scaled to 32 bits, `bits x d` (Bratley and Fox 1988, recurrence 2)."""
     table = np.empty((_BITS, d), dtype=np.uint64)
     table[:, 0] = [1 << (_BITS - 1 - k) for k in range(_BITS)]
     for j, (polynomial, initial) in enumerate(_JOE_KUO[: d - 1], start=1):

@@ -167,12 +167,7 @@ def _with(
     data: Dataset, x: Array, forecasts: Forecasts | None, task: RadioProblem, noise: np.random.Generator
 ) -> Dataset:
     """The data and one more measurement."""
-    return replace(
-        data,
-        X=np.vstack([data.X, x]),
-        Y=np.vstack([data.Y, task(x[None, :], noise)[:, None]]),
-        forecasts=(*data.forecasts, forecasts),
-    )
+    return data.with_observations(x[None, :], task(x[None, :], noise)[:, None], forecasts=(forecasts,))
 
 
 def _short(values: Array) -> list[float]:

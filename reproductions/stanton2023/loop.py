@@ -120,11 +120,7 @@ def optimize(
         log.best.append(max(log.best[-1], float((sign * target(original)).max())))
         if surrogate is not None and holdout_every and number % holdout_every == 0:
             log.holdout.append(holdout_coverage(surrogate, data, rng))
-        data = Dataset(
-            X=np.vstack([data.X, queries]),
-            Y=np.vstack([data.Y, y[:, None]]),
-            hyperparameters=plan.hyperparameters,
-        )
+        data = data.with_observations(queries, y[:, None], hyperparameters=plan.hyperparameters)
     return log
 
 

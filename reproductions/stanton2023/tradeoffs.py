@@ -74,12 +74,7 @@ def run(problem: str, method: str, seed: int, size: TradeoffSize) -> dict[str, A
             log.query(plan.models[j], queries, y[:, j], len(data))
             if number % size.holdout_every == 0:
                 log.holdout.append(holdout_coverage(GaussianProcess(), data.outcome(j), rng))
-        data = Dataset(
-            X=np.vstack([data.X, queries]),
-            Y=np.vstack([data.Y, y]),
-            hyperparameters=plan.hyperparameters,
-            reference=data.reference,
-        )
+        data = data.with_observations(queries, y, hyperparameters=plan.hyperparameters)
     columns = {name: [getattr(log, name) for log in logs] for name in (*_COLUMNS, "holdout")}
     return {"n": logs[0].n, "hypervolume": volumes, **columns}
 
