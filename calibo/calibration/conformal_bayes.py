@@ -196,6 +196,11 @@ class ConformalBayes(SurrogateWrapper):
         inner = super().capabilities
         return inner if inner is None or self.ratio is None else inner | ShiftedModel.adds
 
+    @property
+    def calibrated_without_forecasts(self) -> bool:
+        """Whether predictions are calibrated, but not by how earlier forecasts came out: conformal sets use the data only."""
+        return True
+
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> ConformalModel:
         """Fit the Gaussian process, and set the miscoverage for the number of data."""
         model = self.surrogate.fit(data, rng=rng)

@@ -14,6 +14,9 @@ from calibo.distributions.level_maps import LevelFunction, Levels, Tempered, pic
 from calibo.distributions.normal import density, first_integral, log_first_integral
 from calibo.distributions.quantile_table import QuantileTable
 
+#: Smallest level read from a distribution that is not Gaussian: as far out as the largest, 1 - 1e-16.
+_SMALLEST_COMPOSED = 1e-16
+
 
 def relevel(distribution: Distribution, levels: LevelFunction) -> Distribution:
     """Return the distribution with its levels mapped, in the form with the best closed forms.
@@ -130,10 +133,10 @@ class Composed(Distribution):
         return self.levels.inverse(self.base.cdf(y))
 
     def icdf(self, u: Array | float) -> Array:
-        return infinite_beyond(self.base.icdf(_inside(self.levels.forward(u))), u, self.backed)
+        return infinite_beyond(self.base.icdf(_inside(self.levels.forward(u), _SMALLEST_COMPOSED)), u, self.backed)
 
     def at_levels(self, u: Array | float) -> Array:
-        return self.base.at_levels(_inside(self.levels.forward(u)))
+        return self.base.at_levels(_inside(self.levels.forward(u), _SMALLEST_COMPOSED))
 
     @property
     def backed(self) -> tuple[float, float]:
@@ -149,6 +152,6 @@ class Composed(Distribution):
         return Composed(self.base.negated(), self.levels.negated())
 
 
-def _inside(levels: Array) -> Array:
+def _inside(levels: Array, smallest: float = 1e-300) -> Array:
     """Return levels kept off 0 and 1, where quantiles are infinite; a level map reaches its ends by rounding."""
-    return np.clip(levels, 1e-300, 1.0 - 1e-16)
+    return np.clip(levels, smallest, 1.0 - 1e-16)

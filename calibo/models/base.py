@@ -249,6 +249,11 @@ class Surrogate(ABC):
         return (type(self).__name__,)
 
     @property
+    def calibrated_without_forecasts(self) -> bool:
+        """Whether predictions are calibrated, but not by how earlier forecasts came out: those can correct them further."""
+        return False
+
+    @property
     def capabilities(self) -> frozenset[Capability] | None:
         """Capabilities that every fitted model has; `None` if they are known only after fitting."""
         return None if self.model_type is None else implemented_by(self.model_type)

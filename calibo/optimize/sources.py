@@ -30,11 +30,16 @@ class Chosen:
         X: Encoded points, `q x d`.
         params: The same points in the user's units, `q` mappings.
         plan: The plan by which they were chosen, with all that was learned while searching.
+        rows: The same points as rows of a table, if the source is a table; else ``None``.
+        rest: The best of the candidates that were not chosen, from which a further batch can be chosen without another
+            pass over the source; ``None`` if the source does not keep them.
     """
 
     X: Array
     params: tuple[Mapping[str, Any], ...]
     plan: Plan
+    rows: Any = None
+    rest: CandidateSource | None = None
 
     def suggestions(self) -> list[Suggestion]:
         """Return the points with their forecasts, in the internal sign."""

@@ -1,4 +1,4 @@
-"""A table of candidates -> the next rows to measure."""
+"""Rank the rows of a table of candidates: which to measure next."""
 
 from __future__ import annotations
 
@@ -39,32 +39,44 @@ def rank(
     max_labels: int = 2000,
     batch_size: int = BATCH,
 ) -> pd.DataFrame:
-    """The next rows of a table to measure, the best first, with calibrated forecasts.
+    """Suggest which rows of a table to measure next, best first, with calibrated forecasts.
 
-    Rows with a measured target are data, rows without are candidates; rows with some of several targets are neither. A
-    file is read in batches, so it need not fit into memory, and is never written.
+    Rows whose targets are all measured are data, rows without any target are candidates; rows with some of several
+    targets are ignored. A file is read in batches, so it need not fit into memory, and is never written.
 
     Args:
         table: A pandas DataFrame; the path of a .csv, .tsv, .parquet or .xlsx file; or a Ray Dataset.
-        features: The columns that describe a row: numbers, words, dates, molecules. By default all but the targets, without
-            those that are constant or look like identifiers.
-        target: The column of outcomes, or several.
-        n: How many rows are wanted.
-        method: The name of a method with a model ("cbo", "ocbo", "locbo", "ocbo_local", "gp_ei"), or such a strategy.
+        features: Names of the feature columns: numbers, text, dates, molecules. By default all columns but the targets,
+            without those that are constant or look like identifiers.
+        target: Name of the column of outcomes, or several names.
+        n: Number of rows to suggest.
+        method: Name of a method with a model ("cbo", "ocbo", "locbo", "ocbo_local", "gp_ei"), or such a strategy.
         direction: "max" or "min", one for all targets or one for each.
-        study: Where forecasts are remembered, so that the next round is calibrated by them. By default a file beside the
-            table, ``candidates.csv.calibo.json``, and for a table in memory nowhere; ``False`` remembers nothing.
-        smiles: Columns of molecules as SMILES; by default those that are called so.
-        seed: Of what is random.
-        progress: Whether a table that takes long to read shows a bar.
-        max_labels: Measured rows that the model takes at most.
-        batch_size: Rows that are in memory at once.
+        study: Path of the study file, which stores forecasts so that the next round is calibrated by them. By default a
+            file beside the table, ``candidates.csv.calibo.json``, and none for a table in memory; ``False`` for none.
+        smiles: Columns of molecules as SMILES; by default those whose names say so.
+        seed: Seed of all random choices.
+        progress: Whether to show a progress bar if reading the table takes long.
+        max_labels: Maximum number of measured rows given to the model.
+        batch_size: Rows in memory at once.
 
     Returns:
-        The rows with their index and all their columns, and ``mean``, ``low_80``, ``high_80`` (the 80 % interval of the
-        measurement; with several targets each column begins with the target's name), ``probability_of_improvement`` and
-        ``reason``. Where the table has a column of such a name already, ours begins with ``calibo_``. What there is to
-        say besides, such as how earlier forecasts came out, is in ``.attrs["calibo"]``.
+        The suggested rows with their index and all their columns, plus ``mean``, ``low_80``, ``high_80`` (the 80 % interval
+        of the measurement; with several targets each name starts with the target's), ``probability_of_improvement`` and
+        ``reason``. A name that the table already has is prefixed with ``calibo_``. Further information, such as the
+        calibration of earlier forecasts, is in ``.attrs["calibo"]``.
+
+    Raises:
+        DataError: If the table, its columns or their values cannot be used.
+        RecipeError: If the method cannot rank rows, or a setting is wrong.
+        StudyError: If the study file cannot be read or written.
+
+    Example:
+        >>> import calibo, pandas as pd
+        >>> table = pd.DataFrame({"x": range(10), "y": [0.0, None, None, 5.0, None, None, 4.0, None, None, 1.0]})
+        >>> best = calibo.rank(table, target="y", n=2, method="gp_ei", progress=False)
+        >>> list(best["x"])
+        [4, 2]
     """
     from calibo.methods import strategy as strategy_of
 
@@ -78,24 +90,24 @@ def rank(
     remembered = StudyFile.open(_study_path(table, study))
     question = _question(opened, columns, targets, directions, remembered, max_labels)
     question = replace(question, sample=max(question.sample, 2 * count))
-    watched = Watched(opened.rows, progress)
+    watched = Progress(opened.rows, progress)
     found, question = surveyed(opened, question, watched)
     if not found.candidates:
         raise DataError(_nothing_left(found))
     profiles = {name: found.profiles[name] for name in _of_candidates(columns, found, named=features is not None)}
     points = encoding(profiles, _looked_at(found), named=features is not None, smiles=smiles)
     job = TableRound(opened, question, found, points, strategy, directions, count, seed, watched)
-    return job.answered(remembered if remembered.key_columns else replace(remembered, key_columns=points.names))
+    return job.run(remembered if remembered.key_columns else replace(remembered, key_columns=points.names))
 
 
 def _of_candidates(columns: Sequence[str], found: Survey, *, named: bool) -> list[str]:
-    """The columns without those that no candidate has a value in: results of another kind, most likely."""
+    """Leave out columns in which no candidate has a value; most likely these are outcomes, too."""
     sample = found.sample.frame
     lacking = [name for name in columns if not named and len(sample) and sample[name].isna().all()]
     if lacking:
         warnings.warn(
-            f"no candidate looked at has a value in {', '.join(map(repr, lacking))}, so it is left out: if these are results "
-            "too, give them as targets; name the features to use it all the same",
+            f"no sampled candidate has a value in {', '.join(map(repr, lacking))}, so it is left out: if these are outcomes, "
+            "give them as targets; name the features to use it all the same",
             FallbackWarning,
             stacklevel=3,
         )
@@ -103,12 +115,12 @@ def _of_candidates(columns: Sequence[str], found: Survey, *, named: bool) -> lis
 
 
 @dataclass(frozen=True)
-class Watched:
-    """Shows how far a pass over a table has come, on the standard error, if it takes long.
+class Progress:
+    """Progress bar of a pass over a table, on standard error, shown if the pass takes long.
 
     Attributes:
-        total: Rows of the table, if known.
-        shown: Whether anything is shown.
+        total: Number of rows of the table, if known.
+        shown: Whether to show the bar at all.
     """
 
     total: int | None
@@ -128,7 +140,7 @@ class Watched:
 
 
 def _looked_at(found: Survey) -> pd.DataFrame:
-    """Rows by which columns are judged where a range is not enough: the sample and the measured ones."""
+    """Return the sampled and the measured rows, from which medians and descriptors are computed."""
     import pandas as pd
 
     frames = [frame for frame in (found.sample.frame, found.labels.frame) if len(frame)]
@@ -191,11 +203,11 @@ def _checked_features(
 
 
 def _default_features(columns: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
-    """All columns but the targets, and but those of an earlier answer that was copied into the table."""
+    """Return all columns but the targets and those of an earlier ranking that was copied into the table."""
     ours = own_columns(targets)
     if set(ours) <= set(columns):
         warnings.warn(
-            f"the columns {', '.join(ours)} are those of an earlier answer: they are left out. Name the features to use them",
+            f"the columns {', '.join(ours)} come from an earlier ranking and are left out; name the features to use them",
             FallbackWarning,
             stacklevel=4,
         )
@@ -211,11 +223,11 @@ def _question(
     study: StudyFile,
     most_labels: int,
 ) -> Question:
-    """What is to be found out of the table; the columns by which the study knows its rows are looked at in any case."""
+    """Return what to collect from the table, including the columns that identify rows in the study file."""
     missing = [name for name in study.key_columns if name not in table.columns or name in targets]
     if missing:
         raise DataError(
-            f"the study file {study.path} knows the rows by their columns {', '.join(study.key_columns)}, but the table "
+            f"the study file {study.path} identifies rows by the columns {', '.join(study.key_columns)}, but the table "
             f"has no {', '.join(map(repr, missing))} among its features; choose another study file with study= (--study)"
         )
     return Question(

@@ -1,7 +1,7 @@
-"""Replay: a table whose labels are all known, revealed row by row as a method asks for them.
+"""Replay a method on a table whose outcomes are all known, revealing them as the method asks for rows.
 
-For benchmarks of methods on real tables. Rows with equal features are one candidate that was measured several times
-(replicates): its worth is the mean of its labels, and a method is told one of them.
+For benchmarks on real tables. Rows with equal features are replicates of one candidate: its true value is the mean of its
+labels, and a method observes one of them.
 
 Notation:
     N  candidates (rows with different features)      s  candidates known at the start
@@ -38,25 +38,24 @@ Rows = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
 #: The k worst candidates, k random ones, or rows of the table by their position.
 Start = tuple[Literal["worst", "random"], int] | Sequence[int]
-#: What a measurement of a candidate with replicates tells: one of its labels, drawn once, or their mean.
+#: What a measurement of a candidate with replicates reveals: one of its labels, drawn once, or their mean.
 Replicates = Literal["draw", "mean"]
-#: Called at every step: the plan as learned, what was known, the candidates chosen, q, and their outcomes, q (larger is
-#: better).
+#: Called at every step with the plan, the data, the `q` candidates chosen, and their outcomes in the internal sign.
 Watch = Callable[[Plan, Dataset, Rows, Array], None]
 
-#: What the generators of a replay are called, so that start and replicates are the same for every method.
+#: Streams of random numbers of a replay, so that start and replicates are the same for every method.
 _START, _DRAW = 1, 2
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledPool:
-    """The candidates of a table with all their labels.
+    """Candidates of a table with all their labels.
 
     Attributes:
-        space: The candidates, N rows.
-        members: The rows of the table that are replicates of each candidate, N arrays of positions.
-        labels: The target of each row of the table, in the user's sign.
-        direction: Which labels are wanted.
+        space: The candidates, `N` rows.
+        members: Positions of the rows of the table that are replicates of each candidate, `N` arrays.
+        labels: Target of each row of the table, in the user's sign.
+        direction: Direction of optimization.
     """
 
     space: PoolSpace
@@ -66,7 +65,7 @@ class LabelledPool:
 
     @classmethod
     def of(cls, table: Any, features: Sequence[str], target: str, *, direction: str | Direction) -> LabelledPool:
-        """The candidates of a pandas DataFrame or a list of dicts with the columns ``features`` and ``target``."""
+        """Collect the candidates of a pandas DataFrame or a list of dicts with the columns ``features`` and ``target``."""
         labels = _labels(table, target)
         if isinstance(features, str) or target in features:
             raise DataError(
@@ -88,17 +87,17 @@ class LabelledPool:
 
     @cached_property
     def means(self) -> Array:
-        """What each candidate is worth: the mean of its labels, N."""
+        """True value of each candidate, the mean of its labels, `N`."""
         return np.array([self.labels[rows].mean() for rows in self.members])
 
     @cached_property
     def ranks(self) -> Rows:
-        """How many candidates are better than each, N; equal ones have the same rank."""
+        """Number of candidates that are better than each, `N`; equal ones have the same rank."""
         merit = np.sort(-self.direction.value * self.means)
         return np.searchsorted(merit, -self.direction.value * self.means, side="left")
 
     def start(self, start: Start, *, seed: int) -> Rows:
-        """The candidates known at the start, s, the same for every method."""
+        """Return the `s` candidates known at the start, the same for every method."""
         if isinstance(start, str) or not len(start):
             raise RecipeError(f'start is ("worst", k), ("random", k) or positions of rows, got {start!r}')
         if not isinstance(start[0], str):
@@ -113,7 +112,7 @@ class LabelledPool:
         return np.random.default_rng([seed, _START]).choice(len(self), count, replace=False)
 
     def _candidates(self, rows: Sequence[Any]) -> Rows:
-        """The candidates behind rows of the table, each once."""
+        """Return the candidates of some rows of the table, each once."""
         wanted = np.asarray(rows)
         if wanted.ndim != 1 or wanted.dtype.kind not in "iu" or wanted.min() < 0 or wanted.max() >= len(self.labels):
             raise RecipeError(f"rows to start from are positions from 0 to {len(self.labels) - 1}, got {rows!r}")
@@ -123,9 +122,10 @@ class LabelledPool:
         return np.array(list(dict.fromkeys(owner[wanted].tolist())), dtype=np.intp)
 
     def measurements(self, replicates: Replicates, *, seed: int) -> tuple[Rows, Array]:
-        """The row that a measurement of each candidate reveals, N, and the value it tells, N; the same for every method.
+        """Return what a measurement of each candidate reveals, the same for every method.
 
-        For "mean" the row is the first of the candidate's.
+        Returns:
+            The row of the table, `N` (for "mean" the candidate's first), and the value, `N`.
         """
         if replicates not in ("draw", "mean"):
             raise RecipeError(f'replicates is "draw" or "mean", got {replicates!r}')
@@ -138,23 +138,23 @@ class LabelledPool:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What was revealed, in order, and what had been forecast; in the user's sign.
+    """What was revealed, in order, and what had been forecast, in the user's sign.
 
     Attributes:
-        rows: Positions in the table of the rows revealed, n, those of the start first.
-        values: What was told, n.
-        worth: Mean label of each candidate revealed, n; equal to ``values`` without replicates.
-        ranks: How many candidates of the table are better than each, n.
-        regret: Of each suggestion: how far it is from the best candidate that was not revealed yet, T.
-        forecasts: Of the suggestions, T; ``None`` where the method made none.
-        optimum: The best worth there is.
-        size: Candidates of the table, N.
-        direction: Which values are wanted.
+        rows: Positions in the table of the rows revealed, `n`, those of the start first.
+        values: Values observed, `n`.
+        true_values: Mean label of each candidate revealed, `n`; equal to ``values`` without replicates.
+        ranks: Number of candidates of the table that are better than each, `n`.
+        regret: Difference of each suggestion to the best candidate that was not revealed yet, `T`.
+        forecasts: Forecasts of the suggestions, `T`; ``None`` where the method made none.
+        optimum: Best true value of the table.
+        size: Number of candidates of the table, `N`.
+        direction: Direction of optimization.
     """
 
     rows: Rows
     values: Array
-    worth: Array
+    true_values: Array
     ranks: Rows
     regret: Array
     forecasts: tuple[Forecasts | None, ...]
@@ -164,41 +164,48 @@ class Replay:
 
     @property
     def started(self) -> int:
-        """Candidates known at the start, s."""
+        """Number of candidates known at the start, `s`."""
         return len(self.rows) - len(self.regret)
 
     @property
     def best_so_far(self) -> Array:
-        """The best worth revealed after each evaluation, n."""
-        return best_so_far(self.worth, direction=self._wanted)
+        """Best true value revealed after each evaluation, `n`."""
+        return best_so_far(self.true_values, direction=self._wanted)
 
     @property
     def simple_regret(self) -> Array:
-        """How far the best worth revealed is from the table's best, after each evaluation, n."""
-        return simple_regret(self.worth, self.optimum, direction=self._wanted)
+        """Difference of the best true value revealed to the table's best, after each evaluation, `n`."""
+        return simple_regret(self.true_values, self.optimum, direction=self._wanted)
 
     @property
     def cumulative_regret(self) -> Array:
-        """Sum of ``regret`` after each suggestion, T: 0 for a perfect ranking (Stanton et al. 2023, C.3)."""
+        """Sum of ``regret`` after each suggestion, `T`: 0 for a perfect ranking (Stanton et al. 2023, C.3)."""
         return np.cumsum(self.regret)
 
     @property
     def distributions(self) -> tuple[Marginal, ...]:
-        """What was forecast of each suggestion after all calibration, T; an error if the method makes no forecasts."""
+        """Calibrated forecast of each suggestion, `T`.
+
+        Raises:
+            DataError: If the method makes no forecasts.
+        """
         if any(forecast is None for forecast in self.forecasts):
             raise DataError("the method made no forecasts, so there is no coverage: use one with a model")
         return tuple(forecast[0].calibrated for forecast in self.forecasts if forecast is not None)
 
     def covered(self, level: float) -> Flags:
-        """Whether each suggestion's value lay in the central interval that had been forecast, T."""
+        """Return whether the value of each suggestion lies in its central forecast interval, `T`."""
         return covered(self.distributions, self.values[self.started :], level)
 
     def coverage(self, levels: Sequence[float]) -> dict[float, float]:
-        """Share of the suggestions' values in the central intervals forecast, for each level (query coverage)."""
+        """Return the share of suggestions whose values lie in their central forecast intervals, for each level."""
         return {level: float(self.covered(level).mean()) if len(self.regret) else float("nan") for level in levels}
 
     def evaluations_to_top(self, share: float) -> int | None:
-        """Evaluations, the start included, until a candidate of the best ``share`` was revealed; ``None`` if none was."""
+        """Return the number of evaluations, start included, until one of the best ``share`` of candidates was revealed.
+
+        ``None`` if none was.
+        """
         hits = np.flatnonzero(self.ranks < top_count(self.size, share))
         return int(hits[0]) + 1 if len(hits) else None
 
@@ -208,10 +215,10 @@ class Replay:
 
 
 def top_count(size: int, share: float) -> int:
-    """How many of ``size`` candidates are the best ``share`` of them: at least one, rounded up."""
+    """Return how many of ``size`` candidates are the best ``share`` of them: at least one, rounded up."""
     if not 0.0 < share <= 1.0:
         raise RecipeError(f"a share of the candidates lies in (0, 1], got {share}; 0.01 is 1 %")
-    # A hair less, so that 1 % of 600 is 6 in floating point, too.
+    # The small number makes 1 % of 600 exactly 6 in floating point.
     return max(1, ceil(share * size - 1e-9))
 
 
@@ -230,9 +237,9 @@ def replay(
     until: float | None = None,
     watch: Watch | None = None,
 ) -> Replay:
-    """Lets a method choose from a table whose labels are all known, and reveals what it asks for.
+    """Let a method choose rows of a table whose labels are all known, and reveal the labels it asks for.
 
-    Each suggestion is stamped with its forecast before its label is revealed, and calibrators learn from these as in a
+    Each suggestion is stored with its forecast before its label is revealed, and calibrators learn from these as in a
     study. A candidate is revealed at most once. A density ratio (``cbo``) is learned from the candidates not yet
     revealed, without Langevin chains (Stanton et al. 2023, C.3): from all of them up to 2048, else from a random choice.
 
@@ -241,43 +248,43 @@ def replay(
         features: Columns that describe a row, numeric or categorical.
         target: Column of labels, all finite numbers.
         method: A name of ``calibo.methods.METHODS`` or a strategy.
-        direction: "max" or "min": which labels are wanted.
-        start: What is known at first: ("worst", k), ("random", k) or positions of rows.
-        steps: Labels to reveal after that, fewer if the table ends.
-        q: How many are asked for at a time.
-        seed: Of the start, of which replicate is revealed, and of the method.
-        replicates: Whether a candidate with several labels tells one of them, drawn once, or their mean.
+        direction: "max" or "min".
+        start: Rows known at the start: ("worst", k), ("random", k) or positions of rows.
+        steps: Number of labels to reveal after that, fewer if the table ends.
+        q: Batch size.
+        seed: Seed of the start, of the replicates and of the method.
+        replicates: Whether a candidate with several labels reveals one of them, drawn once, or their mean.
         until: Stop once a candidate of this best share was revealed (0.01 for the top 1 %); ``None`` goes on.
-        watch: Sees every plan and what came of it; candidates are numbered as in ``LabelledPool``.
+        watch: Called at every step with the plan, the data, the candidates chosen and their outcomes.
     """
     pool = LabelledPool.of(table, features, target, direction=direction)
     seed, q = check_seed(seed), check_whole("q", q)
     strategy, sign = _strategy(method), pool.direction.value
-    rows, told = pool.measurements(replicates, seed=seed)
+    rows, values = pool.measurements(replicates, seed=seed)
     chosen = pool.start(start, seed=seed).tolist()
     steps = min(check_whole("steps", steps), len(pool) - len(chosen))
     enough = 0 if until is None else top_count(len(pool), until)
     begun, forecasts = len(chosen), list[Forecasts | None]()
-    data = Dataset(X=pool.space.X[chosen], Y=sign * told[chosen, None], categories=pool.space.categories)
+    data = Dataset(X=pool.space.X[chosen], Y=sign * values[chosen, None], categories=pool.space.categories)
     while len(forecasts) < steps and not (pool.ranks[chosen] < enough).any():
         count = min(q, steps - len(forecasts))
-        new, stamped, plan = _suggested(data, pool.space, strategy, count, generator(seed, len(data)))
+        new, made, plan = _suggested(data, pool.space, strategy, count, generator(seed, len(data)))
         if watch is not None:
-            watch(plan, data, new, sign * told[new])
+            watch(plan, data, new, sign * values[new])
         chosen += new.tolist()
-        forecasts += stamped
+        forecasts += made
         data = replace(
             data,
             X=pool.space.X[chosen],
-            Y=sign * told[chosen, None],
+            Y=sign * values[chosen, None],
             forecasts=(None,) * begun + tuple(forecasts),
             hyperparameters=plan.hyperparameters,
         )
     order = np.asarray(chosen, dtype=np.intp)
     return Replay(
         rows=rows[order],
-        values=told[order],
-        worth=pool.means[order],
+        values=values[order],
+        true_values=pool.means[order],
         ranks=pool.ranks[order],
         regret=_regret(sign * pool.means, order, begun),
         forecasts=tuple(convert_forecasts(forecast, (pool.direction,)) for forecast in forecasts),
@@ -290,7 +297,7 @@ def replay(
 def _suggested(
     data: Dataset, space: PoolSpace, strategy: Strategy, q: int, rng: np.random.Generator
 ) -> tuple[Rows, tuple[Forecasts | None, ...], Plan]:
-    """The next candidates, q, their forecasts in the house's sign, and the plan they follow."""
+    """Return the next `q` candidates, their forecasts in the internal sign, and the plan."""
     chosen = choose(data, source=PoolSource(space, tried=data.X), strategy=strategy, q=q, rng=rng)
     places = {x.tobytes(): place for place, x in enumerate(space.X)}
     rows = np.array([places[x.tobytes()] for x in chosen.X], dtype=np.intp)
@@ -298,12 +305,12 @@ def _suggested(
 
 
 def _regret(merit: Array, order: Rows, begun: int) -> Array:
-    """How far each suggestion is from the best candidate left, T.
+    """Return the difference of each suggestion to the best candidate left, `T`.
 
     Args:
-        merit: Of all candidates, larger is better, N.
-        order: Candidates as revealed, n.
-        begun: How many of them were known at the start.
+        merit: True values of all candidates, larger is better, `N`.
+        order: Candidates in the order revealed, `n`.
+        begun: Number of candidates known at the start.
     """
     left = merit.copy()
     left[order[:begun]] = -np.inf
@@ -321,7 +328,7 @@ def _strategy(method: str | Strategy) -> Strategy:
 
 
 def _labels(table: Any, target: str) -> Array:
-    """The target column as finite floats."""
+    """Return the target column as finite floats."""
     columns = list(table.columns) if is_frame(table) else list(table[0]) if len(table) else []
     if target not in columns:
         raise DataError(f"the table has no column {target!r} to replay; its columns are {columns}")

@@ -1,6 +1,6 @@
-"""The study file of a table: what was forecast of the rows that were suggested, so that the next round can learn from it.
+"""The study file of a table: a small JSON file with the forecasts of the rows suggested so far.
 
-A small JSON file beside the table. The table itself is never written.
+The next round is calibrated by them. The table itself is never written.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Any
 
 from calibo.data import Forecast, KnownForecasts
 from calibo.errors import StudyError
-from calibo.trials import forecast_from_json, forecast_to_json
+from calibo.trials.serialization import forecast_from_json, forecast_to_json, names_from_json
 
-#: What says that a file is ours, and the version of its form.
+#: Identifies a study file and the version of its format.
 FORMAT = "calibo ranking study"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
 class Round:
-    """One state of the measurements, and how the suggestions for it were made.
+    """One state of the measurements, and how suggestions were made for it.
 
     Attributes:
-        fingerprint: A number of the measured rows and their outcomes.
-        method: The name of the method.
-        seed: Of the call.
-        features: The columns that described the rows.
-        targets: The columns of outcomes.
-        hyperparameters: Per target, those of the model.
+        fingerprint: Hash of the measured rows and their outcomes.
+        method: Name of the method.
+        seed: Seed of the call.
+        features: Names of the feature columns.
+        targets: Names of the columns of outcomes.
+        hyperparameters: Hyperparameters of the model of each target.
     """
 
     fingerprint: int
@@ -43,14 +43,14 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Suggested:
+class SuggestedRow:
     """A row that was suggested.
 
     Attributes:
-        round: In which round, from 1 on; the latest if in several.
-        place: Its place among the suggestions, from 0 on.
-        forecasts: What was believed of its measurements, by target, in the user's sign; empty without a model.
-        measured: In which round its outcome was there; ``None`` if it never was.
+        round: Number of the latest round that suggested it, from 1 on.
+        place: Its position among the suggestions of that round, from 0 on.
+        forecasts: Forecasts of its measurements by target, in the user's sign; empty without a model.
+        measured: Number of the round in which its outcome was first seen; ``None`` if it was not measured yet.
     """
 
     round: int
@@ -59,30 +59,34 @@ class Suggested:
     measured: int | None = None
 
     def of(self, targets: Sequence[str]) -> KnownForecasts | None:
-        """The forecasts of these targets, ``None`` for one of which there is none; ``None`` if there are none at all."""
+        """Return the forecasts of some targets, ``None`` for a target without one; ``None`` if no target has one."""
         found = tuple(self.forecasts.get(name) for name in targets)
         return found if any(one is not None for one in found) else None
 
 
 @dataclass(frozen=True)
 class StudyFile:
-    """All that is remembered of a table.
+    """Contents of a study file.
 
     Attributes:
-        path: Where it is stored; ``None`` remembers nothing.
-        key_columns: The columns by whose values rows are known.
-        rounds: One for each state of the measurements at which suggestions were asked for, the first first.
+        path: Path of the file; ``None`` stores nothing.
+        key_columns: Columns whose values identify a row.
+        rounds: One for each state of the measurements for which suggestions were made, in order.
         rows: Suggested rows by their keys.
     """
 
     path: Path | None
     key_columns: tuple[str, ...] = ()
     rounds: tuple[Round, ...] = ()
-    rows: Mapping[int, Suggested] = field(default_factory=dict)
+    rows: Mapping[int, SuggestedRow] = field(default_factory=dict)
 
     @classmethod
     def open(cls, path: Path | None) -> StudyFile:
-        """The study in a file, a new one if there is none; a file that is not a study is an error."""
+        """Open a study file, or start a new one if there is none.
+
+        Raises:
+            StudyError: If the file is not a study, or cannot be read or written.
+        """
         if path is None or not path.exists():
             if path is not None:
                 _check_writable(path)
@@ -93,7 +97,7 @@ class StudyFile:
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
             raise _not_ours(path, f"it cannot be read as JSON: {error}") from None
         if not isinstance(body, dict) or body.get("format") != FORMAT:
-            raise _not_ours(path, f"it does not say that its format is {FORMAT!r}")
+            raise _not_ours(path, f"its format is not {FORMAT!r}")
         if body.get("version") != VERSION:
             raise StudyError(
                 f"{path} has version {body.get('version')!r}, and this calibo reads version {VERSION}: use the calibo that "
@@ -107,29 +111,29 @@ class StudyFile:
         return study
 
     def number(self, fingerprint: int) -> int:
-        """The number of the round for these measurements: the latest if nothing has changed since, else a new one."""
+        """Return the number of the round for these measurements: the latest if nothing has changed since, else a new one."""
         return max(1, len(self.rounds) + (not self.rounds or self.rounds[-1].fingerprint != fingerprint))
 
     def start(self, number: int, features: tuple[str, ...], targets: tuple[str, ...]) -> tuple[tuple[float, ...], ...]:
-        """The hyper-parameters of the round before ``number``, if its model was of the same columns; else none."""
+        """Return the hyperparameters of the round before ``number`` if its model used the same columns; else none."""
         if number < 2:
             return ()
         before = self.rounds[number - 2]
         return before.hyperparameters if (before.features, before.targets) == (features, targets) else ()
 
-    def told(self, keys: Sequence[int], number: int) -> StudyFile:
-        """The study when rows with these keys are seen to be measured in a round."""
+    def measured(self, keys: Sequence[int], number: int) -> StudyFile:
+        """Return the study after rows with these keys were seen to be measured in a round."""
         new = {
             k: replace(self.rows[k], measured=number) for k in keys if k in self.rows and self.rows[k].measured is None
         }
         return replace(self, rows={**self.rows, **new})
 
-    def after(self, number: int, made: Round, suggested: Mapping[int, Suggested]) -> StudyFile:
-        """The study with the suggestions of a round; those of the same rows before are replaced."""
+    def after(self, number: int, made: Round, suggested: Mapping[int, SuggestedRow]) -> StudyFile:
+        """Return the study with the suggestions of a round, which replace earlier ones of the same rows."""
         return replace(self, rounds=(*self.rounds[: number - 1], made), rows={**self.rows, **suggested})
 
     def write(self) -> None:
-        """Store it: all of it or nothing, whatever happens on the way."""
+        """Write the file atomically."""
         if self.path is None:
             return
         text = json.dumps(_plain(self), indent=1) + "\n"
@@ -145,7 +149,7 @@ class StudyFile:
 
 
 def _check_writable(path: Path) -> None:
-    """Before the table is read rather than after."""
+    """Raise ``StudyError`` if the file cannot be written, before the table is read rather than after."""
     if not path.parent.is_dir() or path.is_dir() or not os.access(path.parent, os.W_OK):
         raise _unwritable(path, "not a file in a folder you may write to")
 
@@ -159,7 +163,7 @@ def _unwritable(path: Path, reason: str) -> StudyError:
 
 def _not_ours(path: Path, reason: str) -> StudyError:
     return StudyError(
-        f"{path} is where the study of this table is kept, but it is not one ({reason}). It is left as it is: move it away, "
+        f"expected the study file of this table at {path}, but it is not one ({reason}). It is left as it is: move it away, "
         "or choose another file with study= (--study)"
     )
 
@@ -198,14 +202,14 @@ def _from_plain(path: Path, body: dict[str, Any]) -> StudyFile:
             fingerprint=int(one["fingerprint"], 16),
             method=str(one["method"]),
             seed=int(one["seed"]),
-            features=_names(one["features"]),
-            targets=_names(one["targets"]),
+            features=names_from_json(one["features"]),
+            targets=names_from_json(one["targets"]),
             hyperparameters=tuple(tuple(float(v) for v in h) for h in one["hyperparameters"]),
         )
         for one in body["rounds"]
     )
     rows = {
-        int(key, 16): Suggested(
+        int(key, 16): SuggestedRow(
             round=int(row["round"]),
             place=int(row["place"]),
             forecasts={name: forecast_from_json(forecast) for name, forecast in row["forecasts"].items()},
@@ -213,10 +217,4 @@ def _from_plain(path: Path, body: dict[str, Any]) -> StudyFile:
         )
         for key, row in body["rows"].items()
     }
-    return StudyFile(path, _names(body["key_columns"]), rounds, rows)
-
-
-def _names(names: Any) -> tuple[str, ...]:
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"expected a list of names, got {names!r}")
-    return tuple(names)
+    return StudyFile(path, names_from_json(body["key_columns"]), rounds, rows)

@@ -12,7 +12,7 @@ def forecast_to_json(forecast: Forecast) -> dict[str, Any]:
     """Return a forecast as JSON data."""
     return {
         "stages": [distribution.plain() for distribution in forecast.stages],
-        "stage_names": list(forecast.stage_names),
+        "makers": list(forecast.makers),
     }
 
 
@@ -25,7 +25,7 @@ def forecast_from_json(data: Mapping[str, Any]) -> Forecast:
     stages = tuple(Marginal.from_plain(stage) for stage in data["stages"])
     if not stages:
         raise ValueError("a forecast needs at least one distribution, got none")
-    return Forecast(stages, _names(data["stage_names"]))
+    return Forecast(stages, names_from_json(data["makers"]))
 
 
 def suggestion_to_json(suggestion: Suggestion) -> dict[str, Any]:
@@ -47,12 +47,12 @@ def suggestion_from_json(data: Mapping[str, Any], number: int) -> Suggestion:
         forecasts=None if forecasts is None else tuple(forecast_from_json(one) for one in forecasts),
         hyperparameters=tuple(tuple(float(h) for h in one) for one in data["hyperparameters"]),
         number=number,
-        constraints=_names(data.get("constraints", [])),
+        constraints=names_from_json(data.get("constraints", [])),
         method=data["method"],
     )
 
 
-def _names(names: Any) -> tuple[str, ...]:
+def names_from_json(names: Any) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"expected a list of names, got {names!r}")
     return tuple(names)

@@ -262,7 +262,7 @@ def test_the_study_cannot_be_the_table(candidates: Candidates, tmp_path: Path) -
 def test_an_earlier_answer_in_the_table_describes_nothing(candidates: Candidates) -> None:
     frame = candidates()
     whole = frame.join(quick(frame)[OURS])
-    with pytest.warns(FallbackWarning, match="those of an earlier answer"):
+    with pytest.warns(FallbackWarning, match="come from an earlier ranking"):
         answer = quick(whole)
     assert answer.attrs["calibo"]["features"] == ["heat", "dose", "solvent"]
     assert list(answer)[-5:] == [f"calibo_{name}" for name in OURS]
@@ -279,7 +279,7 @@ def test_a_column_that_no_candidate_has_is_not_a_feature() -> None:
     table = pd.DataFrame({"x": rng.random(60), "z": np.nan, "y": np.nan})
     table.loc[:9, "y"] = table.loc[:9, "x"] ** 2
     table.loc[:9, "z"] = -table.loc[:9, "x"]
-    with pytest.warns(FallbackWarning, match="no candidate looked at has a value in 'z'"):
+    with pytest.warns(FallbackWarning, match="no sampled candidate has a value in 'z'"):
         found = calibo.rank(table, target="y", n=3, method="gp_ei", progress=False)
     same = calibo.rank(table, ["x"], "y", n=3, method="gp_ei", progress=False)
     assert list(found.index) == list(same.index)

@@ -89,11 +89,11 @@ def test_a_replicate_is_drawn_once_and_judged_by_the_mean() -> None:
     drawn = replay(rows, FEATURES, "y", method="gp_ei", start=("random", 5), steps=25, seed=3)
     assert drawn.size == 30
     assert sorted((drawn.rows // 3).tolist()) == list(range(30))
-    np.testing.assert_allclose(drawn.worth, labels.mean(axis=1)[drawn.rows // 3])
+    np.testing.assert_allclose(drawn.true_values, labels.mean(axis=1)[drawn.rows // 3])
     np.testing.assert_allclose(drawn.values, labels.ravel()[drawn.rows])
     assert len(set((drawn.rows % 3).tolist())) == 3
     mean = replay(rows, FEATURES, "y", method="gp_ei", start=("random", 5), steps=3, seed=3, replicates="mean")
-    np.testing.assert_allclose(mean.values, mean.worth)
+    np.testing.assert_allclose(mean.values, mean.true_values)
     # The start does not depend on the method or on what a measurement tells.
     assert (mean.rows[:5] // 3).tolist() == (drawn.rows[:5] // 3).tolist()
 

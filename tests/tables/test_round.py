@@ -14,7 +14,7 @@ import pytest
 from calibo.calibration import Calibrated
 from calibo.data import Dataset
 from calibo.errors import DataError, FallbackWarning
-from calibo.methods import gp_ei, ocbo
+from calibo.methods import gp_ei, ocbo, strategy
 from calibo.optimize import ModelBased, Plan
 from calibo.tables.rank import rank
 from calibo.tables.study_file import StudyFile
@@ -69,7 +69,7 @@ def test_forecasts_are_those_that_were_shown(candidates: Candidates, tmp_path: P
     distributions = [row.forecasts["yield"].calibrated for row in stored]
     assert [distribution.mean for distribution in distributions] == list(answer["mean"])
     assert [distribution.interval(0.8)[1] for distribution in distributions] == list(answer["high_80"])
-    assert stored[0].forecasts["yield"].stage_names == ("GaussianProcess", "Temperature", "OnlineQuantile")
+    assert stored[0].forecasts["yield"].makers == ("GaussianProcess", "Temperature", "OnlineQuantile")
 
 
 @pytest.mark.parametrize("direction", ["max", "min"])
@@ -157,6 +157,41 @@ def test_two_targets_are_remembered(candidates: Candidates, tmp_path: Path) -> N
     assert {name: c["of"] for name, c in second.attrs["calibo"]["calibration"].items()} == {"yield": 4, "cost": 4}
     # With one of them fewer, or one more, what is known is still used.
     frame["third"] = frame["yield"]
-    with pytest.warns(FallbackWarning, match="no candidate looked at has a value in 'yield'"):
+    with pytest.warns(FallbackWarning, match="no sampled candidate has a value in 'yield'"):
         found = quick(frame, study, target=["cost", "third"], method="gp_ei").attrs["calibo"]["calibration"]
     assert set(found) == {"cost"}
+
+
+@pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
+@pytest.mark.parametrize(("error", "wider"), [(8.0, True), (0.0, False)])
+def test_intervals_of_cbo_are_corrected_by_earlier_rounds(
+    candidates: Candidates, tmp_path: Path, error: float, wider: bool
+) -> None:
+    frame, study = candidates(), tmp_path / "s.json"
+    for _ in range(3):
+        batch = quick(frame, study, method="cbo", n=6)
+        width = (batch["high_80"] - batch["low_80"]).to_numpy()
+        frame.loc[batch.index, "yield"] = batch["mean"] + error * width * np.tile([1.0, -1.0], 3)
+    quick(frame, study, method="cbo", n=6)
+    stored = StudyFile.open(study)
+    latest = [row.forecasts["yield"] for row in stored.rows.values() if row.round == len(stored.rounds)]
+    assert all(f.makers == ("GaussianProcess", "ConformalBayes", "Temperature") for f in latest)
+    conformal, shown = (np.array([np.subtract(*f.stages[k].interval(0.8)[::-1]) for f in latest]) for k in (1, 2))
+    assert (shown > 1.5 * conformal).all() if wider else (shown < 0.8 * conformal).all()
+
+
+@pytest.mark.parametrize("method", ["gp_ei", "ocbo"])
+def test_forecasts_of_other_methods_are_their_own(candidates: Candidates, tmp_path: Path, method: str) -> None:
+    study = tmp_path / "s.json"
+    quick(candidates(), study, method=method)
+    (stages,) = {row.forecasts["yield"].makers for row in StudyFile.open(study).rows.values()}
+    assert stages == strategy(method).surrogate.stage_names
+
+
+@pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
+def test_large_batches_are_chosen_in_parts_given_the_means_of_earlier_ones(candidates: Candidates) -> None:
+    watched = watching(gp_ei())
+    batch = rank(candidates(), target="yield", n=40, method=watched, progress=False)
+    assert len(set(batch.index)) == 40
+    assert [len(data) for data in Watching.seen] == [12, 28, 44]
+    np.testing.assert_allclose(Watching.seen[1].Y[12:, 0], Watching.seen[2].Y[12:28, 0])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from calibo.data import STORED_LEVELS, Forecast, Marginal
 from calibo.errors import StudyError
-from calibo.tables.study_file import FORMAT, VERSION, Round, StudyFile, Suggested
+from calibo.tables.study_file import FORMAT, VERSION, Round, StudyFile, SuggestedRow
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 distributions = st.builds(
@@ -31,7 +31,7 @@ FIRST = Round(17, "cbo", 3, ("x", "w"), ("y",), ((0.1, -2.5),))
 @given(st.dictionaries(st.integers(0, 2**64 - 1), forecasts, max_size=3))
 def test_floats_come_back_exactly(tmp_path_factory: pytest.TempPathFactory, stored: dict[int, Forecast]) -> None:
     path = tmp_path_factory.mktemp("study") / "t.csv.calibo.json"
-    rows = {key: Suggested(1, i, {"y": one}, measured=2) for i, (key, one) in enumerate(stored.items())}
+    rows = {key: SuggestedRow(1, i, {"y": one}, measured=2) for i, (key, one) in enumerate(stored.items())}
     study = StudyFile(path, ("x", "w"), (FIRST,), rows)
     study.write()
     assert StudyFile.open(path) == study
@@ -41,21 +41,21 @@ def test_floats_come_back_exactly(tmp_path_factory: pytest.TempPathFactory, stor
 def test_rounds_follow_the_measurements(tmp_path: Path) -> None:
     study = StudyFile.open(tmp_path / "new.json")
     assert study.number(17) == 1 and study.start(1, ("x", "w"), ("y",)) == ()
-    study = study.after(1, FIRST, {5: Suggested(1, 0), 6: Suggested(1, 1)})
+    study = study.after(1, FIRST, {5: SuggestedRow(1, 0), 6: SuggestedRow(1, 1)})
     assert study.number(17) == 1 and study.number(18) == 2
     assert study.start(2, ("x", "w"), ("y",)) == ((0.1, -2.5),)
     assert study.start(2, ("x",), ("y",)) == () and study.start(2, ("x", "w"), ("z",)) == ()
     assert study.start(1, ("x", "w"), ("y",)) == ()  # as it was the first time
-    again = study.after(1, FIRST, {6: Suggested(1, 0)})
+    again = study.after(1, FIRST, {6: SuggestedRow(1, 0)})
     assert len(again.rounds) == 1 and set(again.rows) == {5, 6}
-    told = study.told([6, 99], 2)
+    told = study.measured([6, 99], 2)
     assert told.rows[6].measured == 2 and told.rows[5].measured is None
-    assert told.told([6], 3).rows[6].measured == 2
+    assert told.measured([6], 3).rows[6].measured == 2
 
 
 def test_forecasts_of_some_targets() -> None:
     distribution = Forecast((Marginal(0.0, 1.0),))
-    row = Suggested(1, 0, {"a": distribution})
+    row = SuggestedRow(1, 0, {"a": distribution})
     assert row.of(["a"]) == (distribution,) and row.of(["b", "a"]) == (None, distribution) and row.of(["b"]) is None
 
 
@@ -85,7 +85,7 @@ GOOD = {"format": FORMAT, "version": VERSION, "key_columns": ["x"], "rounds": []
             GOOD
             | {
                 "rows": {
-                    "1f": {"round": 1, "place": 0, "measured": None, "forecasts": {"y": {"stage_names": [], "stages": []}}}
+                    "1f": {"round": 1, "place": 0, "measured": None, "forecasts": {"y": {"makers": [], "stages": []}}}
                 }
             }
         ).encode(),

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calibo.search import Plan
 from calibo.tables.columns import column_keys, row_keys
 from calibo.tables.encoding import Encoding, NumberEncoder
 from calibo.tables.reading import open_table
-from calibo.tables.shortlist import Scoring, chosen_batch, in_chunks, is_among, shortlisted, spread
+from calibo.tables.source import Scoring, chosen_batch, in_chunks, is_among, shortlisted, spread
 
 
 def plain(parts: Any, what: str) -> Any:
@@ -89,9 +90,10 @@ def coverage(radius: float) -> Callable[[np.ndarray], np.ndarray]:
 
 def test_a_batch_is_chosen_as_a_set() -> None:
     X = np.concatenate([np.linspace(0.48, 0.52, 50), [0.1, 0.9]])[:, None]
-    chosen = chosen_batch(coverage(0.15), X, 3)
+    plan = Plan(coverage(0.15), anchors=np.empty((0, 1)), avoid=np.empty((0, 1)))
+    chosen = chosen_batch(plan, X, 3)
     assert 0.48 <= X[chosen[0], 0] <= 0.52 and {float(X[i, 0]) for i in chosen[1:]} == {0.1, 0.9}
-    assert sorted(chosen_batch(coverage(0.15), X[:4], 10)) == [0, 1, 2, 3]
+    assert sorted(chosen_batch(plan, X[:4], 10)) == [0, 1, 2, 3]
 
 
 def test_spread() -> None:

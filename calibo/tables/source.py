@@ -1,7 +1,8 @@
-"""Second pass over a table: score the candidates batch by batch, keep the best, and choose a batch among them."""
+"""The candidates of a table as a source: score them batch by batch, keep the best, and choose among these."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from calibo.data import Array
-from calibo.search.plan import Acquisition, with_chosen
+from calibo.errors import DataError, FallbackWarning
+from calibo.optimize.sources import CandidateSource, Chosen
+from calibo.optimize.strategy import Strategy
+from calibo.search import Acquisition, Plan
 from calibo.tables.columns import Keys, column_keys, row_keys
 from calibo.tables.encoding import Encoding
 from calibo.tables.reading import Frame, Table
@@ -115,8 +119,14 @@ class Shortlist:
 
     def by_key(self) -> Shortlist:
         """Sort the rows by their keys, which is a random order."""
-        order = np.argsort(self.keys)
-        parts = (self.frame.iloc[order], self.X[order], self.scores[order], self.keys[order])
+        return self._taken(np.argsort(self.keys))
+
+    def without(self, index: list[int]) -> Shortlist:
+        """Remove rows by position."""
+        return self._taken(np.delete(np.arange(len(self.keys)), index))
+
+    def _taken(self, kept: np.ndarray) -> Shortlist:
+        parts = (self.frame.iloc[kept], self.X[kept], self.scores[kept], self.keys[kept])
         return Shortlist(*parts, self.rows, self.again, self.repeats)
 
 
@@ -149,14 +159,14 @@ def in_chunks(acquisition: Acquisition, X: Array, chunk: int) -> Array:
     return np.nan_to_num(np.concatenate([np.empty(0), *parts]), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 
 
-def chosen_batch(acquisition: Acquisition, X: Array, n: int) -> list[int]:
+def chosen_batch(plan: Plan, X: Array, n: int) -> list[int]:
     """Choose a batch of `n` points greedily.
 
     Each point maximizes the joint value of it and those chosen before, so that of several points that would give the same
     information only one is chosen.
 
     Args:
-        acquisition: Acquisition function of points and of batches.
+        plan: Has the acquisition function of points and of batches.
         X: `k x d` candidates.
         n: Size of the batch.
 
@@ -167,12 +177,103 @@ def chosen_batch(acquisition: Acquisition, X: Array, n: int) -> list[int]:
     free = np.ones(len(X), dtype=bool)
     for _ in range(min(n, len(X))):
         left = np.flatnonzero(free)
-        of_next = with_chosen(acquisition, [X[i] for i in chosen])
+        acquisition = plan.given([X[i] for i in chosen]).acquisition
         size = len(chosen) + 1
         chunk = CHUNK if size == 1 else max(32, _SETS // (64 * size + size * size))
-        chosen.append(int(left[int(np.argmax(in_chunks(of_next, X[left], chunk)))]))
+        chosen.append(int(left[int(np.argmax(in_chunks(acquisition, X[left], chunk)))]))
         free[chosen[-1]] = False
     return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class TableSource(CandidateSource):
+    """The candidates of a table, of which one batch of rows at a time is in memory.
+
+    A plan that learns where the search goes (CBO) learns from a random sample of the candidates, without exploration
+    (Stanton et al. 2023, C.3).
+
+    Attributes:
+        table: The table, of at least one row.
+        encoding: Encoder of rows as points.
+        targets: Columns of outcomes; rows with any outcome are not candidates.
+        text: Columns to treat as text although some values look like numbers.
+        seen: Sorted keys of measured points, which are not suggested again.
+        sample: `s x d` points of a random sample of the candidates.
+        count: Number of rows to suggest in all.
+        watched: Wraps an iterator to show its progress under a description.
+    """
+
+    table: Table
+    encoding: Encoding
+    targets: tuple[str, ...]
+    text: frozenset[str]
+    seen: Keys
+    sample: Array
+    count: int
+    watched: Callable[[Any, str], Any]
+
+    def choose(self, plan: Plan, strategy: Strategy, q: int, *, rng: np.random.Generator) -> Chosen:
+        """Score all candidates of the table and choose among the best."""
+        plan = plan.learned(self.sample, rng=rng) if len(self.sample) else plan
+        size = max(SHORTLIST, 4 * self.count)
+        scoring = Scoring(self.encoding, plan.acquisition, self.targets, self.text, self.seen, size)
+        best = shortlisted(self.table, scoring, self.watched)
+        check_enough(len(best.keys), self.count, again=best.again, repeats=best.repeats)
+        return ShortlistSource(best, self.sample).chosen(plan, q)
+
+
+@dataclass(frozen=True, eq=False)
+class ShortlistSource(CandidateSource):
+    """The best candidates of a table that are left after a first batch was chosen.
+
+    Attributes:
+        shortlist: The candidates.
+        sample: `s x d` points of a random sample of all candidates.
+    """
+
+    shortlist: Shortlist
+    sample: Array
+
+    def choose(self, plan: Plan, strategy: Strategy, q: int, *, rng: np.random.Generator) -> Chosen:
+        """Choose among the candidates that are left."""
+        return self.chosen(plan.learned(self.sample, rng=rng) if len(self.sample) else plan, q)
+
+    def chosen(self, plan: Plan, q: int) -> Chosen:
+        """Choose `q` candidates by a plan that has learned."""
+        best = self.shortlist
+        index = chosen_batch(plan, best.X, q)
+        rows = best.frame.iloc[index]
+        rest = ShortlistSource(best.without(index), self.sample) if len(index) < len(best.keys) else None
+        return Chosen(best.X[index], tuple(rows.to_dict("records")), plan, rows=rows, rest=rest)
+
+
+def check_enough(points: int, count: int, *, again: int = 0, repeats: int = 0) -> None:
+    """Warn if fewer rows can be suggested than asked for, and of rows with equal features.
+
+    Args:
+        points: Number of distinct candidates.
+        count: Number of rows asked for.
+        again: Number of candidates with the features of a measured row.
+        repeats: Number of candidates with the features of another candidate.
+
+    Raises:
+        DataError: If there is no candidate.
+    """
+    if not points:
+        raise DataError("every row that is not measured has the features of a measured one; nothing is left to suggest")
+    if points < count:
+        warnings.warn(
+            f"{count} rows were asked for, but there are only {points} distinct candidates: all are suggested",
+            FallbackWarning,
+            stacklevel=7,
+        )
+    if again + repeats:
+        warnings.warn(
+            f"{again + repeats} candidates have the same features as another row (measured: {again}, not measured: "
+            f"{repeats}); each point is suggested once, and a measured one not at all",
+            FallbackWarning,
+            stacklevel=7,
+        )
 
 
 def spread(points: Array, taken: Array, n: int) -> list[int]:
