@@ -75,6 +75,8 @@ def _slice(plan: Plan, outcome: int, x: Array, name: str, space: Space, directio
         grid = parameter.position(np.arange(parameter.cells))
     X = np.repeat(x[None, :], len(grid), axis=0)
     X[:, column] = grid
+    valid = space.valid(X)
+    X, grid = X[valid], grid[valid]
     by_stage = [predict(model, X, direction, latent=False) for model in plan.models[outcome].stages]
     values = tuple(parameter.decode(float(u)) for u in grid)
     return Slice(name, values, by_stage[0], by_stage[-1], plan.acquisition(X))

@@ -1,20 +1,30 @@
-"""What a report shows, in the user's sign and units: independent of storages, optimizers and figures."""
+"""What a report shows: trials in the user's sign and units, independent of storages, optimizers and figures."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibo.data import Array, Forecast, Marginal
-from calibo.diagnostics import CalibrationTable, FeasibilityTable, feasibility_table, forecast_table
+from calibo.diagnostics import CalibrationTable, FeasibilityTable
 from calibo.errors import DataError
-from calibo.pareto import hypervolumes, inferred_reference, pareto_mask
-from calibo.trials import Direction
+from calibo.pareto import inferred_reference
+from calibo.trials import (
+    Direction,
+    State,
+    Trial,
+    calibration_of,
+    constraint_names,
+    feasibility_of,
+    feasible,
+    hypervolume_after,
+    objective_values,
+    pareto_trials,
+)
 
 if TYPE_CHECKING:
     from calibo.optimize.slices import Slice
@@ -22,50 +32,62 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OutcomeData:
-    """One objective or constraint of `n` trials, in the order in which their results arrived.
+    """One objective or constraint of `n` finished trials.
 
     Attributes:
         name: Name of the outcome, shown in titles and on axes.
-        direction: Whether it is minimized or maximized. A constraint is minimized and met where it is at most 0.
-        numbers: `n` trial numbers.
-        params: `n` mappings of parameter names to values.
-        values: `n` measured values; `None` where the evaluation failed.
-        forecasts: `n` forecasts made before the measurements; `None` where there was none.
+        trials: `n` complete or failed trials, in the order in which their results arrived.
+        directions: One direction per objective.
+        outcome: Index of the objective, or name of the constraint, which is met where it is at most 0.
         expected_best: After each trial, the model's mean at the best point measured so far: `n` values, each of
             which may be `None`; or `None` altogether.
         slices: Predictions along single parameters through the best point; may be empty.
-        feasible: Whether each trial meets all constraints, `n`; only such a trial can be the best. `None` without
-            constraints.
         makes_forecasts: Whether the method makes forecasts at all.
     """
 
     name: str
-    direction: Direction
-    numbers: tuple[int, ...]
-    params: tuple[Mapping[str, Any], ...]
-    values: tuple[float | None, ...]
-    forecasts: tuple[Forecast | None, ...]
+    trials: tuple[Trial, ...]
+    directions: tuple[Direction, ...]
+    outcome: int | str = 0
     expected_best: tuple[float | None, ...] | None = None
     slices: tuple[Slice, ...] = ()
-    feasible: tuple[bool, ...] | None = None
     makes_forecasts: bool = True
 
     def __post_init__(self) -> None:
-        n = len(self.numbers)
-        for name in ("params", "values", "forecasts", "expected_best", "feasible"):
-            column = getattr(self, name)
-            if column is not None and len(column) != n:
-                raise DataError(f"{n} trial numbers but {len(column)} {name}: give one (or None) for every trial")
-        for number, value in zip(self.numbers, self.values, strict=True):
-            if value is not None and not math.isfinite(value):
-                raise DataError(f"the value of trial {number} is {value}: give None where an evaluation failed")
+        if self.expected_best is not None and len(self.expected_best) != len(self):
+            raise DataError(f"{len(self)} trials but {len(self.expected_best)} expected_best: give one for every trial")
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return len(self.trials)
 
     def __repr__(self) -> str:
         verb = self.direction.name.lower() + "d"
         return f"OutcomeData({self.name!r}, {verb}, {len(self.finished)} of {len(self)} trials with a value)"
+
+    @property
+    def direction(self) -> Direction:
+        """Direction of the outcome; a constraint is minimized."""
+        return self.directions[self.outcome] if isinstance(self.outcome, int) else Direction.MINIMIZE
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """The `n` trial numbers."""
+        return tuple(trial.number for trial in self.trials)
+
+    @cached_property
+    def params(self) -> tuple[Mapping[str, Any], ...]:
+        """The `n` mappings of parameter names to values."""
+        return tuple(trial.params for trial in self.trials)
+
+    @cached_property
+    def values(self) -> tuple[float | None, ...]:
+        """The `n` measured values; `None` where the evaluation failed."""
+        return tuple(trial.observed(self.outcome) for trial in self.trials)
+
+    @cached_property
+    def forecasts(self) -> tuple[Forecast | None, ...]:
+        """The `n` forecasts made before the measurements; `None` where there was none."""
+        return tuple(trial.forecast_of(self.outcome, len(self.directions)) for trial in self.trials)
 
     @cached_property
     def finished(self) -> tuple[int, ...]:
@@ -73,9 +95,15 @@ class OutcomeData:
         return tuple(i for i, value in enumerate(self.values) if value is not None)
 
     @cached_property
+    def constrained(self) -> bool:
+        """Whether the trials have constraints, so that only feasible ones can be the best."""
+        return bool(constraint_names(self.trials))
+
+    @cached_property
     def eligible(self) -> tuple[int, ...]:
         """Indices of the trials that can be the best: with a value, and feasible if there are constraints."""
-        return tuple(i for i in self.finished if self.feasible is None or self.feasible[i])
+        names = constraint_names(self.trials)
+        return tuple(i for i in self.finished if self.trials[i].meets(names))
 
     @cached_property
     def forecasted(self) -> tuple[int, ...]:
@@ -116,8 +144,7 @@ class OutcomeData:
     def calibration(self) -> CalibrationTable:
         """Calibration of the forecasts, with the counts of the raw model if there was a calibrator."""
         with np.errstate(over="ignore", invalid="ignore"):  # intervals of values near 1e308 overflow
-            forecasts = [self.forecast(i) for i in self.forecasted]
-            return forecast_table(forecasts, self.outcomes.tolist(), forecasting=self.makes_forecasts)
+            return calibration_of(self.trials, self.directions, self.outcome, makes_forecasts=self.makes_forecasts)
 
     def forecast(self, index: int) -> Forecast:
         """Return the forecast of a trial that has one."""
@@ -141,51 +168,67 @@ class OutcomeData:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReportData:
-    """What a report shows of a study: its objectives and constraints, all of the same `n` trials.
+    """What a report shows of a study: the objectives and constraints of its `n` finished trials.
 
     A trial is a *result* if it has a value of every outcome, and *feasible* if no constraint is above 0.
 
     Attributes:
         title: Name of the study.
         method: Name of the method that made the suggestions.
-        objectives: The `m` objectives.
-        constraints: The constraints; may be empty.
+        trials: `n` complete or failed trials, in the order in which their results arrived.
+        directions: One direction for each of the `m` objectives.
+        names: Names of the objectives; by default "value", or "objective 0" and so on.
         reference: Reference point for the hypervolume, `m` values. Inferred from the results if `None`.
+        expected_best: See `OutcomeData`; only of a single objective.
+        slices: Predictions along single parameters for each of the objectives; empty without a model.
+        makes_forecasts: Whether the method makes forecasts at all.
     """
 
     title: str
     method: str
-    objectives: tuple[OutcomeData, ...]
-    constraints: tuple[OutcomeData, ...] = ()
+    trials: tuple[Trial, ...]
+    directions: tuple[Direction, ...]
+    names: tuple[str, ...] = ()
     reference: tuple[float, ...] | None = None
+    expected_best: tuple[float | None, ...] | None = None
+    slices: tuple[tuple[Slice, ...], ...] = ()
+    makes_forecasts: bool = True
 
     def __post_init__(self) -> None:
-        if not self.objectives:
+        m = len(self.directions)
+        if not m:
             raise DataError("a report needs at least one objective, got none")
-        for outcome in self.outcomes:
-            if outcome.numbers != self.numbers:
-                raise DataError(
-                    f"{outcome.name!r} and {self.objectives[0].name!r} have different trials: "
-                    "give every outcome the same trial numbers, with None where it has no value"
-                )
-        for constraint in self.constraints:
-            if constraint.direction is not Direction.MINIMIZE:
-                raise DataError(f"constraint {constraint.name!r} must be minimized: it is met where it is at most 0")
-        m = len(self.objectives)
-        if self.reference is not None and (len(self.reference) != m or not all(map(math.isfinite, self.reference))):
-            raise DataError(f"a reference point has one finite value for each of {m} objectives, got {self.reference}")
-        if self.constraints:
-            met = tuple(flag is True for flag in self.feasible)
-            constrained = tuple(replace(objective, feasible=met) for objective in self.objectives)
-            object.__setattr__(self, "objectives", constrained)
+        if unfinished := [t.number for t in self.trials if t.state not in (State.COMPLETE, State.FAILED)]:
+            raise DataError(f"a report shows complete and failed trials only; leave out the trials {unfinished}")
+        for name, entries in (("names", self.names), ("slices", self.slices)):
+            if entries and len(entries) != m:
+                raise DataError(f"{m} objectives but {len(entries)} {name}: give one for each, or none")
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return len(self.trials)
 
     def __repr__(self) -> str:
         names = ", ".join(repr(outcome.name) for outcome in self.objectives)
         limits = f", {len(self.constraints)} constraints" if self.constraints else ""
         return f"ReportData({self.title!r}, objectives {names}{limits}, {len(self.results)} of {len(self)} trials complete)"
+
+    @cached_property
+    def objectives(self) -> tuple[OutcomeData, ...]:
+        """The `m` objectives."""
+        m = len(self.directions)
+        names = self.names or (("value",) if m == 1 else tuple(f"objective {k}" for k in range(m)))
+        slices = self.slices or ((),) * m
+        return tuple(self._outcome(names[k], k, slices[k]) for k in range(m))
+
+    @cached_property
+    def constraints(self) -> tuple[OutcomeData, ...]:
+        """The constraints, by name; may be empty."""
+        return tuple(self._outcome(name, name, ()) for name in constraint_names(self.trials))
+
+    @property
+    def outcomes(self) -> tuple[OutcomeData, ...]:
+        """The objectives, then the constraints."""
+        return (*self.objectives, *self.constraints)
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -197,37 +240,25 @@ class ReportData:
         """The `n` mappings of parameter names to values."""
         return self.objectives[0].params
 
-    @property
-    def outcomes(self) -> tuple[OutcomeData, ...]:
-        """The objectives, then the constraints."""
-        return (*self.objectives, *self.constraints)
-
     @cached_property
     def signs(self) -> Array:
         """Factors that turn the `m` objectives into ones to be maximized."""
-        return np.array([objective.direction.value for objective in self.objectives])
-
-    @cached_property
-    def feasible(self) -> tuple[bool | None, ...]:
-        """Whether each trial meets all constraints, `n`; `None` where an outcome has no value."""
-        return tuple(self._meets(i) for i in range(len(self)))
+        return np.array([direction.value for direction in self.directions])
 
     @cached_property
     def results(self) -> tuple[int, ...]:
         """Indices of the trials with a value of every outcome."""
-        return tuple(i for i, flag in enumerate(self.feasible) if flag is not None)
+        return tuple(i for i in range(len(self)) if all(one.values[i] is not None for one in self.outcomes))
 
     @cached_property
     def met(self) -> tuple[int, ...]:
-        """Indices of the `k` results that meet all constraints."""
-        return tuple(i for i in self.results if self.feasible[i])
+        """Indices of the `k` feasible results."""
+        return self._indices(feasible(self.trials))
 
     @cached_property
     def front(self) -> tuple[int, ...]:
         """Indices of the Pareto-optimal feasible results."""
-        if not self.met:
-            return ()
-        return tuple(i for i, kept in zip(self.met, pareto_mask(self._maximized).tolist(), strict=True) if kept)
+        return self._indices(pareto_trials(self.trials, self.directions))
 
     @cached_property
     def reference_point(self) -> tuple[float, ...] | None:
@@ -237,38 +268,36 @@ class ReportData:
         if not self.met:
             return None
         with np.errstate(over="ignore", invalid="ignore"):  # values near 1e308 have no finite extent
-            # Adding 0 turns a negative zero into a positive one.
-            return tuple((self.signs * inferred_reference(self._maximized) + 0.0).tolist())
+            point = inferred_reference(objective_values(feasible(self.trials), self.directions))
+            return tuple((self.signs * point + 0.0).tolist())  # adding 0 turns a negative zero into a positive one
 
     @cached_property
     def hypervolumes(self) -> Array:
         """Hypervolume of the feasible results after each trial, `n`; NaN or infinite where it overflows."""
         after = np.zeros(len(self))
-        if self.reference_point is None:
-            return after
-        with np.errstate(over="ignore", invalid="ignore"):
-            volumes = hypervolumes(self._maximized, self.signs * np.array(self.reference_point))
-        after[list(self.met)] = volumes
+        if self.met:
+            complete = [i for i, trial in enumerate(self.trials) if trial.state is State.COMPLETE]
+            with np.errstate(over="ignore", invalid="ignore"):
+                after[complete] = hypervolume_after(self.trials, self.directions, self.reference)
         return np.maximum.accumulate(after)
 
     @cached_property
     def feasibility(self) -> FeasibilityTable:
-        """Calibration of the predicted probabilities of feasibility, on the results with forecasts of all constraints."""
-        forecasted = [i for i in self.results if all(c.forecasts[i] is not None for c in self.constraints)]
-        judged = forecasted if self.constraints else []
+        """Calibration of the predicted probabilities of feasibility."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return feasibility_table(
-                [tuple(c.forecast(i) for c in self.constraints) for i in judged],
-                [self.feasible[i] is True for i in judged],
-            )
+            return feasibility_of(self.trials, self.directions)
 
-    @cached_property
-    def _maximized(self) -> Array:
-        """Objectives of the feasible results in the internal sign (larger is better), `k x m`."""
-        values = [[objective.value(i) for objective in self.objectives] for i in self.met]
-        return np.array(values, dtype=np.float64).reshape(-1, len(self.objectives)) * self.signs
+    def _outcome(self, name: str, outcome: int | str, slices: tuple[Slice, ...]) -> OutcomeData:
+        return OutcomeData(
+            name=name,
+            trials=self.trials,
+            directions=self.directions,
+            outcome=outcome,
+            expected_best=self.expected_best if outcome == 0 else None,
+            slices=slices,
+            makes_forecasts=self.makes_forecasts,
+        )
 
-    def _meets(self, index: int) -> bool | None:
-        if any(outcome.values[index] is None for outcome in self.outcomes):
-            return None
-        return all(constraint.value(index) <= 0.0 for constraint in self.constraints)
+    def _indices(self, trials: list[Trial]) -> tuple[int, ...]:
+        places = {id(trial): i for i, trial in enumerate(self.trials)}
+        return tuple(places[id(trial)] for trial in trials)

@@ -97,14 +97,14 @@ def plot_pareto_front(data: ReportData) -> go.Figure:
 
 
 def _chosen(data: ReportData) -> _Drawn:
-    results, best = data.results, set(data.front)
+    results, best, met = data.results, set(data.front), set(data.met)
     at = thinned(len(results), keep=[k for k, i in enumerate(results) if i in best])
     shown = [results[k] for k in at]
     forecasted = [i for i in results if all(objective.forecasts[i] is not None for objective in data.objectives)]
     return _Drawn(
         front=tuple(i for i in shown if i in best),
-        others=tuple(i for i in shown if data.feasible[i] and i not in best),
-        unmet=tuple(i for i in shown if not data.feasible[i]),
+        others=tuple(i for i in shown if i in met and i not in best),
+        unmet=tuple(i for i in shown if i not in met),
         forecast=tuple(forecasted[-_LATEST:]),
     )
 

@@ -139,7 +139,7 @@ def _summary(outcome: OutcomeData, best: Sequence[int]) -> str:
         text = f"{verb}: {number(outcome.best_value, 6)} after {results}"
         last = outcome.numbers[best[-1]]
         text += f", improved {counted(len(best) - 1, 'time')}, last at trial {last}." if len(best) > 1 else "."
-        if outcome.feasible is not None:
+        if outcome.constrained:
             text += f" {len(outcome.eligible)} of them meet all constraints."
     return f"{text} {counted(failed, 'trial')} failed." if failed else text
 

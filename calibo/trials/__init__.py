@@ -16,6 +16,7 @@ from calibo.trials.judging import (
     feasibility_of,
     feasible,
     hypervolume_after,
+    objective_values,
     pareto_trials,
     some_feasible,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "history_table",
     "hypervolume_after",
     "in_order_of_completion",
+    "objective_values",
     "outcome_directions",
     "pareto_trials",
     "predict",

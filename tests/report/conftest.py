@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from calibo.data import Forecast, Marginal
+from calibo.data import Forecast, Marginal, Suggestion
 from calibo.optimize import Optimizer, fitted_plan
 from calibo.optimize.slices import slices_at
 from calibo.problems import branin, with_noise
 from calibo.report import OutcomeData, ReportData
 from calibo.spaces import Categorical, Float, Int
-from calibo.trials import Direction
+from calibo.trials import Direction, State, Trial
 
 
 def optimized(
@@ -28,14 +28,14 @@ def optimized(
 ) -> OutcomeData:
     """The outcome of a real optimization."""
     optimizer = Optimizer(space, method, direction=direction, seed=1)
-    asked = []
+    expected: list[float | None] = []
     for number in range(trials):
         suggestion = optimizer.ask()
-        value = None if number in failing else objective(dict(suggestion.params))
-        optimizer.tell_failed(suggestion) if value is None else optimizer.tell(suggestion, value)
-        forecasts = suggestion.forecasts
-        expected = optimizer.best_expected[1] if number % 5 == 4 and number > 5 else None
-        asked.append((number, dict(suggestion.params), value, forecasts[0] if forecasts else None, expected))
+        if number in failing:
+            optimizer.tell_failed(suggestion)
+        else:
+            optimizer.tell(suggestion, objective(dict(suggestion.params)))
+        expected.append(optimizer.best_expected[1] if number % 5 == 4 and number > 5 else None)
     slices = slices_at(
         fitted_plan(optimizer.data(), optimizer.strategy, rng=np.random.default_rng(0)),
         optimizer.best[0],
@@ -43,15 +43,11 @@ def optimized(
         space=optimizer.space,
         direction=optimizer.directions[0],
     )
-    numbers, params, values, forecasts, expected = zip(*asked, strict=True)
     return OutcomeData(
         name="value",
-        direction=optimizer.directions[0],
-        numbers=numbers,
-        params=params,
-        values=values,
-        forecasts=forecasts,
-        expected_best=expected,
+        trials=tuple(sorted(optimizer.trials, key=lambda trial: trial.number)),
+        directions=tuple(optimizer.directions),
+        expected_best=tuple(expected),
         slices=tuple(slices),
     )
 
@@ -81,24 +77,51 @@ def uncalibrated() -> OutcomeData:
     return optimized({"x": Float(0.0, 1.0)}, lambda p: (p["x"] - 0.3) ** 2, 10, method="gp_ei")
 
 
+def made_trials(
+    objectives: list[list[float | None]],
+    constraints: Mapping[str, Sequence[float | None]],
+    distributions: list[Marginal | None] | list[list[Marginal | None]] | None,
+    params: Any,
+    numbers: Any,
+) -> tuple[Trial, ...]:
+    """Made-up trials; every forecast is standard normal unless given, for all outcomes or for each of them."""
+    n, count = len(objectives[0]), len(objectives) + len(constraints)
+    given: Any = [Marginal(0.0, 1.0)] * n if distributions is None else distributions
+    columns = given if given and isinstance(given[0], list) else [given] * count
+    trials: list[Trial] = []
+    for i in range(n):
+        marginals = [column[i] for column in columns]
+        forecasts = tuple(Forecast((Marginal(one.mean, one.std / 2), one)) for one in marginals if one is not None)
+        suggestion = Suggestion(
+            params=params[i] if params else {"x": float(i)},
+            forecasts=forecasts or None,
+            number=numbers[i] if numbers else i,
+            constraints=tuple(constraints),
+        )
+        values = [column[i] for column in objectives]
+        limits = {name: column[i] for name, column in constraints.items() if column[i] is not None}
+        if None in values:
+            trials.append(Trial(suggestion, State.FAILED))
+        else:
+            trials.append(Trial(suggestion, State.COMPLETE, values=tuple(values), constraints=limits))  # pyright: ignore
+    return tuple(trials)
+
+
 def outcome_data(
-    values: list[float | None], *, distributions: list[Marginal | None] | None = None, params: Any = None, **more: Any
+    values: list[float | None],
+    *,
+    distributions: list[Marginal | None] | None = None,
+    params: Any = None,
+    numbers: Any = None,
+    feasible: tuple[bool, ...] | None = None,
+    direction: Direction = Direction.MINIMIZE,
+    name: str = "value",
+    **more: Any,
 ) -> OutcomeData:
-    """Made-up data with the given values; every forecast is standard normal unless given."""
-    n = len(values)
-    calibrated: list[Marginal | None] = [Marginal(0.0, 1.0)] * n if distributions is None else distributions
-    forecasts = tuple(None if one is None else Forecast((Marginal(one.mean, one.std / 2), one)) for one in calibrated)
-    return OutcomeData(
-        **{
-            "name": "value",
-            "direction": Direction.MINIMIZE,
-            "numbers": tuple(range(n)),
-            "params": params or tuple({"x": float(i)} for i in range(n)),
-            "values": tuple(values),
-            "forecasts": forecasts,
-            **more,
-        }
-    )
+    """Made-up data of one objective; `feasible` says which trials meet a constraint."""
+    limits = {} if feasible is None else {"limit": [-1.0 if flag else 1.0 for flag in feasible]}
+    trials = made_trials([values], limits, distributions, params, numbers)
+    return OutcomeData(name=name, trials=trials, directions=(direction,), **more)
 
 
 def report_data(
@@ -106,23 +129,23 @@ def report_data(
     constraints: list[list[float | None]] | None = None,
     *,
     directions: tuple[Direction, ...] = (),
-    names: tuple[str, ...] = (),
     limits: tuple[str, ...] = (),
-    title: str = "Made up",
-    method: str = "ocbo",
-    reference: tuple[float, ...] | None = None,
+    distributions: Any = None,
+    params: Any = None,
     **more: Any,
 ) -> ReportData:
-    """Made-up data of several outcomes, minimized unless given; further arguments are those of `outcome_data`."""
-    names = names or tuple(f"objective {k}" for k in range(len(objectives)))
+    """Made-up data of several outcomes, minimized unless given."""
     limits = limits or tuple(f"limit {k}" for k in range(len(constraints or ())))
-    given = zip(objectives, names, directions or (Direction.MINIMIZE,) * len(objectives), strict=True)
+    named = dict(zip(limits, constraints or (), strict=True))
     return ReportData(
-        title=title,
-        method=method,
-        objectives=tuple(outcome_data(v, name=name, direction=direction, **more) for v, name, direction in given),
-        constraints=tuple(outcome_data(v, name=n, **more) for v, n in zip(constraints or (), limits, strict=True)),
-        reference=reference,
+        **{
+            "title": "Made up",
+            "method": "ocbo",
+            "trials": made_trials(objectives, named, distributions, params, None),
+            "directions": directions or (Direction.MINIMIZE,) * len(objectives),
+            "names": tuple(f"objective {k}" for k in range(len(objectives))),
+            **more,
+        }
     )
 
 
@@ -144,18 +167,21 @@ def simulated() -> ReportData:
     rng = np.random.default_rng(2)
     x = rng.random((45, 3))
     columns = [x[:, 0] + 0.3 * x[:, 1], 5.0 - x[:, 0] - x[:, 2], x.sum(axis=1), x[:, 1] - 0.7, 0.3 - x[:, 2]]
-    directions = [Direction.MINIMIZE, Direction.MAXIMIZE, Direction.MINIMIZE, Direction.MINIMIZE, Direction.MINIMIZE]
-    params = tuple({"a": float(r[0]), "b": float(r[1]), "kind": "xyz"[i % 3]} for i, r in enumerate(x))
-    outcomes: list[OutcomeData] = []
-    for name, direction, values in zip(("loss", "speed", "cost", "memory", "heat"), directions, columns, strict=True):
-        distributions: list[Marginal | None] = [Marginal(float(v + 0.2 * rng.standard_normal()), 0.2) for v in values]
-        distributions[:4] = [None] * 4
-        measured = [None if i in (7, 30) else float(v) for i, v in enumerate(values)]
-        outcomes.append(
-            outcome_data(measured, distributions=distributions, params=params, name=name, direction=direction)
-        )
-    return ReportData(
-        title="A trade-off", method="cbo", objectives=tuple(outcomes[:3]), constraints=tuple(outcomes[3:])
+    distributions: list[list[Marginal | None]] = []
+    for values in columns:
+        distributions.append([Marginal(float(v + 0.2 * rng.standard_normal()), 0.2) for v in values])
+        distributions[-1][:4] = [None] * 4
+    measured = [[None if i in (7, 30) else float(v) for i, v in enumerate(values)] for values in columns]
+    return report_data(
+        measured[:3],
+        [measured[4], measured[3]],
+        distributions=[*distributions[:3], distributions[4], distributions[3]],
+        directions=(Direction.MINIMIZE, Direction.MAXIMIZE, Direction.MINIMIZE),
+        names=("loss", "speed", "cost"),
+        limits=("heat", "memory"),
+        params=tuple({"a": float(r[0]), "b": float(r[1]), "kind": "xyz"[i % 3]} for i, r in enumerate(x)),
+        title="A trade-off",
+        method="cbo",
     )
 
 

@@ -82,12 +82,11 @@ class TestForecasts:
     def test_unbounded_intervals_go_from_edge_to_edge(self, real: OutcomeData, trace_of: Find) -> None:
         """A conformal forecast with few held-out results is unbounded at high levels, which is not "no forecast"."""
         place = real.forecasted[2]
-        forecast = real.forecast(place)
-        forecasts = list(real.forecasts)
-        forecasts[place] = replace(
-            forecast, stages=(*forecast.stages[:-1], replace(forecast.calibrated, backed=(0.2, 0.8)))
-        )
-        figure = plot_forecasts(replace(real, forecasts=tuple(forecasts)))
+        trial, forecast = real.trials[place], real.forecast(place)
+        unbounded = replace(forecast, stages=(*forecast.stages[:-1], replace(forecast.calibrated, backed=(0.2, 0.8))))
+        trials = list(real.trials)
+        trials[place] = replace(trial, suggestion=replace(trial.suggestion, forecasts=(unbounded,)))
+        figure = plot_forecasts(replace(real, trials=tuple(trials)))
         for level in (80, 95):
             marks = trace_of(figure, f"unbounded at {level} %")
             assert list(marks.x) == [real.numbers[place]] * 2 + [None] and list(marks.y) == [0.0, 1.0, None]

@@ -12,7 +12,7 @@ from calibo.data import Forecast, Marginal
 from calibo.errors import DataError
 from calibo.pareto import hypervolume, inferred_reference, pareto_mask
 from calibo.report import OutcomeData, ReportData
-from calibo.trials import Direction
+from calibo.trials import Direction, State
 
 Outcome = Callable[..., OutcomeData]
 Report = Callable[..., ReportData]
@@ -32,31 +32,25 @@ def test_forecasted_trials_have_a_value_and_a_forecast(outcome: Outcome) -> None
 
 def test_the_best_trial_depends_on_direction_and_feasibility(outcome: Outcome) -> None:
     data = outcome([2.0, 1.0, 3.0, None])
-    assert (data.best_value, data.best_params) == (1.0, {"x": 1.0})
-    assert replace(data, direction=MAX).best_value == 3.0
-    limited = replace(data, feasible=(True, False, True, False))
+    assert (data.best_value, data.best_params, data.constrained) == (1.0, {"x": 1.0}, False)
+    assert replace(data, directions=(MAX,)).best_value == 3.0
+    limited = outcome([2.0, 1.0, 3.0, None], feasible=(True, False, True, False))
     assert (limited.best_value, limited.best_params, limited.eligible) == (2.0, {"x": 0.0}, (0, 2))
-    for nothing in (replace(data, feasible=(False,) * 4), outcome([None, None])):
+    for nothing in (outcome([2.0], feasible=(False,)), outcome([None, None])):
         assert nothing.best_params is None and nothing.best_value is None
 
 
 def test_raw_counts_only_with_a_calibrator(outcome: Outcome, real: OutcomeData) -> None:
     assert outcome([0.1]).recalibrated
-    plain = outcome([0.1], forecasts=(Forecast((STANDARD,)),))
+    (trial,) = outcome([0.1]).trials
+    suggestion = replace(trial.suggestion, forecasts=(Forecast((STANDARD,)),))
+    plain = replace(outcome([0.1]), trials=(replace(trial, suggestion=suggestion),))
     assert not plain.recalibrated and plain.calibration.rows[0].raw_contained is None
     assert outcome([None]).calibration.rows[0].of == 0
     assert real.calibration.rows[1].of == len(real.forecasted) == 30 - 2 - sum(f is None for f in real.forecasts)
 
 
-@pytest.mark.parametrize("column", ["params", "expected_best"])
-def test_columns_have_one_entry_per_trial(outcome: Outcome, column: str) -> None:
-    with pytest.raises(DataError, match=f"2 trial numbers but 1 {column}"):
-        replace(outcome([1.0, 2.0]), **{column: (None,)})
-
-
-def test_invalid_values_and_indices(outcome: Outcome) -> None:
-    with pytest.raises(DataError, match="give None where an evaluation failed"):
-        outcome([1.0, float("nan")])
+def test_missing_values_and_forecasts(outcome: Outcome) -> None:
     data = outcome([None], distributions=[None])
     with pytest.raises(DataError, match="no forecast"):
         data.forecast(0)
@@ -66,12 +60,11 @@ def test_invalid_values_and_indices(outcome: Outcome) -> None:
 
 def test_feasible_infeasible_or_incomplete(report: Report) -> None:
     data = report([[1.0, 2.0, None, 4.0, 5.0]], [[0.0, 0.1, -1.0, -1.0, None], [-1.0, -1.0, -1.0, 1e-9, -1.0]])
-    assert data.feasible == (True, False, None, False, None)
     assert data.results == (0, 1, 3) and data.met == (0,)
     assert data.objectives[0].best_value == 1.0
     assert repr(data) == "ReportData('Made up', objectives 'objective 0', 2 constraints, 3 of 5 trials complete)"
     free = report([[1.0, None]])
-    assert free.feasible == (True, None) and free.objectives[0].feasible is None
+    assert free.results == free.met == (0,) and not free.constraints
 
 
 def test_the_front_is_of_feasible_results(report: Report) -> None:
@@ -120,14 +113,18 @@ def test_feasibility_counts_results_with_all_forecasts(simulated: ReportData, re
     assert sum(row.of for row in report([[1.0] * 10]).feasibility.rows) == 0
 
 
-def test_inconsistent_outcomes(report: Report) -> None:
+def test_inconsistent_data(report: Report) -> None:
     data = report([[1.0, 2.0], [1.0, 2.0]], [[0.0, 0.0]])
     with pytest.raises(DataError, match="at least one objective"):
-        replace(data, objectives=())
-    with pytest.raises(DataError, match="'objective 1' and 'objective 0' have different trials"):
-        replace(data, objectives=(data.objectives[0], replace(data.objectives[1], numbers=(0, 5))))
-    with pytest.raises(DataError, match="'limit 0' must be minimized"):
-        replace(data, constraints=(replace(data.constraints[0], direction=MAX),))
-    for reference in ((1.0,), (1.0, float("inf"))):
-        with pytest.raises(DataError, match="one finite value for each of 2 objectives"):
-            replace(data, reference=reference)
+        replace(data, directions=())
+    with pytest.raises(DataError, match="2 objectives but 1 names"):
+        replace(data, names=("loss",))
+    with pytest.raises(DataError, match=r"complete and failed trials only; leave out the trials \[0, 1\]"):
+        replace(data, trials=tuple(replace(trial, state=State.RUNNING) for trial in data.trials))
+    with pytest.raises(DataError, match="2 trials but 1 expected_best"):
+        replace(data.objectives[0], expected_best=(1.0,))
+
+
+def test_default_names(report: Report) -> None:
+    assert [one.name for one in replace(report([[1.0]]), names=()).objectives] == ["value"]
+    assert [one.name for one in replace(report([[1.0]] * 2), names=()).objectives] == ["objective 0", "objective 1"]

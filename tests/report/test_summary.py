@@ -71,10 +71,10 @@ def test_facts(report: Report, simulated: ReportData) -> None:
         "2 failed",
     ]
     assert facts(report([[1.0, None]])) == ["method ocbo", "minimized", "2 trials", "1 failed"]
-    assert facts(report([[1.0]] * 8, [[None]]))[-4:] == [
+    assert facts(report([[1.0, 2.0]] * 8, [[None, 0.0]]))[-4:] == [
         "2 more objectives",
         "1 constraint",
-        "1 trial",
+        "2 trials",
         "1 without all constraints",
     ]
 

@@ -1,3 +1,5 @@
+"""Reports of studies, with several objectives, constraints, and methods without forecasts."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -10,8 +12,10 @@ import pytest
 from calibo import Float, Outcome, minimize
 from calibo.errors import CaliboWarning, DataError, ObjectiveError, RecipeError, StudyError, TrialFailedWarning
 from calibo.methods import gp_ei, ocbo
+from calibo.models import GaussianProcess
 from calibo.pareto import hypervolume
 from calibo.search import RandomDraw
+from calibo.spaces import Space
 from calibo.study import CalibratedSampler, load_result
 
 SPACE = {"a": Float(0, 1), "b": Float(0, 1)}
@@ -42,8 +46,7 @@ def test_two_objectives_from_a_storage(tmp_path: Path) -> None:
     assert "on the Pareto front" in repr(read)
     with pytest.raises(RecipeError, match="ask for pareto_front"):
         first.best_value
-    believed = read.predict([{"a": 0.5, "b": 0.5}])
-    assert {"0_mean", "1_mean_high_95"} <= set(believed.columns)
+    assert {"0_mean", "1_mean_high_95"} <= set(read.predict([{"a": 0.5, "b": 0.5}]).columns)
     data = read.report_data()
     assert len(data.objectives) == 2 and data.reference == (2.0, 1.5)
     assert read.report(tmp_path / "r.html").stat().st_size > 10_000
@@ -63,6 +66,50 @@ def test_constraints_returned_by_the_objective(tmp_path: Path) -> None:
     assert [one.name for one in result.report_data().constraints] == ["high", "low"]
     assert result.report(tmp_path / "r.html").exists()
     assert "feasible" in result.predict([{"a": 0.5, "b": 0.5}]).columns
+
+
+@pytest.mark.parametrize("method", [OCBO, GP_EI], ids=["ocbo", "gp_ei"])
+def test_a_report_fits_the_model_of_each_outcome_once(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def objective(params: dict[str, Any]) -> Outcome:
+        return Outcome(goals(params), {"low": 0.1 - params["a"]})
+
+    result = minimize(objective, SPACE, 6, method=method, directions=["min", "min"], seed=0, progress=False)
+    fits: list[int] = []
+    fit = GaussianProcess.fit
+
+    def counted(self: GaussianProcess, data: Any, **given: Any) -> Any:
+        fits.append(len(data))
+        return fit(self, data, **given)
+
+    monkeypatch.setattr(GaussianProcess, "fit", counted)
+    data = result.report_data()
+    assert fits == [6, 6, 6]
+    assert all(len(objective.slices) == 2 for objective in data.objectives)
+    result.predict([{"a": 0.5, "b": 0.5}])
+    assert len(fits) == 3
+
+
+def test_a_report_of_a_space_of_ones_own(tmp_path: Path) -> None:
+    class Half(Space):
+        """Pairs of which the second is not larger than the first."""
+
+        names = ("a", "b")  # type: ignore[assignment]
+        columns = (Float(0, 1), Float(0, 1))  # type: ignore[assignment]
+
+        def encode(self, params: Any) -> np.ndarray:
+            return self.from_values(params)
+
+        def decode(self, X: Any) -> list[dict[str, Any]]:
+            return self.values(X)
+
+        def valid(self, X: np.ndarray) -> np.ndarray:
+            return X[:, 1] <= X[:, 0]
+
+    result = minimize(lambda p: p["a"] - p["b"] ** 2, Half(), 6, method=GP_EI, seed=0, progress=False)
+    best = result.best_params
+    first, second = result.report_data().objectives[0].slices
+    assert min(first.values) >= best["b"] and max(second.values) <= best["a"]
+    assert result.report(tmp_path / "r.html").exists()
 
 
 def test_constraints_set_in_an_optuna_objective() -> None:
