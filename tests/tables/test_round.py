@@ -69,7 +69,7 @@ def test_forecasts_are_those_that_were_shown(candidates: Candidates, tmp_path: P
     distributions = [row.forecasts["yield"].calibrated for row in stored]
     assert [distribution.mean for distribution in distributions] == list(answer["mean"])
     assert [distribution.interval(0.8)[1] for distribution in distributions] == list(answer["high_80"])
-    assert stored[0].forecasts["yield"].makers == ("GaussianProcess", "Temperature", "OnlineQuantile")
+    assert stored[0].forecasts["yield"].stage_names == ("GaussianProcess", "Temperature", "OnlineQuantile")
 
 
 @pytest.mark.parametrize("direction", ["max", "min"])
@@ -175,7 +175,7 @@ def test_intervals_of_cbo_are_corrected_by_earlier_rounds(
     quick(frame, study, method="cbo", n=6)
     stored = StudyFile.open(study)
     latest = [row.forecasts["yield"] for row in stored.rows.values() if row.round == len(stored.rounds)]
-    assert all(f.makers == ("GaussianProcess", "ConformalBayes", "Temperature") for f in latest)
+    assert all(f.stage_names == ("GaussianProcess", "ConformalBayes", "Temperature") for f in latest)
     conformal, shown = (np.array([np.subtract(*f.stages[k].interval(0.8)[::-1]) for f in latest]) for k in (1, 2))
     assert (shown > 1.5 * conformal).all() if wider else (shown < 0.8 * conformal).all()
 
@@ -184,7 +184,7 @@ def test_intervals_of_cbo_are_corrected_by_earlier_rounds(
 def test_forecasts_of_other_methods_are_their_own(candidates: Candidates, tmp_path: Path, method: str) -> None:
     study = tmp_path / "s.json"
     quick(candidates(), study, method=method)
-    (stages,) = {row.forecasts["yield"].makers for row in StudyFile.open(study).rows.values()}
+    (stages,) = {row.forecasts["yield"].stage_names for row in StudyFile.open(study).rows.values()}
     assert stages == strategy(method).surrogate.stage_names
 
 
