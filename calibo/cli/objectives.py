@@ -291,19 +291,20 @@ def _outcome(line: str, objectives: int | None) -> Outcome:
     """Parse the last line of a command's output; a `ValueError` explains what is wrong with it."""
     if not line:
         raise ValueError("it printed nothing, not a number")
-    said: dict[str, Any] = {"values": line.strip("[]()").replace(",", " ").split()}
+    printed: dict[str, Any] = {"values": line.strip("[]()").replace(",", " ").split()}
     if line.startswith("{"):
-        said = _json_object(line)
-    values = said.get("values")
+        printed = _json_object(line)
+    values, sem = printed["values"], printed.get("sem")
     numbers = [_number(value, line) for value in (values if isinstance(values, list) else [values])]
     if not numbers or objectives not in (None, len(numbers)):
         raise ValueError(f"the last line of its output is {line[:200]!r}, not {_numbers(objectives or 1)}")
     from calibo.trials import finite_constraints, standard_errors
 
-    limits = finite_constraints(said.get("constraints"))
-    noise = standard_errors(said.get("sem"), len(numbers))
-    sem = None if noise is None else noise[0] if objectives == 1 else noise
-    return Outcome(numbers[0] if objectives == 1 else tuple(numbers), limits, sem)
+    limits = finite_constraints(printed.get("constraints"))
+    if objectives == 1:
+        noise = standard_errors(sem[0] if isinstance(sem, list) and len(sem) == 1 else sem, 1)
+        return Outcome(numbers[0], limits, noise and noise[0])
+    return Outcome(tuple(numbers), limits, standard_errors(sem, len(numbers)))
 
 
 def _json_object(line: str) -> dict[str, Any]:

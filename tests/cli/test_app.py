@@ -98,7 +98,9 @@ class TestRunning:
         assert "Resuming study 'cli_objectives:bowl' in calibo.db: 6 trials (6 complete)." in again.stdout
         assert "8 trials (8 complete)" in again.stdout
         assert (folder / "r.html").stat().st_size > 100_000
-        assert len(load_result(folder / "calibo.db").trials) == 8
+        result = load_result(folder / "calibo.db")
+        # Without --method a study goes on with its own.
+        assert len(result.trials) == 8 and result.method == "gp_ei"
 
     def test_maximize(self, folder: Path) -> None:
         words = [

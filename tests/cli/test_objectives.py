@@ -170,6 +170,14 @@ class TestCommandRuns:
         limited = CommandObjective.parse(f"{PYTHON} -c \"print('{escaped}')\" {{x}}", ["x"], 2)
         assert limited({"x": 1}) == Outcome((3.0, 4.0), {"memory": -1.5})
         assert _outcome('{"values": [3, 4], "constraints": [-1.5]}', 2) == Outcome((3.0, 4.0), {"0": -1.5})
+        for sem in ("0.5", "[0.5]"):
+            assert _outcome(f'{{"values": 3, "sem": {sem}}}', 1) == Outcome(3.0, sem=0.5)
+        assert _outcome('{"values": [3, 4], "sem": [0.5, 0]}', 2) == Outcome((3.0, 4.0), sem=(0.5, 0.0))
+        for sem in ("[0.5]", "0.5", "[0.5, -1]"):
+            with pytest.raises(ValueError, match=r"standard error \(sem\) must"):
+                _outcome(f'{{"values": [3, 4], "sem": {sem}}}', 2)
+        with pytest.raises(ValueError, match=r'may have "constraints" and "sem", got \[\'noise\', \'values\'\]'):
+            _outcome('{"values": 3, "noise": 1}', 1)
         with pytest.raises(ValueError, match="constraints are numbers by name"):
             _outcome('{"values": 3, "constraints": 7}', 1)
         for line in ("print(1)", "print(1, 2, 3)", "print(1, 'a')"):
