@@ -129,8 +129,8 @@ class Forecast:
     Attributes:
         stages: One distribution per stage of calibration: first that of the surrogate, last the one that is shown and
             acted on. A plain surrogate has one stage; each ``Calibrated`` around it adds one.
-        makers: Names of what made each stage (the surrogate, then the recalibrators), so that a calibrator learns only
-            from forecasts of its own kind when a study goes on with another method. Empty if not known.
+        stage_names: Names of what made each stage (the surrogate, then the recalibrators), so that a calibrator learns
+            only from forecasts of its own kind when a study goes on with another method. Empty if not known.
 
     Examples:
         >>> from calibo.data import Forecast, Marginal
@@ -139,7 +139,7 @@ class Forecast:
     """
 
     stages: tuple[Marginal, ...]
-    makers: tuple[str, ...] = ()
+    stage_names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         low, high = self.calibrated.interval(0.8)
@@ -401,7 +401,7 @@ class Suggestion:
         ...     suggestion = optimizer.ask()
         ...     optimizer.tell(suggestion, (suggestion.params["x"] - 3) ** 2)
         >>> optimizer.ask()
-        Suggestion(5: x=...; forecast mean ..., 80 % interval ... to ...)
+        Suggestion(5: x=2.78...; forecast mean 0.42..., 80 % interval -1.9... to 2.8...)
     """
 
     params: Mapping[str, Any]

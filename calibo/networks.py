@@ -180,13 +180,15 @@ class Networks:
         if len(features) > _CHUNK:
             parts = [self(features[at : at + _CHUNK]) for at in range(0, len(features), _CHUNK)]
             return np.concatenate(parts, axis=1)
-        *hidden, last = self.layers
-        passed: Real = features[None]
+        # Products of matrices are faster than those of stacks of one.
+        *hidden, last = [layer[0] for layer in self.layers] if len(self) == 1 else self.layers
+        passed: Real = features
         for layer in hidden:
-            passed = passed @ layer[:, :-1]
-            passed += layer[:, -1:]
+            passed = passed @ layer[..., :-1, :]
+            passed += layer[..., -1:, :]
             np.tanh(passed, out=passed) if self.activation == "tanh" else np.maximum(passed, 0.0, out=passed)
-        return passed @ last[:, :-1] + last[:, -1:]
+        outputs = passed @ last[..., :-1, :] + last[..., -1:, :]
+        return outputs if outputs.ndim == 3 else outputs[None]
 
 
 @dataclass(frozen=True)

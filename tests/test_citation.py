@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pytest
 
 from calibo import citation, cite
 from calibo.acquisition import ExpectedImprovement, ProbabilityOfImprovement, ThompsonSampling, UpperQuantile
-from calibo.bibliography import BIBLIOGRAPHY
 from calibo.calibration import Calibrated, Isotonic, LeaveOneOut, OnlineQuantile, Temperature
 from calibo.classifiers import XGBoost
 from calibo.errors import RecipeError
@@ -102,17 +102,24 @@ def test_results() -> None:
     assert set(keys(cite(result))) == {"akiba2019", *keys(cite("gp_ei"))}
 
 
-def test_entries_are_complete_bibtex() -> None:
-    for key in BIBLIOGRAPHY:
-        entry = citation._entry(key)
-        assert entry.count("{") == entry.count("}")
-        for field in ("author", "title", "year"):
-            assert re.search(rf"^  {field} +=", entry, flags=re.MULTILINE), (key, field)
+@pytest.mark.parametrize("key", citation._entries())
+def test_entries_are_complete_bibtex(key: str) -> None:
+    entry = citation._entries()[key]
+    kind = entry[1 : entry.index("{")]
+    holder = {"article": "journal", "inproceedings": "booktitle", "book": "publisher", "mastersthesis": "school"}
+    found = dict(re.findall(r"^  (\w+) += \{(.*)\},$", entry, flags=re.MULTILINE))
+    assert {"author", "title", holder[kind], "calibo"} <= set(found)
+    assert found["year"] == re.sub(r"\D", "", key)
+    assert all(value.count("{") == value.count("}") for value in found.values())
 
 
-def test_every_reference_exists() -> None:
-    used = {key for table in (citation._PARTS, citation._PACKAGES) for group in table.values() for key in group}
-    assert used == set(BIBLIOGRAPHY)
+def test_what_entries_name_exists_and_is_not_shown() -> None:
+    defined = set[str]()
+    for path in Path(citation.__file__).parent.rglob("*.py"):
+        defined |= set(re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    packages = {"sklearn", "xgboost", "botorch"}
+    assert set(citation._named()) <= defined | packages
+    assert "calibo" not in cite("ocbo")
 
 
 @pytest.mark.parametrize("wrong", [3, None, object()])

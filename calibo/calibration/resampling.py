@@ -319,7 +319,7 @@ def shuffled(data: Dataset, rng: np.random.Generator) -> np.ndarray:
 def _stage(forecast: Forecast, names: tuple[str, ...]) -> Marginal | None:
     """The marginal of a stage, given the names up to it; `None` if another method made the forecast."""
     depth = len(names)
-    if len(forecast.stages) < depth or (forecast.makers and forecast.makers[:depth] != names):
+    if len(forecast.stages) < depth or (forecast.stage_names and forecast.stage_names[:depth] != names):
         return None
     return forecast.stages[depth - 1]
 

@@ -75,9 +75,11 @@ class Optimizer:
         ...     suggestion = optimizer.ask()
         ...     p = suggestion.params
         ...     optimizer.tell(suggestion, (p["x"] - 0.5) ** 2 + p["k"])
-        >>> params, value = optimizer.best
         >>> optimizer
         Optimizer(gp_ei, minimize over x, k; 8 complete, 0 pending)
+        >>> params, value = optimizer.best
+        >>> params["k"], round(value, 2)
+        (1, 1.0)
     """
 
     def __init__(

@@ -29,6 +29,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,8 @@ from calibo.spaces.parameters import Parameter
 
 #: Rounds of drawing before it is concluded that there are no valid points.
 _ATTEMPTS = 1000
-#: Valid points among which an invalid one finds the nearest if none of its neighbours is valid.
-_KNOWN = 512
+#: Random valid points from which invalid ones are repaired, and steps on the way between the two, each half as long.
+_KNOWN, _HALVINGS = 512, 5
 #: A finite column with more values than this has near and far values as neighbours instead of all.
 _ALL_NEIGHBOURS = 64
 #: More points than this are not enumerated.
@@ -135,8 +136,8 @@ class Space(ABC):
         """Return the valid points nearest to points of the cube, n x d; valid points are returned as they are."""
         points = self._round(np.clip(as_points(U, self.dimension), 0.0, 1.0))
         if self.constrained:
-            for i in np.flatnonzero(~self.valid(points)):
-                points[i] = self._valid_near(points[i])
+            invalid = np.flatnonzero(~self.valid(points))
+            points[invalid] = self._valid_near(points[invalid])
         return points
 
     def enumerate(self) -> Array | None:
@@ -207,12 +208,21 @@ class Space(ABC):
         """Return points, n x d, with each column at one of its values, valid or not."""
         return self.encode(self.decode(U))
 
-    def _valid_near(self, x: Array) -> Array:
-        """Return a valid point, d, near an invalid one: a neighbour, or else the nearest of some random points."""
-        near = self.neighbours(x)
-        if not len(near):
-            near = self.sample(_KNOWN, np.random.default_rng(0))
-        return near[int(((near - x) ** 2).sum(axis=1).argmin())]
+    @cached_property
+    def _known(self) -> Array:
+        """Some valid points, always the same, for repairing invalid ones."""
+        return self.sample(_KNOWN, np.random.default_rng(0))
+
+    def _valid_near(self, X: Array) -> Array:
+        """Return valid points near invalid ones, m x d: on the way from the nearest known valid point, as far as it is valid."""
+        if not len(X):
+            return X
+        squares = ((X[:, None, :] - self._known[None, :, :]) ** 2).sum(axis=2)
+        near = self._known[squares.argmin(axis=1)]
+        for step in 0.5 ** np.arange(1, _HALVINGS + 1):
+            further = self._round(near + step * (X - near))
+            near = np.where(self.valid(further)[:, None], further, near)
+        return near
 
     def _from_values(self, i: int, point: Mapping[str, Any]) -> list[float]:
         if point.keys() != set(self.names):

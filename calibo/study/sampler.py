@@ -99,6 +99,11 @@ class CalibratedSampler(BaseSampler):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _publishing=threading.Lock())
 
+    @property
+    def strategy(self) -> Strategy | None:
+        """Strategy by which it suggests; ``None`` if that is the study's own."""
+        return None if self._method is None else self._method.strategy
+
     def __repr__(self) -> str:
         name = "the study's own method" if self._method is None else self._method.name or "a strategy"
         return f"CalibratedSampler({name}{'' if self._seed is None else f', seed={self._seed}'})"

@@ -12,7 +12,7 @@ def forecast_to_json(forecast: Forecast) -> dict[str, Any]:
     """Return a forecast as JSON data."""
     return {
         "stages": [distribution.plain() for distribution in forecast.stages],
-        "makers": list(forecast.makers),
+        "stage_names": list(forecast.stage_names),
     }
 
 
@@ -25,7 +25,7 @@ def forecast_from_json(data: Mapping[str, Any]) -> Forecast:
     stages = tuple(Marginal.from_plain(stage) for stage in data["stages"])
     if not stages:
         raise ValueError("a forecast needs at least one distribution, got none")
-    return Forecast(stages, names_from_json(data["makers"]))
+    return Forecast(stages, names_from_json(data["stage_names"]))
 
 
 def suggestion_to_json(suggestion: Suggestion) -> dict[str, Any]:

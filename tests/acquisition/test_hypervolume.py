@@ -41,7 +41,7 @@ def fitted(data: Dataset, surrogate: object | None = None) -> tuple[Model, ...]:
 def stamped(data: Dataset) -> Dataset:
     """The data with forecasts by the raw process, for calibrators to learn from."""
     forecasts = ModelForecaster(fitted(data.rows(slice(0, 6))), ("GaussianProcess",))(data.X)
-    wide = [tuple(Forecast((replace(f.raw, std=0.3 * f.raw.std),), f.makers) for f in pair) for pair in forecasts]
+    wide = [tuple(Forecast((replace(f.raw, std=0.3 * f.raw.std),), f.stage_names) for f in pair) for pair in forecasts]
     return replace(data, forecasts=tuple(wide))
 
 

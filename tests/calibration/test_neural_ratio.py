@@ -14,7 +14,7 @@ RNG = np.random.default_rng
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"hidden": 0}, "hidden width"),
         ({"steps": 0}, "steps"),
@@ -23,8 +23,8 @@ RNG = np.random.default_rng
         ({"averaging": 0.0}, "averaging"),
     ],
 )
-def test_impossible_settings_are_rejected(options: dict[str, float], said: str) -> None:
-    with pytest.raises(RecipeError, match=said):
+def test_impossible_settings_are_rejected(options: dict[str, float], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
         NeuralRatio(**options)  # type: ignore[arg-type]
 
 
@@ -68,7 +68,7 @@ def test_nothing_to_compare_gives_one(n: int, p: int) -> None:
     assert isinstance(ratio, Unshifted)
 
 
-def test_the_classes_are_told_apart(data: np.ndarray, proposals: np.ndarray) -> None:
+def test_the_classes_are_distinguished(data: np.ndarray, proposals: np.ndarray) -> None:
     ratio = fits(NeuralRatio(steps=300, averaging=1.0, learning_rate=5e-3), data, proposals, 1)
     inside = ((data > 0.6) & (data < 0.9)).all(axis=1)
     assert ratio(proposals).mean() > 2.0 and ratio(data[~inside]).mean() < 0.5
@@ -76,7 +76,7 @@ def test_the_classes_are_told_apart(data: np.ndarray, proposals: np.ndarray) -> 
     assert values.min() >= 1e-6 and values.max() <= 1e6
 
 
-def test_the_ratio_sets_in_slowly(data: np.ndarray, proposals: np.ndarray) -> None:
+def test_the_ratio_departs_from_one_slowly(data: np.ndarray, proposals: np.ndarray) -> None:
     """A logit of three averaged layers starts with the cube of the averaging."""
     sizes = [np.abs(np.log(fits(NeuralRatio(), data, proposals, k)(proposals))).max() for k in (1, 10, 80)]
     assert 0.0 < sizes[0] < 0.02 and sizes[0] < sizes[1] < sizes[2]
@@ -88,7 +88,7 @@ def test_a_fit_continues_from_the_previous_ratio(data: np.ndarray, proposals: np
     assert at_once.state.steps == one_by_one.state.steps == 8
 
 
-def test_an_earlier_ratio_is_left_as_it_was(data: np.ndarray, proposals: np.ndarray) -> None:
+def test_an_earlier_ratio_is_not_changed(data: np.ndarray, proposals: np.ndarray) -> None:
     recipe = NeuralRatio(steps=5)
     first = recipe.fit(data, proposals, previous=None, rng=RNG(0))
     assert isinstance(first, NetworkRatio)

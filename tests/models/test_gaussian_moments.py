@@ -71,4 +71,4 @@ def test_a_search_with_it_tells_all_stages() -> None:
     forecast = suggestion.forecasts[0]
     assert forecast is not None
     assert len(forecast.stages) == 4
-    assert list(forecast.makers) == ["GaussianProcess", "Conformal", "GaussianMoments", "OnlineQuantile"]
+    assert list(forecast.stage_names) == ["GaussianProcess", "Conformal", "GaussianMoments", "OnlineQuantile"]

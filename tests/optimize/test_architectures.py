@@ -51,7 +51,7 @@ def test_the_five_configurations_search_and_forecast(name: str) -> None:
     X = optimizer.data().X
     assert len(np.unique(X, axis=0)) == 32, "no cell is tried twice"
     stamped = [f[0] for f in optimizer.data().forecasts if f is not None and f[0] is not None]
-    assert len(stamped) >= 20 and all(len(f.stages) == 2 and f.makers[-1] == "Conformal" for f in stamped)
+    assert len(stamped) >= 20 and all(len(f.stages) == 2 and f.stage_names[-1] == "Conformal" for f in stamped)
     assert optimizer.calibration().rows[0].of == len(stamped)
     assert optimizer.best[1] > np.median(optimizer.data().Y)
 
@@ -124,6 +124,6 @@ def test_forecasts_beside_a_method_that_has_none() -> None:
     np.testing.assert_array_equal(plain.data().X, beside.data().X)
     assert all(f is None for f in plain.data().forecasts)
     last = beside.data().forecasts[-1]
-    assert last is not None and last[0] is not None and last[0].makers == ("QuantileTrees", "Conformal")
+    assert last is not None and last[0] is not None and last[0].stage_names == ("QuantileTrees", "Conformal")
     half, most = beside.calibration().rows[:2]
     assert half.of >= 8 and half.of + half.unbounded == most.of + most.unbounded

@@ -34,7 +34,7 @@ RULES = [
 ]
 
 
-#: Methods that are told values; composite_lfbo is told vectors.
+#: Methods that learn from values; composite_lfbo learns from vectors.
 PLAIN = sorted(set(METHODS) - {"composite_lfbo"})
 #: Methods that measure every point several times, and those that never repeat one.
 REPLICATING = {"penalized_ei", "risk_averse"}
@@ -65,7 +65,7 @@ def run(optimizer: Optimizer, objective: Callable[[Any], float], n: int) -> list
 # --- it optimises -----------------------------------------------------------------------------------------------------
 
 
-# The sign is turned at the door for all methods alike, so the slower ones show it once.
+# The sign is converted in one place for all methods alike, so the slower ones show it once.
 @pytest.mark.parametrize(
     ("method", "direction"),
     [(m, d) for m in PLAIN for d in ("minimize", "maximize") if d == "minimize" or m not in COARSE],
@@ -221,7 +221,7 @@ def test_nothing_but_failures() -> None:
         optimizer.tell_failed(optimizer.ask())
     optimizer.tell_failed({"x": 0.5, "y": 0.5})
     assert np.isfinite(optimizer.ask().x).all()
-    with pytest.raises(DataError, match="nothing has been told yet"):
+    with pytest.raises(DataError, match="no trial is complete yet"):
         optimizer.best
     optimizer.tell(optimizer.ask(), 1.0)
     assert len(optimizer.ask(q=3)) == 3
@@ -278,7 +278,7 @@ def suggestion_after(strategy: Any, Y: np.ndarray, direction: str = "maximize") 
     [gp_ei(), gp_ei(rule=UpperQuantile()), gp_ei(rule=ProbabilityOfImprovement()), gp_ei(rule=ThompsonSampling())],
     ids=["ei", "ucb", "pi", "ts"],
 )
-@pytest.mark.parametrize(("power", "shift"), [(20, 0.0), (-40, 0.0), (-900, 0.0), (900, 0.0), (0, 1.0), (3, -2.0)])
+@pytest.mark.parametrize(("power", "shift"), [(-900, 0.0), (900, 0.0), (3, -2.0)])
 def test_an_affine_change_of_outcomes_leaves_the_suggestion(strategy: Any, power: int, shift: float) -> None:
     X = np.random.default_rng(2).random((10, 2))
     Y = np.sin(6 * X[:, 0]) - np.square(X[:, 1] - 0.6)
@@ -339,7 +339,7 @@ def test_tell_only_writes_the_value() -> None:
     optimizer.ask(q=2)  # whatever happens in between, a suggestion is judged by the forecast made with it
     optimizer.tell(suggestion, 0.5)
     stored = optimizer.data().forecasts[-1]
-    assert stored == tuple(forecast.negated() for forecast in suggestion.forecasts)  # the house maximises
+    assert stored == tuple(forecast.negated() for forecast in suggestion.forecasts)  # internally outcomes are maximized
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])

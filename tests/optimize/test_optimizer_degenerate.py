@@ -17,7 +17,7 @@ from calibo.spaces import Categorical, Float, Int
 #: With few data, or all of them in one place, conformal sets may be empty, which is announced.
 pytestmark = pytest.mark.filterwarnings("ignore:.*could not be calibrated")
 
-#: Methods that are told values; composite_lfbo is told vectors.
+#: Methods that learn from values; composite_lfbo learns from vectors.
 PLAIN = sorted(set(METHODS) - {"composite_lfbo"})
 CUBE = {"x": Float(0, 1), "y": Float(0, 1)}
 WIDE = {f"x{i}": Float(0, 1) for i in range(50)}
@@ -39,10 +39,11 @@ DEGENERATE: dict[str, tuple[dict[str, Any], Callable[[dict[str, Any], int], floa
     "steps up": (CUBE, lambda p, i: 10.0**i),
 }
 
-RULES = (None, ExpectedImprovement(), ProbabilityOfImprovement(), UpperQuantile(), ThompsonSampling(joint=False))
-#: Joint draws at a thousand points take their time, so not every case is tried with them.
-TRIED: list[tuple[str, Any]] = [(case, rule) for case in sorted(DEGENERATE) for rule in RULES]
-TRIED += [(case, ThompsonSampling()) for case in ("all equal", "nothing but a choice", "huge")]
+RULES = (ExpectedImprovement(), ProbabilityOfImprovement(), UpperQuantile(), ThompsonSampling(joint=False))
+#: Every case with the method's own rule, and the hardest with every rule.
+TRIED: list[tuple[str, Any]] = [(case, None) for case in sorted(DEGENERATE)]
+TRIED += [(case, rule) for case in ("all equal", "huge and tiny", "nothing but a choice") for rule in RULES]
+TRIED += [("all equal", ThompsonSampling())]
 
 
 @pytest.mark.parametrize(("case", "rule"), TRIED, ids=lambda v: v if isinstance(v, str) else type(v).__name__)
@@ -58,8 +59,7 @@ def test_degenerate_outcomes_never_crash_a_suggestion(case: str, rule: Any) -> N
     assert np.isfinite(optimizer.predict([optimizer.best[0]]).to_numpy()).all()
 
 
-@pytest.mark.parametrize("method", PLAIN)
-@pytest.mark.parametrize("value", [0.0, 1.0, 1e300, -1e-300])
+@pytest.mark.parametrize(("method", "value"), [(m, 1e300) for m in PLAIN] + [("ocbo", v) for v in (0.0, 1.0, -1e-300)])
 def test_one_point(method: str, value: float) -> None:
     optimizer = Optimizer({"x": Float(0, 1)}, method, seed=0)
     optimizer.tell({"x": 0.5}, value)
@@ -88,11 +88,14 @@ def test_a_parameter_that_never_changes(method: str) -> None:
     assert np.isfinite(optimizer.ask().x).all()
 
 
-@pytest.mark.parametrize("method", sorted(set(PLAIN) - {"penalized_ei", "risk_averse"}))
+SIX = {"i": Int(1, 3), "c": Categorical(["a", "b"])}
+
+
 @pytest.mark.parametrize(
-    "space",
-    [{"c": Categorical(["only"])}, {"i": Int(1, 3), "c": Categorical(["a", "b"])}, [{"x": 1}, {"x": 2}, {"x": 3}]],
-    ids=["one", "six", "pool"],
+    ("method", "space"),
+    [(m, SIX) for m in sorted(set(PLAIN) - {"penalized_ei", "risk_averse"})]
+    + [(m, space) for m in ("ocbo", "cqr") for space in ({"c": Categorical(["only"])}, [{"x": 1}, {"x": 2}, {"x": 3}])],
+    ids=lambda v: v if isinstance(v, str) else type(v).__name__ + str(len(v)),
 )
 def test_a_tiny_space_is_exhausted_before_anything_is_repeated(method: str, space: Any) -> None:
     optimizer = Optimizer(space, method, seed=0)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from calibo.errors import CaliboError, DataError, RecipeError, SpaceError, ValueRejected
@@ -26,27 +25,7 @@ def run(optimizer: Optimizer, n: int) -> None:
         optimizer.tell(suggestion, bowl(suggestion.params))
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(
-            float("nan"),
-            float("inf"),
-            -np.inf,
-            "0.5",
-            None,
-            True,
-            False,
-            np.True_,
-            [1.0],
-            {},
-            1j,
-            np.array([1.0, 2.0]),
-            10**400,
-        )
-    ],
-    ids=lambda v: repr(v)[:20],
-)
+@pytest.mark.parametrize("value", [float("nan"), "0.5", None], ids=repr)
 def test_a_bad_value_is_rejected_and_loses_nothing(value: Any) -> None:
     optimizer = Optimizer(CUBE, "gp_ei", seed=0)
     run(optimizer, 2)
@@ -58,7 +37,7 @@ def test_a_bad_value_is_rejected_and_loses_nothing(value: Any) -> None:
     assert len(optimizer.data()) == 3
 
 
-@pytest.mark.parametrize("sem", [-1.0, float("nan"), float("inf"), "0.1", True, [0.1]], ids=repr)
+@pytest.mark.parametrize("sem", [-1.0, "0.1"], ids=repr)
 def test_a_bad_standard_error_is_rejected_and_loses_nothing(sem: Any) -> None:
     optimizer = Optimizer(CUBE, "gp_ei", seed=0)
     suggestion = optimizer.ask()
@@ -72,17 +51,10 @@ def test_a_bad_standard_error_is_rejected_and_loses_nothing(sem: Any) -> None:
     ("params", "says"),
     [
         ({"x": 0.5}, "missing"),
-        ({"x": 0.5, "y": 0.5, "z": 1}, "unknown"),
-        ({"x": 0.5, "w": 0.5}, "unknown .* and missing"),
         ({"x": 1.5, "y": 0.5}, "outside"),
-        ({"x": "0.5", "y": 0.5}, "'x'"),
-        ({"x": None, "y": 0.5}, "'x'"),
-        ({"x": float("nan"), "y": 0.5}, "'x'"),
-        ({"x": True, "y": 0.5}, "'x'"),
-        ({}, "missing"),
     ],
 )
-@pytest.mark.parametrize("tell", [lambda o, p: o.tell(p, 1.0), lambda o, p: o.tell_failed(p)], ids=["told", "failed"])
+@pytest.mark.parametrize("tell", [lambda o, p: o.tell(p, 1.0), lambda o, p: o.tell_failed(p)], ids=["tell", "failed"])
 def test_bad_parameters_are_refused_and_lose_nothing(
     params: dict[str, Any], says: str, tell: Callable[..., None]
 ) -> None:
@@ -93,15 +65,13 @@ def test_bad_parameters_are_refused_and_lose_nothing(
     assert len(optimizer.data()) == 2 and len(optimizer.data().X_failed) == 0
 
 
-@pytest.mark.parametrize("what", [None, 3, "x", [0.1, 0.2]], ids=repr)
-def test_what_is_neither_suggestion_nor_parameters(what: Any) -> None:
-    with pytest.raises(DataError, match="tell a suggestion or a mapping"):
-        Optimizer(CUBE, seed=0).tell(what, 1.0)
+def test_what_is_neither_suggestion_nor_parameters() -> None:
+    with pytest.raises(DataError, match="tell takes a suggestion or a mapping of parameters, got a list"):
+        Optimizer(CUBE, seed=0).tell([0.1, 0.2], 1.0)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("first", ["tell", "tell_failed"])
-@pytest.mark.parametrize("second", ["tell", "tell_failed"])
-def test_told_twice(first: str, second: str) -> None:
+@pytest.mark.parametrize(("first", "second"), [("tell", "tell_failed"), ("tell_failed", "tell")])
+def test_an_outcome_is_recorded_once(first: str, second: str) -> None:
     optimizer = Optimizer(CUBE, "gp_ei", seed=0)
     suggestion = optimizer.ask()
     calls: dict[str, Callable[[], None]] = {
@@ -109,7 +79,7 @@ def test_told_twice(first: str, second: str) -> None:
         "tell_failed": lambda: optimizer.tell_failed(suggestion),
     }
     calls[first]()
-    with pytest.raises(DataError, match="told before"):
+    with pytest.raises(DataError, match="its outcome was recorded before"):
         calls[second]()
     data = optimizer.data()
     assert len(data) + len(data.X_failed) == 1 and len(data.X_pending) == 0
@@ -131,16 +101,10 @@ def test_an_altered_suggestion_is_refused() -> None:
         optimizer.tell(replace(suggestion, number=99), 1.0)
 
 
-@pytest.mark.parametrize("q", [0, -1, 1.5, "2", None], ids=repr)
-def test_how_many(q: Any) -> None:
-    with pytest.raises(RecipeError, match="at least one point"):
-        Optimizer(CUBE, seed=0).ask(q=q)
-
-
-@pytest.mark.parametrize("seed", [-1, 1.5, "0", True], ids=repr)
-def test_bad_seeds(seed: Any) -> None:
-    with pytest.raises(RecipeError, match="seed"):
-        Optimizer(CUBE, seed=seed)
+def test_how_many() -> None:
+    for q in (0, 1.5):
+        with pytest.raises(RecipeError, match="q, the number of points to ask for"):
+            Optimizer(CUBE, seed=0).ask(q=q)  # type: ignore[arg-type]
 
 
 def test_bad_spaces_methods_and_directions() -> None:
@@ -152,11 +116,13 @@ def test_bad_spaces_methods_and_directions() -> None:
         Optimizer(CUBE, "bayes")
     with pytest.raises(RecipeError, match="direction"):
         Optimizer(CUBE, direction="up")
+    with pytest.raises(RecipeError, match="seed"):
+        Optimizer(CUBE, seed=-1)
 
 
 @pytest.mark.parametrize("name", ["best", "best_expected"])
-def test_nothing_told(name: str) -> None:
+def test_without_an_outcome_there_is_no_best(name: str) -> None:
     optimizer = Optimizer(CUBE, seed=0)
     optimizer.ask()
-    with pytest.raises(DataError, match="nothing has been told yet"):
+    with pytest.raises(DataError, match="no trial is complete yet"):
         getattr(optimizer, name)

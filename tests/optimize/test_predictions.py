@@ -1,4 +1,4 @@
-"""What is believed of given parameters, in the user's sign and units."""
+"""Predictions at given parameters, in the user's sign and units."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calibo.spaces import Categorical, Float
 pytestmark = pytest.mark.filterwarnings("ignore:.*could not be calibrated")
 
 #: Methods with a predictive distribution.
-BELIEVING = sorted(name for name, method in METHODS.items() if method.make().makes_forecasts)
+FORECASTING = sorted(name for name, method in METHODS.items() if method.make().makes_forecasts)
 
 SPACE = {"x": Float(0, 1), "c": Categorical(["a", "b"])}
 POINTS = [{"x": 0.2, "c": "a"}, {"x": 0.9, "c": "b"}, {"x": 0.5, "c": "a"}]
@@ -31,7 +31,7 @@ def optimizer(method: str = "ocbo", direction: str = "minimize", sign: float = 1
     return optimizer
 
 
-@pytest.mark.parametrize("method", BELIEVING)
+@pytest.mark.parametrize("method", FORECASTING)
 def test_columns(method: str) -> None:
     table = optimizer(method).predict(POINTS)
     assert isinstance(table, pd.DataFrame) and len(table) == 3
@@ -44,7 +44,7 @@ def test_columns(method: str) -> None:
     assert np.isfinite(narrow.to_numpy()).all() and not np.isnan(table.to_numpy()).any()
 
 
-@pytest.mark.parametrize("method", BELIEVING)
+@pytest.mark.parametrize("method", FORECASTING)
 def test_intervals_are_nested_and_noise_widens_them(method: str) -> None:
     t = optimizer(method).predict(POINTS)
     for kind in ("measured", "mean"):
@@ -56,7 +56,7 @@ def test_intervals_are_nested_and_noise_widens_them(method: str) -> None:
     assert np.all(measured >= mean)
 
 
-@pytest.mark.parametrize("method", BELIEVING)
+@pytest.mark.parametrize("method", FORECASTING)
 def test_both_directions_mirror_each_other(method: str) -> None:
     down, up = optimizer(method), optimizer(method, "maximize", -1.0)
     one, other = down.predict(POINTS), up.predict(POINTS)
@@ -65,8 +65,8 @@ def test_both_directions_mirror_each_other(method: str) -> None:
         np.testing.assert_allclose(other[f"{kind}_low_80"], -one[f"{kind}_high_80"], atol=1e-9)
 
 
-@pytest.mark.parametrize("method", sorted(set(METHODS) - set(BELIEVING) - {"composite_lfbo"}))
-def test_a_method_without_beliefs_says_so(method: str) -> None:
+@pytest.mark.parametrize("method", sorted(set(METHODS) - set(FORECASTING) - {"composite_lfbo"}))
+def test_a_method_without_a_model_says_so(method: str) -> None:
     with pytest.raises(RecipeError, match=r"without a predictive distribution.*forecaster="):
         optimizer(method).predict(POINTS)
 
@@ -88,7 +88,7 @@ def test_no_points_no_rows() -> None:
     assert len(optimizer().predict([])) == 0
 
 
-def test_nothing_told_nothing_believed() -> None:
+def test_without_an_outcome_nothing_is_predicted() -> None:
     with pytest.raises(DataError, match="there is no outcome yet"):
         Optimizer(SPACE, seed=0).predict(POINTS)
 

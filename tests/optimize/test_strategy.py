@@ -209,7 +209,7 @@ def test_a_learned_plan() -> None:
     distribution = after.models[0].predict(X, latent=False)
     assert [f[0].calibrated.std for f in now] == pytest.approx(list(distribution.std))
     assert all(b[0].calibrated.std < n[0].calibrated.std for b, n in zip(before, now, strict=True))
-    assert [f[0].makers for f in now] == [f[0].makers for f in before]
+    assert [f[0].stage_names for f in now] == [f[0].stage_names for f in before]
 
 
 @RULES

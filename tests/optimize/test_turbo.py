@@ -152,7 +152,7 @@ def test_suggestions_lie_in_the_region_with_forecasts(rule: AcquisitionRule, q: 
     assert len(found) == q
     for suggestion in found:
         assert box.contains(suggestion.x[None, :]).all()
-        assert suggestion.forecasts is not None and suggestion.forecasts[0].makers == ("GaussianProcess",)
+        assert suggestion.forecasts is not None and suggestion.forecasts[0].stage_names == ("GaussianProcess",)
 
 
 def test_calibrated_surrogates_have_regions_too() -> None:

@@ -85,7 +85,7 @@ GOOD = {"format": FORMAT, "version": VERSION, "key_columns": ["x"], "rounds": []
             GOOD
             | {
                 "rows": {
-                    "1f": {"round": 1, "place": 0, "measured": None, "forecasts": {"y": {"makers": [], "stages": []}}}
+                    "1f": {"round": 1, "place": 0, "measured": None, "forecasts": {"y": {"stage_names": [], "stages": []}}}
                 }
             }
         ).encode(),

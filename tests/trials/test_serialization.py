@@ -27,6 +27,6 @@ def test_there_and_back_exactly() -> None:
 
 def test_what_is_no_forecast_is_refused() -> None:
     plain = forecast_to_json(FORECAST)
-    for wrong in ({"stages": []}, {"makers": "GP"}, {"makers": [1]}):
+    for wrong in ({"stages": []}, {"stage_names": "GP"}, {"stage_names": [1]}):
         with pytest.raises(ValueError, match="at least one distribution|list of names"):
             forecast_from_json({**plain, **wrong})

@@ -1,0 +1,50 @@
+"""Every private part of Optuna that calibo uses is there, and one that has moved is named when it is used."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.storages import RDBStorage
+
+import calibo.study
+from calibo.errors import StudyError
+from calibo.study import open_storage
+from calibo.study.optuna_private import PRIVATE, part, storage_method, storage_of, study_id, trial_id
+
+STUDY = optuna.create_study()
+OWNERS = {
+    "optuna.Study": STUDY,
+    "optuna.Trial": STUDY.ask(),
+    "optuna.trial.FrozenTrial": STUDY.trials[0],
+    "optuna.storages.RDBStorage": RDBStorage,
+}
+
+
+@pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner, names in PRIVATE.items() for name in names])
+def test_optuna_has_it(owner: str, name: str) -> None:
+    assert part(OWNERS[owner], name) is not None, f"{owner}.{name} has moved in Optuna {optuna.__version__}"
+
+
+def test_they_are_what_they_are_called() -> None:
+    assert storage_of(STUDY).get_study_name_from_id(study_id(STUDY)) == STUDY.study_name
+    assert trial_id(OWNERS["optuna.Trial"]) == trial_id(STUDY.trials[0])
+
+
+def test_no_other_file_uses_them() -> None:
+    names = {name for owned in PRIVATE.values() for name in owned}
+    used = re.compile(rf"\.({'|'.join(map(re.escape, names))})\b")
+    folder = Path(calibo.study.__file__).parent.parent
+    files = [*folder.rglob("study/*.py"), *folder.rglob("cli/*.py"), *folder.rglob("report/*.py")]
+    assert [str(f) for f in files if used.search(f.read_text(encoding="utf-8"))] == []
+
+
+def test_one_that_moved_is_named_when_it_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delattr(RDBStorage, "_get_best_trial_id")
+    with pytest.raises(
+        StudyError, match=r"has no RDBStorage._get_best_trial_id, which calibo uses: install optuna>=5,<6"
+    ):
+        storage_method("_get_best_trial_id")
+    assert open_storage(tmp_path / "a.db").get_all_studies() == []  # what does not need it works
