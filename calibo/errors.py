@@ -1,16 +1,16 @@
-"""Every error and warning calibo raises on purpose: what was expected, what was given, what to do."""
+"""Errors and warnings of calibo. Each message says what was expected, what was given and what to do."""
 
 
 class CaliboError(Exception):
-    """The parent of all of calibo's errors; catching it catches nothing else."""
+    """Base class of all errors that calibo raises on purpose."""
 
 
 class SpaceError(CaliboError, ValueError):
-    """A search space, or a set of parameters, that does not describe anything that could be tried."""
+    """Invalid search space, or parameters that do not belong to the space."""
 
 
 class ValueRejected(CaliboError, ValueError):
-    """An outcome (or its noise) that is not a finite number; nothing was stored."""
+    """Outcome or standard error that is not a finite number; nothing was stored."""
 
 
 class DataError(CaliboError, ValueError):
@@ -18,36 +18,36 @@ class DataError(CaliboError, ValueError):
 
 
 class RecipeError(CaliboError, ValueError):
-    """A strategy, method or setting that is unknown or cannot be composed as asked."""
+    """Strategy, method or setting that is unknown or cannot be composed as asked."""
 
 
 class CapabilityError(RecipeError):
-    """A model that cannot do what it is asked for; the message says what to use instead."""
+    """Capability that a model does not have; the message says what to use instead."""
 
 
 class StudyError(CaliboError):
-    """A study or its storage that cannot be opened, found or written."""
+    """Study or storage that cannot be opened, found or written."""
 
 
 class ObjectiveError(CaliboError):
-    """An objective that could not be loaded, started or understood."""
+    """Objective that cannot be loaded, started or understood."""
 
 
 class MissingExtra(CaliboError, ImportError):
-    """An optional dependency that is not installed; the message says which extra to install."""
+    """Optional dependency that is not installed; the message says which extra to install."""
 
 
 class CaliboWarning(UserWarning):
-    """The parent of all of calibo's warnings."""
+    """Base class of all warnings of calibo."""
 
 
 class FallbackWarning(CaliboWarning):
-    """Something other than what was asked for is being done; the message names the reason."""
+    """Something else than what was asked for is done; the message gives the reason."""
 
 
 class TrialFailedWarning(CaliboWarning):
-    """A trial failed and the run goes on; said once in a run."""
+    """A trial failed and the run continues; shown once in a run."""
 
 
 class RepeatWarning(CaliboWarning):
-    """Every point of a finite space has been tried, so a point is suggested again."""
+    """Every point of a finite space has been tried, so that a point is suggested again."""

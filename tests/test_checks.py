@@ -6,19 +6,37 @@ import numpy as np
 import pytest
 
 from calibo.calibration import Split
-from calibo.checks import check_between, check_flag, check_has, check_one_of, check_whole
-from calibo.errors import RecipeError
+from calibo.checks import check_between, check_flag, check_has, check_instance, check_one_of, check_seed, check_whole
+from calibo.errors import RecipeError, SpaceError
+from calibo.spaces import Float, ProductSpace, Space
 
 
 @pytest.mark.parametrize("value", [1, 7, np.int64(3)])
-def test_whole_numbers_pass(value: object) -> None:
-    check_whole("folds", value)
+def test_whole_numbers_pass_as_python_ints(value: object) -> None:
+    assert check_whole("folds", value) == value and type(check_whole("folds", value)) is int
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.0, 2.5, "3", None, True, float("nan")])
 def test_others_do_not(value: object) -> None:
     with pytest.raises(RecipeError, match="folds must be a whole number of at least 1"):
         check_whole("folds", value)
+
+
+def test_whole_numbers_have_bounds_and_an_error_of_their_own() -> None:
+    assert check_whole("nodes", 3, least=3, most=3) == 3 and check_seed(np.uint8(0)) == 0
+    with pytest.raises(SpaceError, match="nodes must be a whole number from 3 to 9, got 10"):
+        check_whole("nodes", 10, least=3, most=9, error=SpaceError)
+    with pytest.raises(RecipeError, match="seed must be a whole number of at least 0, got -1"):
+        check_seed(-1)
+
+
+def test_instances_of_a_base_class() -> None:
+    space = ProductSpace({"x": Float(0, 1)})
+    assert check_instance("space", space, Space, "ProductSpace(...)") is space
+    with pytest.raises(RecipeError, match=r"space must be a Space such as ProductSpace\(\.\.\.\), got 3"):
+        check_instance("space", 3, Space, "ProductSpace(...)")
+    with pytest.raises(RecipeError, match=r"got the class ProductSpace, which needs \(\)"):
+        check_instance("space", ProductSpace, Space, "ProductSpace(...)")
 
 
 def test_numbers_lie_strictly_between() -> None:

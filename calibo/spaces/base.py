@@ -214,7 +214,7 @@ class Space(ABC):
         return self.sample(_KNOWN, np.random.default_rng(0))
 
     def _valid_near(self, X: Array) -> Array:
-        """Return valid points near invalid ones, m x d: on the way from the nearest known valid point, as far as it is valid."""
+        """Return valid points near invalid ones, m x d: between each and the nearest known valid point."""
         if not len(X):
             return X
         squares = ((X[:, None, :] - self._known[None, :, :]) ** 2).sum(axis=2)

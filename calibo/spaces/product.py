@@ -101,8 +101,9 @@ class ProductSpace(Space):
         # Column by column the local space has as many values as there are cells in the box.
         same_values = all(a.cells == b.cells for a, b in zip(columns, self.columns, strict=True))
         continuous = np.array([column.cells is None for column in self.columns])
+        named: dict[str, Parameter] = dict(zip(self.names, columns, strict=True))
         return Part(
-            _Stretched(dict(zip(self.names, columns, strict=True)), centre=tuple(middle)),
+            _Stretched(named, centre=tuple(middle)),
             low,
             high,
             start,

@@ -25,8 +25,8 @@ RNG = np.random.default_rng
 class Circle(Space):
     """Points on the unit circle: the least a space needs."""
 
-    names = ("angle",)
-    columns = (Float(0.0, 2.0 * math.pi),)
+    names = ("angle",)  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    columns = (Float(0.0, 2.0 * math.pi),)  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     def encode(self, params: Sequence[Mapping[str, Any]]) -> Array:
         return self.from_values([{"angle": math.atan2(p["y"], p["x"]) % (2.0 * math.pi)} for p in params])
@@ -96,7 +96,7 @@ class TestFiniteTriangle(SpaceSuite):
         return Triangle({"a": Float(0.0, 1.0, step=0.125), "b": Float(0.0, 1.0, step=0.25), "k": Int(0, 9)})
 
 
-def _unsorted(params: Params) -> float:
+def _unsorted(params: Mapping[str, Any]) -> float:
     return float(sum(abs(job - place) for place, job in enumerate(params["order"])))
 
 
