@@ -1,5 +1,6 @@
-"""Objectives to test on, with known optima, and how they are measured."""
+"""Test problems with known optima, and noise for their measurements."""
 
+from calibo.problems.box import BoxProblem
 from calibo.problems.environmental import CompositeProblem, environmental
 from calibo.problems.hpo_tables import FCNET, HPOBENCH, TableProblem, fcnet, hpobench
 from calibo.problems.nas_bench_201 import NAS_BENCH_201, nas_bench_201
@@ -26,6 +27,7 @@ from calibo.problems.synthetic import (
 )
 
 __all__ = [
+    "BoxProblem",
     "CompositeProblem",
     "environmental",
     "NoisyProblem",

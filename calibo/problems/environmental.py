@@ -1,8 +1,8 @@
-"""The environmental model of Bliznyuk et al. (2008): an objective whose inner workings are known in part.
+"""The environmental model of Bliznyuk et al. (2008): a composite objective.
 
 Pollutant is spilled into a long, narrow channel, once at place 0 and once more later, elsewhere. Concentrations measured at
 3 places and 4 times are to be explained. A method may see only how well parameters explain them (``problem``), or the 12
-concentrations (``inner``) and the known function of them that is wanted to be large (``outer``).
+concentrations (``inner``) and the known function of them to maximise (``outer``).
 
 Notation:
     X  points, n x 4: mass of a spill M, rate of diffusion D, place L and time tau of the second spill
@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calibo.data import Array
-from calibo.errors import DataError
 from calibo.problems.synthetic import Point, Problem
 
 #: Where and when the concentrations are measured.
@@ -35,9 +34,9 @@ class CompositeProblem:
     """An objective g(h(x)) of which h is measured and g is known: minus the squared distance of h from a target.
 
     Attributes:
-        problem: The same seen from outside: only g(h(x)), n x d -> n.
+        problem: The whole objective g(h(x)), n x d -> n.
         inner: Vectorised h without noise, n x d -> n x k.
-        target: What h is to come to, k.
+        target: Target of h, k.
     """
 
     problem: Problem
@@ -45,30 +44,26 @@ class CompositeProblem:
     target: tuple[float, ...]
 
     def vectors(self, X: npt.ArrayLike) -> Array:
-        """h without noise, n x k, at points in original units, n x d."""
-        points = np.asarray(X, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != self.problem.dimension:
-            shape = f"n x {self.problem.dimension}"
-            raise DataError(f"{self.problem.name} takes points of shape {shape}, got shape {points.shape}")
-        return self.inner(points)
+        """Evaluate h without noise, n x k, at points in original units, n x d."""
+        return self.inner(self.problem.points(X))
 
     def outer(self, H: Any) -> Any:
-        """g: minus the squared distance from the target, n x k -> n; of torch tensors too. Larger is better."""
+        """Evaluate g, minus the squared distance from the target, n x k -> n, also of torch tensors. Larger is better."""
         # A tensor makes the target one of its own kind and place, so that this file needs no torch.
         target = H.new_tensor(self.target) if hasattr(H, "new_tensor") else np.array(self.target)
         return -((H - target) ** 2).sum(-1)
 
     def loss(self, H: Any) -> Any:
-        """The squared distance from the target, n x k -> n; of torch tensors too. Smaller is better."""
+        """Evaluate the squared distance from the target, n x k -> n, also of torch tensors. Smaller is better."""
         return -self.outer(H)
 
     def measure(self, params: Mapping[str, float]) -> list[float]:
-        """h without noise, k, of parameters given by name: what a composite method is told."""
+        """Return h without noise, k, of parameters given by name: what a composite method observes."""
         return self.inner(self.problem.point(params))[0].tolist()
 
 
 def environmental() -> CompositeProblem:
-    """Four parameters of two spills from 12 concentrations, by the sum of squared errors.
+    """Return the problem of estimating four parameters of two spills from 12 concentrations, by squared errors.
 
     As in Song et al. (2022), appendix B.4, whose equation (39) has b - b0 where b - xi, the time since the second spill,
     is meant. Astudillo and Frazier's code multiplies all concentrations by sqrt(4 pi) and has another range of masses.
@@ -78,7 +73,7 @@ def environmental() -> CompositeProblem:
 
 
 def concentrations(X: Array) -> Array:
-    """Concentrations at all places and times, n x 4 -> n x 12."""
+    """Return the concentrations at all places and times, n x 4 -> n x 12."""
     mass, diffusion, place, time = (X[:, i, None, None] for i in range(4))
     a, b = np.array(PLACES)[:, None], np.array(TIMES)
     since = b - time
@@ -87,7 +82,7 @@ def concentrations(X: Array) -> Array:
 
 
 def _spill(mass: Array, diffusion: Array, distance: Array, elapsed: Array) -> Array:
-    """Concentration at a distance from a spill, some time after it."""
+    """Return the concentration at a distance from a spill, some time after it."""
     spread = 4.0 * diffusion * elapsed
     return mass / np.sqrt(np.pi * spread) * np.exp(-(distance**2) / spread)
 

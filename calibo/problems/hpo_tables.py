@@ -34,10 +34,10 @@ class TableProblem:
     """An objective on a finite grid whose values are all known, some measured several times.
 
     Attributes:
-        name: Of the table.
+        name: Name of the table.
         parameters: The choices of each of the d parameters, by name; the last changes fastest.
-        values: What each training of each configuration came to, N x r; NaN where a training is missing.
-        direction: Which way is better.
+        values: Value of each training of each configuration, N x r; NaN where a training is missing.
+        direction: Whether small or large values are better.
     """
 
     name: str
@@ -52,7 +52,7 @@ class TableProblem:
             raise DataError(f"{self.name} needs at least one value of each configuration, got one without any")
 
     def __call__(self, C: npt.ArrayLike) -> Array:
-        """Means over all trainings, n, of configurations by the numbers of their choices, n x d."""
+        """Return the means over all trainings, n, of configurations by the numbers of their choices, n x d."""
         return self.means[self.rows(C)]
 
     @property
@@ -82,7 +82,7 @@ class TableProblem:
 
     @property
     def optimum(self) -> float:
-        """The best mean."""
+        """Best mean."""
         return float(self.means.min() if self.direction == "minimize" else self.means.max())
 
     @property
@@ -91,11 +91,11 @@ class TableProblem:
         return tuple(self.params(int(row)) for row in np.flatnonzero(self.means == self.optimum))
 
     def space(self) -> dict[str, Ordinal | Categorical]:
-        """The grid as a search space, by name."""
+        """Return the grid as a search space."""
         return dict(self.parameters)
 
     def rows(self, C: npt.ArrayLike) -> npt.NDArray[np.intp]:
-        """Rows of the table, n, of configurations by the numbers of their choices, n x d."""
+        """Return the rows of the table, n, of configurations by the numbers of their choices, n x d."""
         numbers = np.asarray(C)
         if numbers.ndim != 2 or numbers.shape[1] != self.dimension or numbers.dtype.kind not in "iu":
             raise DataError(
@@ -107,7 +107,7 @@ class TableProblem:
         return np.asarray(np.ravel_multi_index(tuple(numbers.T), self.shape))
 
     def row(self, params: Mapping[str, Any]) -> int:
-        """Row of the table of parameters given by name."""
+        """Return the row of the table of parameters given by name."""
         if set(params) != set(self.parameters):
             names = ", ".join(self.parameters)
             raise SpaceError(f"{self.name} takes the parameters {names}, got {', '.join(params) or 'none'}")
@@ -115,12 +115,12 @@ class TableProblem:
         return int(self.rows(cells)[0])
 
     def params(self, row: int) -> dict[str, Any]:
-        """Parameters by name of a row of the table."""
+        """Return the parameters of a row of the table, by name."""
         cells = np.unravel_index(row, self.shape)
         return {name: p.choices[int(i)] for (name, p), i in zip(self.parameters.items(), cells, strict=True)}
 
     def objective(self, params: Mapping[str, Any], seed: int | None = None) -> float:
-        """Value of parameters given by name: the mean, or that of training ``seed``, a whole number counted from 0."""
+        """Return the mean value of parameters given by name, or that of training ``seed``, counted from 0."""
         row = self.row(params)
         if seed is None:
             return float(self.means[row])
@@ -129,11 +129,11 @@ class TableProblem:
         return float(known[check_whole(training, seed, least=0, most=len(known) - 1, error=DataError)])
 
     def measure(self, params: Mapping[str, Any], rng: np.random.Generator) -> float:
-        """Value of a training drawn at random of parameters given by name: a measurement with noise."""
+        """Return the value of a random training of parameters given by name: a noisy measurement."""
         return float(rng.choice(self._known(self.row(params))))
 
     def regret(self, params: Mapping[str, Any]) -> float:
-        """How much worse the mean of parameters given by name is than the optimum, at least 0."""
+        """Return how much worse the mean of parameters given by name is than the optimum, at least 0."""
         return abs(self.objective(params) - self.optimum)
 
     def _known(self, row: int) -> Array:
@@ -162,7 +162,7 @@ def hpobench(dataset: str, metric: str = "val_acc") -> TableProblem:
 
 
 def _table(table: str, prefix: str, dataset: str, known: tuple[str, ...], metric: str) -> TableProblem:
-    """The table of a data set, all of whose parameters are ordered but those given by words."""
+    """Return the table of a data set; parameters are ordered, except those given by words."""
     stored, kind = full_name(dataset, known), getattr(_package(), table)
     chosen: dict[str, Ordinal | Categorical] = {
         name: (Categorical if kind.param_types[name] is str else Ordinal)(tuple(choices))
@@ -172,7 +172,7 @@ def _table(table: str, prefix: str, dataset: str, known: tuple[str, ...], metric
 
 
 def full_name(dataset: str, known: tuple[str, ...]) -> str:
-    """The one known name that begins like this; case, hyphens, underscores and spaces do not count."""
+    """Return the one known name that begins like this; case, hyphens, underscores and spaces do not count."""
     wanted = _plain(dataset) if isinstance(dataset, str) else ""
     names = {_plain(name): name for name in known}
     found = [wanted] if wanted in names else [plain for plain in names if wanted and plain.startswith(wanted)]
@@ -186,13 +186,13 @@ def _plain(name: str) -> str:
 
 
 def direction_of(metric: str) -> Literal["minimize", "maximize"]:
-    """Which way a metric of these tables is better."""
+    """Return whether small or large values of a metric are better."""
     return "maximize" if metric in ("val_acc", "val_precision", "val_f1") else "minimize"
 
 
 @cache
 def measured(table: str, dataset: str, metric: str) -> Array:
-    """What each training came to, N x r, in the order of the grid, not to be written to; read once in a process."""
+    """Return the value of each training, N x r, in the order of the grid, read-only; read once in a process."""
     kind = getattr(_package(), table)
     if metric not in kind.available_metric_names:
         known = ", ".join(kind.available_metric_names)

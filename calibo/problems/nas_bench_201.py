@@ -19,14 +19,14 @@ CELL = CellSpace()
 
 
 def nas_bench_201(dataset: str, metric: str = "val_acc") -> TableProblem:
-    """The cells of NAS-Bench-201 on a data set.
+    """Return the cells of NAS-Bench-201 trained on a data set.
 
     Of 7,456 cells one of the three trainings is missing.
 
     Args:
-        dataset: One of ``NAS_BENCH_201``, however it is spelt ("CIFAR-10", "ImageNet16-120"); "imagenet" will do.
-        metric: "val_acc" (validation accuracy in percent, to be large), "train_time", "latency" or "model_size", to be
-            small.
+        dataset: One of ``NAS_BENCH_201``, in any spelling ("CIFAR-10", "ImageNet16-120", "imagenet").
+        metric: "val_acc" (validation accuracy in percent, maximised), or "train_time", "latency" or "model_size"
+            (minimised).
     """
     stored = full_name(dataset, NAS_BENCH_201)
     values = measured("NASBench201", "imagenet" if stored == "imagenet16_120" else stored, metric)

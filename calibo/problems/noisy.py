@@ -1,4 +1,4 @@
-"""Problems measured with Gaussian noise, the same everywhere or depending on the point, from a generator given each time."""
+"""Problems measured with Gaussian noise, the same everywhere or depending on the point."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class NoisyProblem:
     std: NoiseStd
 
     def __call__(self, X: npt.ArrayLike, rng: np.random.Generator) -> Array:
-        """Measurements, n, at points in original units, n x d; the noise is drawn from ``rng``."""
+        """Measure at points in original units, n x d, with noise drawn from ``rng``; returns n values."""
         values = self.problem(X)
         return values + self.noise_std(X) * rng.standard_normal(values.shape)
 
     def noise_std(self, X: npt.ArrayLike) -> Array:
-        """Standard deviation of the noise, n, at points in original units, n x d."""
+        """Return the standard deviation of the noise, n, at points in original units, n x d."""
         points = np.asarray(X, dtype=np.float64)
         given = np.asarray(self.std(points) if callable(self.std) else self.std, dtype=np.float64)
         if given.shape not in ((), (len(points),)) or not np.all(np.isfinite(given) & (given >= 0)):
@@ -42,12 +42,12 @@ class NoisyProblem:
         return np.broadcast_to(given, (len(points),)).copy()
 
     def objective(self, params: Mapping[str, float], rng: np.random.Generator) -> float:
-        """One measurement of parameters given by name."""
+        """Measure once at parameters given by name."""
         return float(self(self.problem.point(params), rng)[0])
 
 
 def with_noise(problem: Problem, std: NoiseStd | None = None) -> NoisyProblem:
-    """The problem as it is measured: ``with_noise(ackley(2, bound=10), 0.5)(X, rng)``.
+    """Return a problem that is measured with noise: ``with_noise(ackley(2, bound=10), 0.5)(X, rng)``.
 
     Args:
         problem: The problem without noise.

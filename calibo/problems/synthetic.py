@@ -1,6 +1,6 @@
-"""Objectives with a known optimum, in their original units: what methods are tried out and compared on.
+"""Test functions with a known optimum, in their original units.
 
-All in this file are minimised and noise-free as they stand; ``with_noise`` measures them with noise. Formulas and domains
+All are minimised and noise-free; ``with_noise`` adds noise to their measurements. Formulas and domains
 are those of Surjanovic and Bingham's virtual library unless a function says otherwise.
 
 Notation:
@@ -12,17 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from calibo.data import Array
 from calibo.errors import RecipeError
-from calibo.problems.box import box_space, checked_points, named_point, stretched, variable_names
-
-if TYPE_CHECKING:
-    from calibo.spaces import Float
+from calibo.problems.box import Box, BoxProblem
 
 Point = tuple[float, ...]
 #: Standard deviation of the noise: one number, or a function of points in original units, n x d -> n.
@@ -30,7 +27,7 @@ NoiseStd = float | Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(BoxProblem):
     """An objective on a box, with its known optimum.
 
     Attributes:
@@ -38,15 +35,15 @@ class Problem:
         function: Vectorised objective without noise, n x d -> n.
         box: Lower and upper bound of each of the d variables.
         optimum: Best value on the box.
-        direction: Which way is better.
-        noise_std: Standard deviation of the noise ``with_noise`` adds unless told otherwise, a number or a function.
+        direction: Whether small or large values are better.
+        noise_std: Default standard deviation of the noise that ``with_noise`` adds, a number or a function.
         optimizers: Points, d each, at which the optimum is attained.
         norm: Norm of the function in the space of a kernel, if it was made with one.
     """
 
     name: str
     function: Callable[[Array], Array]
-    box: tuple[tuple[float, float], ...]
+    box: Box
     optimum: float
     direction: Literal["minimize", "maximize"] = "minimize"
     noise_std: NoiseStd = 0.0
@@ -54,43 +51,20 @@ class Problem:
     norm: float | None = None
 
     def __call__(self, X: npt.ArrayLike) -> Array:
-        """Objective values without noise, n, at points in original units, n x d."""
-        return self.function(checked_points(self.name, self.box, X))
-
-    @property
-    def dimension(self) -> int:
-        """Number of variables, d."""
-        return len(self.box)
-
-    @property
-    def bounds(self) -> Array:
-        """Lower and upper bounds, d x 2."""
-        return np.array(self.box, dtype=np.float64)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the variables: x0, x1, ..."""
-        return variable_names(self.box)
-
-    def from_unit(self, U: npt.ArrayLike) -> Array:
-        """Points of the unit cube, n x d, in original units, n x d."""
-        return stretched(self.box, U)
-
-    def space(self) -> dict[str, Float]:
-        """The box as a search space, by name."""
-        return box_space(self.box)
-
-    def point(self, params: Mapping[str, float]) -> Array:
-        """Parameters by name as one point, 1 x d."""
-        return named_point(self.name, self.box, params)
+        """Evaluate the objective without noise at points in original units, n x d; returns n values."""
+        return self.function(self.points(X))
 
     def objective(self, params: Mapping[str, float]) -> float:
-        """Objective value without noise of parameters given by name: ``{"x0": ..., "x1": ...}``."""
+        """Evaluate the objective without noise at parameters given by name: ``{"x0": ..., "x1": ...}``."""
         return float(self(self.point(params))[0])
 
 
 def problem(name: str) -> Problem:
-    """The problem of a name such as "branin", "hartmann6", "levy20", "ackley2" or "alpine1_10".
+    """Return the problem of a name such as "branin", "hartmann6", "levy20", "ackley2" or "alpine1_10".
+
+        >>> from calibo.problems import problem
+        >>> problem("branin").objective({"x0": 0.0, "x1": 0.0})
+        55.602112642270264
 
     Case, underscores and hyphens do not matter, except that a family whose own name ends in a digit takes its dimension
     after an underscore.
@@ -111,7 +85,7 @@ def problem(name: str) -> Problem:
 
 
 def forrester() -> Problem:
-    """Forrester's function of one variable on [0, 1], with a local minimum that traps."""
+    """Forrester's function of one variable on [0, 1], with a local minimum beside the global one."""
     return Problem("forrester", _forrester, ((0.0, 1.0),), -6.020740055767083, optimizers=((0.757248757841856,),))
 
 
@@ -225,7 +199,7 @@ _FAMILIES: dict[str, Callable[[int], Problem]] = {
 
 
 def _family(stem: str, function: Callable[[Array], Array], dimension: int, bound: float, *, at: float) -> Problem:
-    """A problem of any dimension on [-bound, bound]^d whose minimum 0 is where all variables are ``at``."""
+    """Return a problem of any dimension on [-bound, bound]^d with its minimum 0 where all variables are ``at``."""
     _check_dimension(stem, dimension)
     box = _cube(dimension, bound)
     return Problem(_family_name(stem, dimension), function, box, 0.0, optimizers=((at,) * dimension,))

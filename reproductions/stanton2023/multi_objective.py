@@ -1,4 +1,4 @@
-"""Problems of several objectives, in their original units: what is traded off, and the volume a good front dominates.
+"""Problems of several objectives, in their original units, with the hypervolume of the best Pareto front.
 
 All in this file are minimised and noise-free as they stand.
 
@@ -10,31 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from calibo.data import Array
 from calibo.pareto import hypervolume
-from calibo.problems import branin
-from calibo.problems.box import box_space, checked_points, named_point, stretched, variable_names
-
-if TYPE_CHECKING:
-    from calibo.spaces import Float
+from calibo.problems import BoxProblem, branin
 
 
 @dataclass(frozen=True)
-class MultiObjectiveProblem:
-    """Several objectives on a box, with the volume that the best front dominates.
+class MultiObjectiveProblem(BoxProblem):
+    """Several objectives on a box, with the hypervolume of the best Pareto front.
 
     Attributes:
         name: Of the problem.
         function: Vectorised objectives without noise, n x d -> n x m.
         box: Lower and upper bound of each of the d variables.
         directions: Which way is better, for each of the m objectives.
-        reference: For each objective the value that is just not worth having, in its own units.
-        best_hypervolume: What the best front known dominates above the reference; ``None`` if that is not known.
+        reference: Reference point of the hypervolume, one value per objective, in original units.
+        best_hypervolume: Hypervolume of the best Pareto front known; ``None`` if that is not known.
     """
 
     name: str
@@ -46,27 +42,12 @@ class MultiObjectiveProblem:
 
     def __call__(self, X: npt.ArrayLike) -> Array:
         """Outcomes without noise, n x m, at points in original units, n x d."""
-        return self.function(checked_points(self.name, self.box, X))
-
-    @property
-    def dimension(self) -> int:
-        """Number of variables, d."""
-        return len(self.box)
+        return self.function(self.points(X))
 
     @property
     def objectives(self) -> int:
         """Number of objectives, m."""
         return len(self.directions)
-
-    @property
-    def bounds(self) -> Array:
-        """Lower and upper bounds, d x 2."""
-        return np.array(self.box, dtype=np.float64)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the variables: x0, x1, ..."""
-        return variable_names(self.box)
 
     @property
     def signs(self) -> Array:
@@ -77,17 +58,9 @@ class MultiObjectiveProblem:
         """The volume that outcomes in original units, n x m, dominate above the reference."""
         return hypervolume(self.signs * np.asarray(Y, dtype=np.float64), self.signs * np.array(self.reference))
 
-    def from_unit(self, U: npt.ArrayLike) -> Array:
-        """Points of the unit cube, n x d, in original units, n x d."""
-        return stretched(self.box, U)
-
-    def space(self) -> dict[str, Float]:
-        """The box as a search space, by name."""
-        return box_space(self.box)
-
     def objective(self, params: Mapping[str, float]) -> tuple[float, ...]:
         """Outcomes without noise, m, of parameters given by name: ``{"x0": ..., "x1": ...}``."""
-        return tuple(float(y) for y in self(named_point(self.name, self.box, params))[0])
+        return tuple(float(y) for y in self(self.point(params))[0])
 
 
 def branin_currin() -> MultiObjectiveProblem:
