@@ -1,7 +1,7 @@
-"""The records that travel through the house: datasets, forecasts, evidence and suggestions.
+"""Records that all packages share: datasets, forecasts, evidence, suggestions and outcomes.
 
-Inside the house larger outcomes are better and points lie on the unit cube; sign, scale and names are converted at the
-door (``calibo.optimize`` and ``calibo.study``). All records are frozen; none knows how it was made.
+Internally outcomes are maximized and points lie on the unit cube; signs are converted in ``calibo.trials``, points by the
+space. All records are frozen.
 
 Notation:
     n  points with an outcome          d  columns of an encoded point

@@ -186,13 +186,13 @@ def _read(key: str, attributes: Mapping[str, Any], number: int | None) -> str | 
 def _pieces(text: str) -> list[str]:
     """Cut ``text`` so that every piece, quoted as JSON, is short enough."""
     pieces: list[str] = []
-    room, piece = PIECE_LENGTH - HEAD_LENGTH, ""
+    left, piece = PIECE_LENGTH - HEAD_LENGTH, ""
     for character in text:
         # A quotation mark or a backslash takes two characters once it is quoted.
         cost = 2 if character in '"\\' else 1
-        if cost > room:
+        if cost > left:
             pieces.append(piece)
-            room, piece = PIECE_LENGTH - 2, ""
+            left, piece = PIECE_LENGTH - 2, ""
         piece += character
-        room -= cost
+        left -= cost
     return [*pieces, piece]

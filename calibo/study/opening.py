@@ -70,32 +70,32 @@ def open_study(
                     CaliboWarning,
                     stacklevel=4,
                 )
-            write_description(study, _description(space, method, _kept(description, reference)))
-        elif reference is not None and _kept(description, None) != _kept(None, reference):
+            write_description(study, _description(space, method, _reference(description, reference)))
+        elif reference is not None and _reference(description, None) != _reference(None, reference):
             warnings.warn(
-                f"study {study.study_name!r} goes on with the reference point {_kept(None, reference)} instead of "
-                f"{_kept(description, None) or 'an inferred one'}",
+                f"study {study.study_name!r} goes on with the reference point {_reference(None, reference)} instead of "
+                f"{_reference(description, None) or 'an inferred one'}",
                 CaliboWarning,
                 stacklevel=4,
             )
-            write_description(study, _description(space, method, _kept(None, reference)))
+            write_description(study, _description(space, method, _reference(None, reference)))
         return study, study_seed(study) if seed is None else seed
 
 
 def stored_reference(study: optuna.Study) -> tuple[float, ...] | None:
     """Return the reference point that a study was made with, in the user's sign; ``None`` if it has none."""
-    kept = _kept(read_description(study), None)
-    return None if kept is None else tuple(kept)
+    stored = _reference(read_description(study), None)
+    return None if stored is None else tuple(stored)
 
 
-def _kept(description: Mapping[str, Any] | None, reference: Sequence[float] | None) -> list[float] | None:
+def _reference(description: Mapping[str, Any] | None, reference: Sequence[float] | None) -> list[float] | None:
     """Return the reference point given, or else the one that was stored."""
     return [float(value) for value in reference] if reference is not None else (description or {}).get("reference")
 
 
 def _description(space: OptunaSpace, method: str | None, reference: list[float] | None) -> dict[str, Any]:
-    kept = {} if reference is None else {"reference": reference}
-    return {"space": described(space.space), "method": method, **kept}
+    point = {} if reference is None else {"reference": reference}
+    return {"space": described(space.space), "method": method, **point}
 
 
 def find_study(storage: BaseStorage, name: str | None) -> optuna.Study | None:

@@ -167,7 +167,7 @@ def _url(text: str) -> URL:
 
 
 def _sqlite_file(url: URL) -> Path | None:
-    """Return the file of a SQLite URL; ``None`` for SQLite in memory, for its own ``file:`` syntax and for other databases."""
+    """Return the file of a SQLite URL; ``None`` for SQLite in memory, its own ``file:`` syntax and other databases."""
     name = url.database
     if url.get_backend_name() != "sqlite" or not name or name == ":memory:" or name.startswith("file:"):
         return None

@@ -70,7 +70,7 @@ def pareto_trials(trials: Sequence[Trial], directions: Sequence[Direction]) -> l
 
 def objective_values(trials: Sequence[Trial], directions: Sequence[Direction]) -> Array:
     """Return the objectives of `n` complete trials in the internal sign, `n x m`."""
-    return convert_values([trial.values for trial in trials], directions)
+    return convert_values([trial.values or () for trial in trials], directions)
 
 
 def hypervolume_after(

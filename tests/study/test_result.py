@@ -28,17 +28,17 @@ def _objective(params: dict[str, Any]) -> float:
 
 @pytest.fixture(scope="module")
 def result() -> Result:
-    return minimize(_objective, SPACE, n_trials=24, method=OCBO, seed=4, progress=False)
+    return minimize(_objective, SPACE, n_trials=14, method=OCBO, seed=4, progress=False)
 
 
 def test_the_history_has_a_row_for_every_trial(result: Result) -> None:
     history = result.history
     assert history is result.history
-    assert list(history["number"]) == list(range(24))
+    assert list(history["number"]) == list(range(14))
     assert set(history["state"]) == {"complete"}
     values = [_objective({name: row[f"params_{name}"] for name in SPACE}) for _, row in history.iterrows()]
     assert list(history["value"]) == values
-    assert history["forecast_mean"].isna().tolist() == [True] * 3 + [False] * 21
+    assert history["forecast_mean"].isna().tolist() == [True] * 3 + [False] * 11
     made = history[3:]
     quantiles = ["forecast_q2.5", "forecast_q10", "forecast_q50", "forecast_q90", "forecast_q97.5"]
     assert (made[quantiles].diff(axis=1).iloc[:, 1:] >= 0).all(axis=None)
@@ -62,20 +62,20 @@ def test_predictions_are_in_the_users_sign(result: Result) -> None:
     assert len(table) == 2
     assert table["mean"][0] < 10.0 < table["mean"][1]
     assert (table["measured_low_80"] <= table["measured_high_80"]).all()
-    mirrored = maximize(lambda p: -_objective(p), SPACE, n_trials=24, method=OCBO, seed=4, progress=False)
+    mirrored = maximize(lambda p: -_objective(p), SPACE, n_trials=14, method=OCBO, seed=4, progress=False)
     assert [e.params for e in mirrored.trials] == [e.params for e in result.trials]
     highs = (-mirrored.predict(points)["measured_low_80"]).tolist()
     assert highs == pytest.approx(table["measured_high_80"].tolist(), rel=1e-9)
 
 
-def test_calibration_counts_what_was_stamped(result: Result) -> None:
+def test_calibration_counts_the_stored_forecasts(result: Result) -> None:
     table = result.calibration()
     assert isinstance(table, CalibrationTable)
     made = result.history[3:]
     inside = (made["value"] >= made["forecast_q10"]) & (made["value"] <= made["forecast_q90"])
     raw = (made["value"] >= made["raw_q10"]) & (made["value"] <= made["raw_q90"])
     (row,) = [row for row in table.rows if row.nominal == 0.8]
-    assert (row.of, row.contained, row.raw_contained) == (21, inside.sum(), raw.sum())
+    assert (row.of, row.contained, row.raw_contained) == (11, inside.sum(), raw.sum())
 
 
 def test_a_study_is_read_from_its_storage_alone(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_failures_are_in_the_history() -> None:
 def test_report_data(result: Result) -> None:
     data = result.report_data()
     (objective,) = data.objectives
-    assert data.numbers == tuple(range(24))
+    assert data.numbers == tuple(range(14))
     assert objective.best_value == result.best_value
     assert len(objective.slices) == 3
     pool = minimize(lambda row: row["x"], PoolSpace([{"x": i / 3} for i in range(9)]), 4, "gp_ei", progress=False)
@@ -190,3 +190,35 @@ def test_an_empty_file_is_not_made_a_storage_by_reading(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="nothing in it"):
         load_result(tmp_path / "a.db")
     assert not (tmp_path / "a.db").stat().st_size
+
+
+def test_results_are_shown_in_words_and_as_a_table(result: Result) -> None:
+    assert repr(result).startswith(f"Result({result.study_name!r}: 14 of 14 trials complete, best value ")
+    shown = result._repr_html_()
+    assert "14 of 14 trials complete" in shown and "<td>complete</td>" in shown and "forecast_mean" in shown
+    assert "raw_mean" not in shown
+    both = minimize(
+        lambda p: (p["x"], -p["x"]), {"x": Float(0, 1)}, 2, "gp_ei", progress=False, directions=["min", "max"]
+    )
+    assert "2 of 2 trials complete, 1 on the Pareto front" in repr(both) and "<table" in both._repr_html_()
+
+
+def test_a_report_fits_each_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from calibo.data import Outcome
+    from calibo.models import GaussianProcess
+
+    def objective(params: dict[str, Any]) -> Outcome:
+        return Outcome((params["x"], -params["x"]), constraints={"limit": params["x"] - 0.5})
+
+    both = minimize(objective, {"x": Float(0, 1)}, 6, "gp_ei", seed=1, progress=False, directions=["min", "max"])
+    fits: list[int] = []
+    fit = GaussianProcess.fit
+
+    def counted(self: GaussianProcess, *args: Any, **kwargs: Any) -> Any:
+        fits.append(1)
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(GaussianProcess, "fit", counted)
+    both.report_data()
+    both.predict([{"x": 0.5}])
+    assert len(fits) == 3
