@@ -300,16 +300,16 @@ def test_recipes_that_cannot_be_composed() -> None:
 
 def test_constraints_are_refused() -> None:
     optimizer = Optimizer(CUBE, composite=loss, seed=0, n_initial=1)
-    with pytest.raises(RecipeError, match="composite_lfbo optimises one objective without constraints"):
+    with pytest.raises(RecipeError, match="composite_lfbo optimizes one objective without constraints"):
         optimizer.tell({"x": 0.5, "y": 0.5}, [0.0, 1.0], constraints={"c": 1.0})
     data = Dataset(X=np.zeros((2, 2)), Y=np.zeros((2, 2)), H=np.zeros((2, 2)), constraints=1)
-    with pytest.raises(RecipeError, match="composite_lfbo optimises one objective without constraints"):
+    with pytest.raises(RecipeError, match="composite_lfbo optimizes one objective without constraints"):
         composite_lfbo(outer=gain).plan(data, rng=np.random.default_rng(0))
 
 
 def test_without_any_vector_points_are_random_and_that_is_said() -> None:
     data = Dataset(X=np.zeros((2, 2)), Y=np.zeros((2, 1)))
-    with pytest.warns(FallbackWarning, match="none of the 2 points known has a vector"):
+    with pytest.warns(FallbackWarning, match="none of the 2 observations known has a vector"):
         plan = composite_lfbo(outer=gain).plan(data, rng=np.random.default_rng(0))
     assert (plan.acquisition(data.X) == plan.acquisition(data.X)[0]).all()
     with pytest.raises(RecipeError, match="needs the known function"):
@@ -344,7 +344,7 @@ def test_points_without_a_vector_are_still_data() -> None:
 
 
 def test_vectors_that_do_not_fit_are_named() -> None:
-    with pytest.raises(DataError, match="different lengths were told \\(1, 2\\)"):
+    with pytest.raises(DataError, match="different lengths \\(1, 2\\)"):
         known(told(0.25, (1.0, 2.0)), told(0.5, (1.0,)))
     for H in (np.zeros((3, 2)), np.zeros(2), np.full((2, 2), np.inf)):
         with pytest.raises(DataError, match="H must have one row"):

@@ -107,7 +107,7 @@ def test_a_plain_study_goes_on_as_a_composite_one(tmp_path: Path) -> None:
     run(4, lambda p: value(vector(p)), **plain)
     with (
         pytest.warns(CaliboWarning, match="goes on with composite_lfbo"),
-        pytest.warns(FallbackWarning, match="none of the 4 points"),
+        pytest.warns(FallbackWarning, match="none of the 4 observations"),
     ):
         result = run(4, storage=path, study_name="s")
     assert [bool(entry.vector) for entry in result.trials] == [False] * 4 + [True] * 4
