@@ -130,7 +130,7 @@ FEASIBILITY = Section(
     "Before each trial ran, the forecasts of its constraints gave the probability that it meets them all. Trials are "
     "grouped by that probability; the dot is the share of them that did, the short line the mean predicted "
     "probability, and the bar where chance alone would put the share 95 times out of 100. A dot below its bar: the "
-    "predictions were too optimistic. Above: too cautious. Groups of fewer than five trials are not judged.",
+    "predictions were too optimistic. Above: too pessimistic. Groups of fewer than five trials are not judged.",
 )
 
 

@@ -35,9 +35,12 @@ def gaussian_table(mean: float, std: float) -> Marginal:
 def crps_by_pinball(distribution: Marginal, y: float) -> float:
     """Twice the integral of the pinball loss over all levels, in the normal score so that the tails are resolved."""
     stored = from_marginals([distribution])
-    # The integrand has kinks at the knots, and jumps where the quantile function meets the outcome.
-    meets = float(np.clip(stored.normal_scores(y)[0], -8.2, 8.2))
-    edges = np.unique([-8.2, *Z, meets, 8.2])
+    # The integrand has kinks at the knots, and where the quantile function meets the outcome: found by bisection.
+    low, high = -8.2, 8.2
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if stored.icdf(norm.cdf(middle))[0] < y else (low, middle)
+    edges = np.unique([-8.2, *Z, low, 8.2])
     nodes, weights = np.polynomial.legendre.leggauss(30)
     half = 0.5 * np.diff(edges)[:, None]
     z = 0.5 * (edges[1:] + edges[:-1])[:, None] + half * nodes

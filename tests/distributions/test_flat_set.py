@@ -531,7 +531,8 @@ def by_parts(t: Array, low: Array, high: Array, rho: Array, r: Array, inside: Ar
     st.floats(0.05, 0.95),
 )
 def test_it_equals_the_parts(h: float, rho: float, ends: list[float], inside: float) -> None:
-    e = np.sort(np.asarray(ends))
+    # Sets shorter than the smallest normal number count as empty.
+    e = np.round(np.sort(np.asarray(ends)), 12)
     low, high = e[None, ::2], e[None, 1::2]
     r = np.sqrt(1.0 - rho**2)
     arguments = (np.array([h * rho]), low, high, np.array([rho]), np.array([r]), np.array([inside]))
