@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,8 +58,24 @@ def blank(title: str, *, x: str, y: str, height: int = 430) -> go.Figure:
         y: Title of the y axis.
         height: Height in pixels.
     """
+    figure = go.Figure()
+    figure.update_layout(
+        template=_template(),
+        title=dict(text=title),
+        xaxis=dict(title=dict(text=x, standoff=8)),
+        yaxis=dict(title=dict(text=y), exponentformat="power", minexponent=5),
+        height=height,
+        margin=dict(l=64, r=16, t=96, b=48),
+        hovermode="closest",
+    )
+    return figure
+
+
+@functools.cache
+def _template() -> go.layout.Template:
+    """Layout that all figures share."""
     axis = dict(gridcolor=_GRID, zeroline=False, linecolor="#c8c8c8", showline=True, ticks="outside", automargin=True)
-    template = go.layout.Template(
+    return go.layout.Template(
         layout=dict(
             font=dict(family=FONT, size=13, color=_INK),
             title=dict(x=0, xref="paper", xanchor="left", font=dict(size=18), subtitle=dict(font=dict(size=13))),
@@ -70,17 +87,6 @@ def blank(title: str, *, x: str, y: str, height: int = 430) -> go.Figure:
             legend=dict(orientation="h", x=0, y=0, xanchor="left", yanchor="bottom", yref="container"),
         )
     )
-    figure = go.Figure()
-    figure.update_layout(
-        template=template,
-        title=dict(text=title),
-        xaxis=dict(title=dict(text=x, standoff=8)),
-        yaxis=dict(title=dict(text=y), exponentformat="power", minexponent=5),
-        height=height,
-        margin=dict(l=64, r=16, t=96, b=48),
-        hovermode="closest",
-    )
-    return figure
 
 
 def subtitle(figure: go.Figure, text: str) -> None:

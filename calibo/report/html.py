@@ -199,15 +199,18 @@ def figure_section(figure: go.Figure, name: str, reading: str, *, inner: bool = 
 """
 
 
-def _without_title(figure: go.Figure) -> go.Figure:
-    """A copy without a title, which the page itself shows so that it can break over lines on a phone."""
-    bare = go.Figure(figure)
-    menus = bool(bare.layout.updatemenus)
-    bare.update_layout(title=None, margin=dict(t=52 if menus else 32), autosize=True)
-    for choice in bare.layout.updatemenus:
-        for button in choice.buttons:
-            changes = {key: value for key, value in button.args[1].items() if not key.startswith("title.")}
-            button.args = [button.args[0], changes, *button.args[2:]]
+def _without_title(figure: go.Figure) -> dict[str, Any]:
+    """The figure as JSON without its title, which the page itself shows so that it can break over lines on a phone."""
+    bare: dict[str, Any] = figure.to_plotly_json()
+    layout = bare["layout"]
+    layout.pop("title", None)
+    menus = layout.get("updatemenus", ())
+    layout["margin"] = {**layout.get("margin", {}), "t": 52 if menus else 32}
+    layout["autosize"] = True
+    for button in (button for choice in menus for button in choice["buttons"]):
+        restyle, relayout, *others = button["args"]
+        shown = {key: value for key, value in relayout.items() if not key.startswith("title.")}
+        button["args"] = [restyle, shown, *others]
     return bare
 
 
