@@ -132,7 +132,7 @@ class Calibrated(SurrogateWrapper):
     def capabilities(self) -> frozenset[Capability] | None:
         """Capabilities of the surrogate inside that calibration and resampler pass on."""
         inner = super().capabilities
-        return None if inner is None else inner - self.evidence.hides.keys()
+        return None if inner is None else inner.difference(self.evidence.hides)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> CalibratedModel:
         """Fit the surrogate inside, and learn the level map from its evidence."""

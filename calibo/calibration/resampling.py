@@ -187,7 +187,7 @@ class Pooled(Model):
     @property
     def capabilities(self) -> frozenset[Capability]:
         """The capabilities that all models share and that can be averaged."""
-        return frozenset.intersection(*(model.capabilities for model in self.models)) - self.hides.keys()
+        return frozenset.intersection(*(m.capabilities for m in self.models)).difference(self.hides)
 
     @property
     def stages(self) -> tuple[Model, ...]:

@@ -731,10 +731,14 @@ def _measured_quantile(u: Array, flat: FlatPart, tail: TailPart, inside: Array, 
     slope = np.broadcast_to((inside / length)[..., None], flat.low.shape)
     below = outside[..., None] * (ndtr(tail.end) - ndtr(tail.start))
     mass = _interleaved(below, slope * (flat.high - flat.low))
+    mass = mass / mass.sum(axis=-1, keepdims=True)
     top = np.cumsum(mass, axis=-1)
+    # Probabilities below and above each segment; of the outermost ones exactly 0, so that neither tail loses digits.
+    under = np.concatenate([np.zeros_like(top[..., :1]), top[..., :-1]], axis=-1)
+    over = np.concatenate([np.cumsum(mass[..., :0:-1], axis=-1)[..., ::-1], np.zeros_like(top[..., :1])], axis=-1)
     shape = np.broadcast_shapes(u.shape, top.shape[:-1])
     levels = np.broadcast_to(u, shape)[..., None]
-    top = np.broadcast_to(top / top[..., -1:], (*shape, top.shape[-1]))
+    top = np.broadcast_to(top, (*shape, top.shape[-1]))
     # The first segment that reaches the level; empty ones never do before the one behind them.
     k = np.minimum((top < levels).sum(axis=-1, keepdims=True), top.shape[-1] - 1)
 
@@ -742,14 +746,15 @@ def _measured_quantile(u: Array, flat: FlatPart, tail: TailPart, inside: Array, 
         return np.take_along_axis(np.broadcast_to(a, (*shape, a.shape[-1])), k, axis=-1)[..., 0]
 
     a, b, width = chosen(start), chosen(end), chosen(mass)
-    left = np.clip(levels[..., 0] - (chosen(top) - width), 0.0, width)
-    share = left / np.where(width > 0.0, width, 1.0)
+    whole = np.where(width > 0.0, width, 1.0)
+    share = np.clip(levels[..., 0] - chosen(under), 0.0, width) / whole
+    rest = np.clip(1.0 - levels[..., 0] - chosen(over), 0.0, width) / whole
     with np.errstate(invalid="ignore"):
         linear = a + share * (b - a)
     on_set = k[..., 0] % 2 == 1
     # From the nearer side, so that neither tail loses digits.
     upper = a > 0.0
-    inner = ndtr(np.where(upper, -b, a)) + np.where(upper, 1.0 - share, share) * (
+    inner = ndtr(np.where(upper, -b, a)) + np.where(upper, rest, share) * (
         ndtr(np.where(upper, -a, b)) - ndtr(np.where(upper, -b, a))
     )
     # At a segment's very end rounding may reach beyond it, even to infinity.

@@ -168,7 +168,7 @@ class ModelWrapper(Model):
     @property
     def capabilities(self) -> frozenset[Capability]:
         """The capabilities of the base that are passed on, and the wrapper's own."""
-        return (self.base.capabilities - self.hides.keys()) | self.adds
+        return self.base.capabilities.difference(self.hides) | self.adds
 
     @property
     def stages(self) -> tuple[Model, ...]:
@@ -288,7 +288,7 @@ class SurrogateWrapper(Surrogate):
         inner = self.surrogate.capabilities
         if inner is None or self.model_type is None or not issubclass(self.model_type, ModelWrapper):
             return None
-        return (inner - self.model_type.hides.keys()) | self.model_type.adds
+        return inner.difference(self.model_type.hides) | self.model_type.adds
 
 
 def check_surrogate(what: str, value: object) -> None:

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from calibo.testing.calibrator_suite import CalibratorSuite
     from calibo.testing.distribution_suite import DistributionSuite
+    from calibo.testing.matrix import check_model, examine
     from calibo.testing.space_suite import SpaceSuite
     from calibo.testing.surrogate_suite import SurrogateSuite
 
-__all__ = ["CalibratorSuite", "DistributionSuite", "SpaceSuite", "SurrogateSuite"]
+__all__ = ["CalibratorSuite", "DistributionSuite", "SpaceSuite", "SurrogateSuite", "check_model", "examine"]
 
 _HOME = {
     "CalibratorSuite": "calibo.testing.calibrator_suite",
     "DistributionSuite": "calibo.testing.distribution_suite",
     "SpaceSuite": "calibo.testing.space_suite",
     "SurrogateSuite": "calibo.testing.surrogate_suite",
+    "check_model": "calibo.testing.matrix",
+    "examine": "calibo.testing.matrix",
 }
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from calibo.calibration import (
     Calibrated,
@@ -19,7 +20,8 @@ from calibo.calibration import (
 )
 from calibo.data import Dataset, Forecast, Marginal
 from calibo.distributions import Gaussian
-from calibo.models import GaussianProcess
+from calibo.errors import RecipeError
+from calibo.models import GaussianProcess, Model, Surrogate
 
 RNG = np.random.default_rng
 RECALIBRATORS: list[Recalibrator] = [OnlineQuantile(0.3), Isotonic(), Temperature()]
@@ -132,16 +134,35 @@ def test_any_calibrator_around_any_other(inner: Recalibrator, outer: Recalibrato
     assert quantiles is None or (np.isfinite(quantiles).all() and np.all(np.diff(quantiles) >= 0))
 
 
-def test_nested_leave_one_out_refits_the_inner_calibrator() -> None:
-    nested = Calibrated(
-        Calibrated(GaussianProcess(), by=Temperature(), evidence=LeaveOneOut()),
-        by=Temperature(),
-        evidence=LeaveOneOut(),
-    )
-    distribution = nested.fit(replace(data(7), forecasts=(None,) * 7), rng=RNG(0)).predict(
-        RNG(1).random((2, 2)), latent=False
-    )
-    assert np.isfinite(distribution.mean).all() and np.all(distribution.std > 0)
+@dataclass(frozen=True)
+class Counted(Surrogate):
+    """A Gaussian process that counts its fits."""
+
+    fits: list[int]
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
+        self.fits.append(len(data))
+        return GaussianProcess().fit(data, rng=rng)
+
+
+def test_nested_leave_one_out_is_one_fit() -> None:
+    fits: list[int] = []
+    inner = Calibrated(Counted(fits), by=Temperature(), evidence=LeaveOneOut())
+    model = Calibrated(inner, by=Isotonic(), evidence=LeaveOneOut()).fit(data(20), rng=RNG(0))
+    assert fits == [20]
+    # The outer map was learned from the predictions of the inner one.
+    raw = model.stages[0].leave_one_out().normal_scores(data(20).Y[:, 0])
+    factor = Temperature().factor(raw)
+    np.testing.assert_allclose(model.base.leave_one_out().normal_scores(data(20).Y[:, 0]), raw / factor)
+    u = np.sort(norm.cdf(raw / factor))
+    np.testing.assert_allclose(model.level_map.levels.inverse(u), np.arange(1, 21) / 21)  # type: ignore[attr-defined]
+
+
+def test_swapped_parts_are_named() -> None:
+    with pytest.raises(RecipeError, match=r"by and evidence are swapped: give by=Temperature"):
+        Calibrated(GaussianProcess(), by=LeaveOneOut(), evidence=Temperature())  # type: ignore[arg-type]
+    with pytest.raises(RecipeError, match=r"by must be a Recalibrator such as OnlineQuantile\(\)"):
+        Calibrated(GaussianProcess(), by=LeaveOneOut())  # type: ignore[arg-type]
 
 
 def test_hyperparameters_pass_through() -> None:
