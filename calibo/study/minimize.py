@@ -199,21 +199,22 @@ class _Run:
         # Heartbeats, without which a trial whose process was killed would stay pending for ever.
         opened = open_storage(storage, heartbeat_interval=HEARTBEAT, grace_period=3 * HEARTBEAT)
         if chosen is None:
-            chosen = self._composed(method_for(find_study(opened, study_name), None))
-        strategy, recorded = chosen
+            with storage_errors():
+                chosen = self._composed(method_for(find_study(opened, study_name), None))
+        own, function = chosen
         study, seed = open_study(
             opened,
             study_name,
             directions=self.directions,
             space=seen,
             seed=seed,
-            method=strategy.name,
+            method=own.name,
             reference=self.reference,
         )
         reference = stored_reference(study)
-        study.sampler = CalibratedSampler(strategy, seed=seed, space=seen.space, reference=reference)
-        interrupted = self._optimize(study, seen, Recorder.of(study, recorded))
-        result = result_of(study, space=seen, method=strategy, seed=seed, reference=reference)
+        study.sampler = CalibratedSampler(own, seed=seed, space=seen.space, reference=reference)
+        interrupted = self._optimize(study, seen, Recorder.of(study, function))
+        result = result_of(study, space=seen, method=own, seed=seed, reference=reference)
         if interrupted:
             raise Interrupted(_stopped(result, storage), result)
         if self.last_error is not None and all(trial.values is None for trial in result.trials):
