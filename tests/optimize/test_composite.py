@@ -307,9 +307,9 @@ def test_constraints_are_refused() -> None:
         composite_lfbo(outer=gain).plan(data, rng=np.random.default_rng(0))
 
 
-def test_without_any_vector_points_are_random_and_that_is_said() -> None:
+def test_without_any_vector_points_are_random_with_a_warning() -> None:
     data = Dataset(X=np.zeros((2, 2)), Y=np.zeros((2, 1)))
-    with pytest.warns(FallbackWarning, match="none of the 2 observations known has a vector"):
+    with pytest.warns(FallbackWarning, match="none of the 2 observations has a vector"):
         plan = composite_lfbo(outer=gain).plan(data, rng=np.random.default_rng(0))
     assert (plan.acquisition(data.X) == plan.acquisition(data.X)[0]).all()
     with pytest.raises(RecipeError, match="needs the known function"):
