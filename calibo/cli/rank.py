@@ -1,4 +1,4 @@
-"""``calibo rank``: the next rows of a table to measure."""
+"""``calibo rank``: suggest the next rows of a table to measure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from calibo.errors import DataError, MissingExtra
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Columns of the table that are shown beside the forecasts; the others are in the answer's file.
+#: Number of feature columns shown beside the forecasts; the output file has all of them.
 SHOWN_COLUMNS = 6
-#: Characters of a cell that are shown.
+#: Characters of a cell shown.
 _CELL = 28
 _WRITTEN = (".csv", ".parquet", ".xlsx")
 
@@ -30,7 +30,7 @@ def rank(
     target: Annotated[
         list[str] | None, typer.Option(help="The column of results; may be repeated.", show_default=False)
     ] = None,
-    n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many rows are wanted.")] = 10,
+    n: Annotated[int, typer.Option("--n", "-n", min=1, help="Number of rows to suggest.")] = 10,
     method: Annotated[str, typer.Option(help="See `calibo methods`.")] = "cbo",
     direction: Annotated[
         list[str] | None, typer.Option(help="max or min; for several targets one for each.", show_default="max")
@@ -38,28 +38,28 @@ def rank(
     feature: Annotated[
         list[str] | None,
         typer.Option(
-            help="A column that describes the rows; may be repeated. By default all that can.", show_default=False
+            help="A feature column; may be repeated. By default all that can be used.", show_default=False
         ),
     ] = None,
     smiles: Annotated[
         list[str] | None,
-        typer.Option(help="A column of molecules; may be repeated. By default those called so.", show_default=False),
+        typer.Option(help="A column of SMILES; may be repeated. By default found by name.", show_default=False),
     ] = None,
-    no_smiles: Annotated[bool, typer.Option("--no-smiles", help="Take molecules for plain words.")] = False,
+    no_smiles: Annotated[bool, typer.Option("--no-smiles", help="Treat SMILES as categories.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the rows to this .csv, .parquet or .xlsx file.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
     study: Annotated[
         Path | None,
-        typer.Option(help="Where forecasts are kept. By default TABLE.calibo.json.", show_default=False),
+        typer.Option(help="File that stores forecasts. By default TABLE.calibo.json.", show_default=False),
     ] = None,
-    no_study: Annotated[bool, typer.Option("--no-study", help="Keep no forecasts.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of what is random.")] = 0,
+    no_study: Annotated[bool, typer.Option("--no-study", help="Store no forecasts.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of random choices.")] = 0,
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")] = True,
     debug: Debug = False,
 ) -> None:
-    """Say which rows of a table to measure next. Rows with a result are data, rows without are candidates.
+    """Suggest which rows of a table to measure next. Rows with a result are data, rows without are candidates.
 
     Fill in the results and run it again: the forecasts of the last round calibrate the next.
 
@@ -90,7 +90,7 @@ def rank(
 
 
 def show_ranking(answer: pd.DataFrame, table: Path) -> None:
-    """The suggested rows as a table, and how far the forecasts can be believed."""
+    """Print the suggested rows as a table, and how earlier forecasts came out."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -108,12 +108,12 @@ def show_ranking(answer: pd.DataFrame, table: Path) -> None:
     shown = Table(box=box.SIMPLE_HEAD)
     for column in ("row", *features, *(f"{name}: mean (80 %)" for name in targets), "chance to improve", "reason"):
         shown.add_column(Text(column), overflow="fold")
-    # Whatever they are called, ours are the last columns: three for each target, the chance and the reason.
+    # The columns that rank adds come last: three for each target, the probability and the reason.
     ours = answer.iloc[:, -3 * len(targets) - 2 :]
-    for (index, row), told in zip(answer.iterrows(), ours.itertuples(index=False, name=None), strict=True):
+    for (index, row), added in zip(answer.iterrows(), ours.itertuples(index=False, name=None), strict=True):
         cells = [str(index), *(_cell(row[name]) for name in features)]
-        cells += [_expected(*told[3 * j : 3 * j + 3]) for j in range(len(targets))]
-        shown.add_row(*(Text(cell) for cell in (*cells, _percent(told[-2]), told[-1])))
+        cells += [_expected(*added[3 * j : 3 * j + 3]) for j in range(len(targets))]
+        shown.add_row(*(Text(cell) for cell in (*cells, _percent(added[-2]), added[-1])))
     Console(highlight=False).print(shown)
     hidden = len(about["features"]) - len(features)
     if hidden:
@@ -121,16 +121,16 @@ def show_ranking(answer: pd.DataFrame, table: Path) -> None:
             f"({_counted(hidden, 'more column', 'more columns')} of the table not shown; -o FILE.csv has them all.)"
         )
     for name in targets:
-        _tell_calibration(name, about["calibration"].get(name))
+        _print_calibration(name, about["calibration"].get(name))
     if about["study"] is not None:
-        typer.echo(f"The forecasts are kept in {about['study']}. Fill in the results in {table}, then run this again.")
+        typer.echo(f"The forecasts are stored in {about['study']}. Fill in the results in {table}, then run this again.")
 
 
-def _tell_calibration(target: str, found: dict[str, Any] | None) -> None:
-    """How the forecasts of the last rounds came out."""
+def _print_calibration(target: str, found: dict[str, Any] | None) -> None:
+    """Print how the forecasts of earlier rounds came out."""
     if found is None:
         typer.echo(
-            f"{target}: no forecast has met its result yet; how far the intervals can be believed will be said here."
+            f"{target}: no suggested row has been measured yet, so it is too early to judge the intervals."
         )
         return
     fell = f"{found['contained']['0.8']} fell inside their 80 % intervals"
@@ -157,7 +157,7 @@ def _counted(count: int, one: str, many: str) -> str:
 
 
 def _check_output(output: Path, table: Path, study: Path | None, force: bool) -> None:
-    """Before the table is read rather than after."""
+    """Raise ``DataError`` if the output file cannot be written, before the table is read rather than after."""
     kinds = ", ".join(_WRITTEN)
     if output.suffix.lower() not in _WRITTEN:
         raise DataError(f"the rows cannot be written to {output}: give a file that ends in {kinds}")
@@ -172,11 +172,11 @@ def _check_output(output: Path, table: Path, study: Path | None, force: bool) ->
 
 
 def write_answer(answer: pd.DataFrame, output: Path) -> None:
-    """The rows in a file, all of them or none, with their row numbers first."""
+    """Write the rows to a file atomically, with their row numbers first."""
     from calibo.tables.answer import free_names
 
     numbered = answer.rename_axis(index=free_names(["row"], list(answer.columns))[0]).reset_index()
-    # What there is to say besides is not part of the table.
+    # The further information is not part of the table.
     numbered.attrs = {}
     written = output.with_name(f".{output.stem}.{os.getpid()}.tmp{output.suffix}")
     try:

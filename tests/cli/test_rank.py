@@ -44,7 +44,7 @@ def test_the_rows_are_shown_and_written(table: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "12 rows are measured, 48 are candidates. Round 1." in done.stdout
     assert "yield: mean (80 %)" in done.stdout and "Wrote next.csv" in done.stdout
-    assert "no forecast has met its result yet" in done.stdout
+    assert "no suggested row has been measured yet" in done.stdout
     written = pd.read_csv("next.csv")
     assert list(written)[:4] == ["row", "heat", "dose", "lab"] and len(written) == 4
     assert list(written)[-5:] == ["mean", "low_80", "high_80", "probability_of_improvement", "reason"]
