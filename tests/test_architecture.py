@@ -38,7 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "optimize": _OPTIMIZING,
     "diagnostics": _CORE | {"distributions"},
     "report": _CORE | {"diagnostics", "distributions", "spaces", "trials", "optimize.slices"},
-    "problems": _CORE | {"spaces", "models.kernels"},
+    "problems": _CORE | {"spaces"},
     "methods": _OPTIMIZING,
     "citation": _STUDYING,
     "study": _STUDYING,

@@ -1,4 +1,4 @@
-"""Parameters: what they refuse, where their values stand, and that every value finds its way back."""
+"""Parameters: what they refuse, how values are encoded, and that every value is decoded again."""
 
 from __future__ import annotations
 
@@ -29,26 +29,17 @@ AnyCategorical: Any = Categorical
     [
         (lambda: AnyFloat(1, 0), "low must lie below high"),
         (lambda: AnyFloat(1, 1), "outside of the space"),
-        (lambda: AnyInt(3, 3), "outside of the space"),
-        (lambda: AnyInt(3, 1), "low must lie below high"),
         (lambda: AnyFloat(math.nan, 1), "low must be a finite number, got nan"),
         (lambda: AnyFloat(0, math.inf), "high must be a finite number"),
         (lambda: AnyFloat(0, 10**400), "high must be a finite number"),
         (lambda: AnyFloat("0", 1), "low must be a finite number, got '0'"),
-        (lambda: AnyFloat(None, 1), "low must be a finite number"),
         (lambda: AnyFloat(False, True), "low must be a finite number, got False"),
-        (lambda: AnyInt(np.False_, 3), "low must be a finite number"),
         (lambda: AnyInt(True, 3), "low must be a finite number, got True"),
-        (lambda: AnyInt(0, math.nan), "high must be a finite number"),
         (lambda: AnyInt(0.5, 3), "low must be an integer, got 0.5"),
         (lambda: AnyInt(0, 3, step=0.5), "step must be an integer"),
         (lambda: AnyInt(0, 3, step=0), "step must be positive"),
-        (lambda: AnyFloat(0, 3, step=-1.0), "step must be positive"),
-        (lambda: AnyFloat(0, 1, step=math.nan), "step must be a finite number"),
         (lambda: AnyFloat(0, 1, step=2), "leaves one value"),
-        (lambda: AnyInt(0, 1, step=2), "leaves one value"),
         (lambda: AnyFloat(0, 1, log=True), "log scale needs low > 0"),
-        (lambda: AnyInt(0, 10, log=True), "log scale needs low > 0"),
         (lambda: AnyFloat(0.1, 1, log=True, step=0.1), "log and step cannot go together"),
         (lambda: AnyFloat(0, 1, log="yes"), "log must be True or False"),
         (lambda: AnyFloat(-1.7e308, 1.7e308), "too long"),
@@ -57,10 +48,7 @@ AnyCategorical: Any = Categorical
         (lambda: AnyInt(0, 10**20), "more values than float64 can tell apart"),
         (lambda: AnyInt(1, 10**14, log=True), "high / step"),
         (lambda: AnyCategorical([]), "at least one"),
-        (lambda: Ordinal([]), "at least one"),
         (lambda: AnyCategorical("abc"), "must be a list or tuple, got 'abc'"),
-        (lambda: AnyCategorical({"a": 1}), "must be a list or tuple, got {'a'"),
-        (lambda: AnyCategorical({"a", "b"}), "must be a list or tuple, got {'"),
         (lambda: AnyCategorical(3), "must be a list or tuple, got 3"),
         (lambda: AnyCategorical(["a", "b", "a"]), "'a' is given twice"),
         (lambda: AnyCategorical([[1], [2], [1]]), r"\[1\] is given twice"),
@@ -68,7 +56,7 @@ AnyCategorical: Any = Categorical
         (lambda: AnyCategorical([1.0, math.nan]), "NaN cannot be a choice"),
     ],
 )
-def test_nonsense_is_refused_with_a_reason(make: Any, says: str) -> None:
+def test_bad_parameters_are_refused(make: Any, says: str) -> None:
     with pytest.raises(SpaceError, match=says):
         make()
 
@@ -81,17 +69,12 @@ def test_nonsense_is_refused_with_a_reason(make: Any, says: str) -> None:
         (Float(0, 1), math.nan, "not a number"),
         (Float(0, 1), "0.5", "not a number"),
         (Float(0, 1), True, "not a number"),
-        (Float(0, 1), None, "not a number"),
         (Float(0, 1, step=0.25), 0.3, "its nearest is 0.25"),
         (Float(0, 1, step=0.25), 1.25, "outside"),
-        (Float(0, 1, step=0.25), math.inf, "outside"),
-        (Float(0, 1, step=0.25), -0.25, "outside"),
         (Int(1, 9), 0, "outside"),
         (Int(1, 9), 10**400, "outside"),
         (Int(1, 9), 2.5, "not an integer"),
         (Int(1, 9), math.inf, "not an integer"),
-        (Int(1, 9), math.nan, "not a number"),
-        (Int(1, 9), "3", "not a number"),
         (Int(1, 9), True, "not a number"),
         (Int(1, 9, step=2), 4, "3 or 5"),
         (Categorical(["a", "b"]), "c", "not a choice"),
@@ -101,13 +84,13 @@ def test_nonsense_is_refused_with_a_reason(make: Any, says: str) -> None:
         (Ordinal(["a"]), math.nan, "not a choice"),
     ],
 )
-def test_values_that_do_not_belong_are_refused(parameter: Any, value: Any, says: str) -> None:
+def test_values_outside_are_refused(parameter: Any, value: Any, says: str) -> None:
     with pytest.raises(SpaceError, match=says):
         parameter.encode(value)
 
 
 @given(finite, finite, st.floats(0, 1))
-def test_continuous_values_come_back(a: float, b: float, u: float) -> None:
+def test_continuous_values_are_decoded_again(a: float, b: float, u: float) -> None:
     low, high = min(a, b), max(a, b)
     assume(low < high and math.isfinite(high - low))
     parameter = Float(low, high)
@@ -121,7 +104,7 @@ def test_continuous_values_come_back(a: float, b: float, u: float) -> None:
 
 
 @given(st.floats(1e-300, 1e300), st.floats(1.0001, 1e6), st.floats(0, 1))
-def test_log_values_come_back(low: float, ratio: float, u: float) -> None:
+def test_log_values_are_decoded_again(low: float, ratio: float, u: float) -> None:
     parameter = Float(low, low * ratio, log=True)
     value = parameter.decode(u)
     assert parameter.low <= value <= parameter.high
@@ -130,7 +113,7 @@ def test_log_values_come_back(low: float, ratio: float, u: float) -> None:
 
 
 @given(st.integers(-(10**18), 10**18), st.integers(1, 2**50 - 1), st.integers(1, 10**6), st.data())
-def test_integers_come_back(low: int, span: int, step: int, data: st.DataObject) -> None:
+def test_integers_are_decoded_again(low: int, span: int, step: int, data: st.DataObject) -> None:
     parameter = Int(low, low + span * step, step=step)
     value = low + data.draw(st.integers(0, span)) * step
     back = parameter.decode(parameter.encode(value))
@@ -138,7 +121,7 @@ def test_integers_come_back(low: int, span: int, step: int, data: st.DataObject)
 
 
 @given(st.integers(1, 10**12), st.integers(1, 9 * 10**12), st.integers(1, 1000), st.data())
-def test_log_integers_come_back(low: int, span: int, step: int, data: st.DataObject) -> None:
+def test_log_integers_are_decoded_again(low: int, span: int, step: int, data: st.DataObject) -> None:
     parameter = Int(low, low + span * step, log=True, step=step)
     value = low + data.draw(st.integers(0, span)) * step
     u = parameter.encode(value)
@@ -146,7 +129,7 @@ def test_log_integers_come_back(low: int, span: int, step: int, data: st.DataObj
 
 
 @given(st.decimals(-1000, 1000, places=3), st.decimals("0.001", 10, places=3), st.integers(1, 10**6), st.data())
-def test_stepped_floats_have_no_dust(low: Any, step: Any, span: int, data: st.DataObject) -> None:
+def test_stepped_floats_have_no_rounding_error(low: Any, step: Any, span: int, data: st.DataObject) -> None:
     parameter = Float(float(low), float(low + span * step), step=float(step))
     assert parameter.cells == span + 1
     index = data.draw(st.integers(0, span))
@@ -156,7 +139,7 @@ def test_stepped_floats_have_no_dust(low: Any, step: Any, span: int, data: st.Da
 
 
 @given(finite, st.floats(1e-6, 1e6), st.integers(1, 1000))
-def test_any_stepped_float_comes_back(low: float, step: float, span: int) -> None:
+def test_any_stepped_float_is_decoded_again(low: float, step: float, span: int) -> None:
     assume(step >= 32 * math.ulp(abs(low) + step * span))
     parameter = Float(low, low + step * span, step=step)
     assert parameter.cells in (span, span + 1)
@@ -170,7 +153,7 @@ choice = st.one_of(st.integers(), st.text(max_size=3), st.booleans(), st.none())
 
 
 @given(st.lists(choice, min_size=1, max_size=20, unique_by=lambda c: (type(c), c)))
-def test_choices_come_back(choices: list[Any]) -> None:
+def test_choices_are_decoded_again(choices: list[Any]) -> None:
     for parameter in (Categorical(choices), Ordinal(choices)):
         for choice in choices:
             back = parameter.decode(parameter.encode(choice))
@@ -225,7 +208,7 @@ def test_log_integers_are_log_uniform() -> None:
     assert parameter.encode(1) == pytest.approx(math.log(2) / math.log(2001))
 
 
-def test_a_huge_range_costs_nothing() -> None:
+def test_a_huge_range_is_quick() -> None:
     for parameter in (Int(1, 10**12), Int(1, 10**12, log=True), Float(0, 10**12, step=1)):
         assert parameter.cells in (10**12, 10**12 + 1)
         assert [parameter.decode(parameter.encode(v)) for v in (1, 999_999_999_999)] == [1, 999_999_999_999]
@@ -237,7 +220,7 @@ def test_one_true_and_one_point_zero_are_three_choices() -> None:
     assert [type(parameter.decode(parameter.encode(v))) for v in (np.int8(1), np.True_)] == [int, bool]
 
 
-def test_equal_values_stand_for_a_choice() -> None:
+def test_equal_values_are_a_choice() -> None:
     assert Ordinal([1, 2, 4]).decode(Ordinal([1, 2, 4]).encode(2.0)) == 2
     assert AnyCategorical(np.array(["a", "b"])).choices == ("a", "b")
     assert type(AnyCategorical(np.arange(3)).choices[0]) is int
@@ -265,7 +248,7 @@ def test_continuous_floats_have_no_cells() -> None:
         parameter.position(0)
 
 
-def test_places_and_cells_are_checked() -> None:
+def test_coordinates_and_cells_are_checked() -> None:
     for parameter in (Float(0, 1), Int(0, 5), Int(1, 5, log=True), Categorical(["a"])):
         with pytest.raises(DataError, match="NaN"):
             parameter.decode(math.nan)
@@ -275,6 +258,7 @@ def test_places_and_cells_are_checked() -> None:
 
 @pytest.mark.parametrize("parameter", [Float(0, 1, step=0.1), Int(1, 9, log=True), Categorical(["a", None])])
 def test_parameters_are_values(parameter: Any) -> None:
+    assert eval(repr(parameter)) == parameter
     parameter.decode(0.3)
     assert pickle.loads(pickle.dumps(parameter)) == parameter == replace(parameter)
     assert hash(parameter) == hash(replace(parameter))

@@ -1,4 +1,4 @@
-"""Pools: tables in, rows out, and nothing else."""
+"""Pools: encoding of tables, rows decoded again, tables that are refused."""
 
 from __future__ import annotations
 
@@ -33,17 +33,22 @@ def test_columns_are_scaled_or_sorted(pool: PoolSpace) -> None:
     np.testing.assert_allclose(pool.X, [[5 / 6, 0, 0, 0.75], [0.5, 40.5 / 80, 1, 0.25], [1 / 6, 1, 0.5, 0.75]])
 
 
-def test_rows_come_back_as_python(pool: PoolSpace) -> None:
+def test_rows_are_decoded_as_python_values(pool: PoolSpace) -> None:
     back = pool.decode(pool.encode(ROWS))
     assert back == ROWS
     assert [type(value) for value in back[0].values()] == [str, float, int, bool]
     assert pickle.loads(pickle.dumps(pool)).decode(pool.X) == ROWS
 
 
-def test_near_points_snap_to_rows(pool: PoolSpace) -> None:
+def test_points_are_repaired_to_rows(pool: PoolSpace) -> None:
     U = np.clip(pool.X[[2, 0]] + 0.1, 0, 1)
     np.testing.assert_array_equal(pool.repair(U), pool.X[[2, 0]])
     assert pool.decode(U) == [ROWS[2], ROWS[0]]
+    assert pool.is_pool and not pool.constrained and pool.features is None
+    np.testing.assert_array_equal(pool.enumerate(), pool.X)
+    assert PoolSpace([{"a": 0, "b": 0}, {"a": 0, "b": 1}, {"a": 1, "b": 1}]).neighbours(np.zeros(2)).tolist() == [
+        [0.0, 1.0]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +102,7 @@ def test_bad_features_are_refused(features: Any) -> None:
         PoolSpace(ROWS, features)
 
 
-def test_other_columns_travel_along() -> None:
+def test_other_columns_are_kept() -> None:
     rows = [{**row, "outcome": outcome} for row, outcome in zip(ROWS, [None, 2.0, None], strict=True)]
     pool = PoolSpace(rows, features=["charge", "mass"])
     assert pool.names == ("charge", "mass") and pool.X.shape == (3, 2)
@@ -114,7 +119,7 @@ def test_equal_rows_are_one_point() -> None:
     assert len(np.unique(pool.sample(3, np.random.default_rng(0)))) == 3
 
 
-def test_constant_columns_stand_in_the_middle() -> None:
+def test_constant_columns_are_in_the_middle() -> None:
     pool = PoolSpace([{"a": 5, "b": "x", "c": i} for i in range(3)])
     np.testing.assert_array_equal(pool.X, [[0.5, 0.5, 0], [0.5, 0.5, 0.5], [0.5, 0.5, 1]])
     with pytest.raises(SpaceError, match="6 is not a choice"):
@@ -182,7 +187,7 @@ row = st.fixed_dictionaries({"a": cells, "b": st.integers(), "c": st.sampled_fro
 
 @settings(deadline=None)  # the first example imports SciPy
 @given(st.lists(row, min_size=1, max_size=8))
-def test_any_table_comes_back(rows: list[dict[str, Any]]) -> None:
+def test_any_table_is_decoded_again(rows: list[dict[str, Any]]) -> None:
     pool = PoolSpace(rows)
     X = pool.encode(rows)
     assert X.min() >= 0 and X.max() <= 1

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from calibo.errors import DataError, SpaceError
-from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace, Space, as_space
+from calibo.spaces import Categorical, CellSpace, Float, Int, Ordinal, PoolSpace, ProductSpace, Space, as_space
 
 SPACE = ProductSpace({"lr": Float(1e-4, 1, log=True), "layers": Int(1, 8), "act": Categorical(["relu", "gelu", None])})
 GOOD = {"lr": 0.1, "layers": 2, "act": None}
@@ -59,9 +59,22 @@ def test_wrong_parameters_are_named(params: Any, says: str) -> None:
         ([Float(0, 1)], "mapping of names to parameters, got list"),
     ],
 )
-def test_nonsense_is_refused(parameters: Any, says: str) -> None:
+def test_bad_parameters_are_refused(parameters: Any, says: str) -> None:
     with pytest.raises(SpaceError, match=says):
         ProductSpace(parameters)
+
+
+def test_some_columns_only() -> None:
+    assert SPACE.subspace({"act", "lr"}) == ProductSpace({"lr": SPACE.parameters["lr"], "act": SPACE.parameters["act"]})
+    with pytest.raises(SpaceError, match="columns of a CellSpace cannot be fixed one by one"):
+        CellSpace(3).subspace(["op0"])
+
+
+def test_neighbours_of_fine_columns_are_near_and_far() -> None:
+    space = ProductSpace({"n": Int(0, 999), "x": Float(0, 1)})
+    found = space.decode(space.neighbours(space.encode([{"n": 10, "x": 0.5}])[0]))
+    assert [point["n"] - 10 for point in found] == [-8, -4, -2, -1, *(2**k for k in range(10))]
+    assert {point["x"] for point in found} == {0.5}
 
 
 def test_points_are_checked() -> None:
