@@ -173,9 +173,9 @@ def _table(table: str, prefix: str, dataset: str, known: tuple[str, ...], metric
 
 def full_name(dataset: str, known: tuple[str, ...]) -> str:
     """Return the one known name that begins like this; case, hyphens, underscores and spaces do not count."""
-    wanted = _plain(dataset) if isinstance(dataset, str) else ""
+    given = _plain(dataset) if isinstance(dataset, str) else ""
     names = {_plain(name): name for name in known}
-    found = [wanted] if wanted in names else [plain for plain in names if wanted and plain.startswith(wanted)]
+    found = [given] if given in names else [plain for plain in names if given and plain.startswith(given)]
     if len(found) != 1:
         raise RecipeError(f"unknown data set {dataset!r}: choose one of {', '.join(known)}")
     return names[found[0]]

@@ -204,8 +204,8 @@ class Float(Parameter):
             raise self._outside(value)
         index = min(max(round(steps), 0), self._last)
         if self._value(index) != value:
-            exact, dust = self._steps(float(value))
-            if abs(exact - index) > dust:
+            exact, rounding = self._steps(float(value))
+            if abs(exact - index) > rounding:
                 raise SpaceError(f"{value!r} is not on the steps of {self!r}: its nearest is {self._value(index)}")
         return index
 

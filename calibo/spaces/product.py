@@ -101,7 +101,7 @@ class ProductSpace(Space):
         # Column by column the local space has as many values as there are cells in the box.
         same_values = all(a.cells == b.cells for a, b in zip(columns, self.columns, strict=True))
         continuous = np.array([column.cells is None for column in self.columns])
-        named: dict[str, Parameter] = dict(zip(self.names, columns, strict=True))
+        named = {name: columns[j] for j, name in enumerate(self.names)}
         return Part(
             _Stretched(named, centre=tuple(middle)),
             low,

@@ -121,7 +121,7 @@ def test_columns_of_another_kind_are_refused() -> None:
         pass
 
     class Odd(Parameter):
-        cells = None
+        cells = None  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
         def _index(self, value: Any) -> int: ...
         def _value(self, index: int) -> Any: ...

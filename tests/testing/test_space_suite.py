@@ -47,8 +47,8 @@ class TestFramePool(SpaceSuite):
 class Sloppy(Space):
     """A space that breaks every rule: global randomness, NumPy scalars, lossy encoding, invalid points, wrong lists."""
 
-    names = ("x", "x")
-    columns = (Float(0.0, 1.0), Int(0, 1))
+    names = ("x", "x")  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    columns = (Float(0.0, 1.0), Int(0, 1))  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     def encode(self, params: Sequence[Mapping[str, Any]]) -> Array:
         return np.array([[round(point["x"], 1), 0.25] for point in params]).reshape(-1, 2)
