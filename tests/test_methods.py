@@ -88,7 +88,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
         Optimizer({"x": Float(0, 1)}, "")
 
 
-@pytest.mark.parametrize("method", [None, 3, GaussianProcess()])
+@pytest.mark.parametrize("method", [None, GaussianProcess()])
 def test_what_is_no_strategy_is_refused(method: object) -> None:
     with pytest.raises(RecipeError, match="a name or a Strategy"):
         strategy(method)  # type: ignore[arg-type]
@@ -118,13 +118,8 @@ def test_a_bad_setting_is_refused_when_composing() -> None:
     ("make", "part", "bad"),
     [
         (bananas_cp, "evidence", "kfold"),
-        (bananas_cp, "by", "cqr"),
-        (bananas_cp, "surrogate", "ensemble"),
-        (bananas, "surrogate", "gp"),
-        (bananas, "rule", "thompson"),
         (bananas, "search", "mutation"),
         (conformal_trees, "by", Conformal),
-        (gp_ei, "surrogate", GaussianProcess),
     ],
 )
 def test_a_name_or_a_class_is_no_part(make: Any, part: str, bad: object) -> None:
@@ -171,14 +166,6 @@ def run(method: Any, steps: int, space: Any = SQUARE, objective: Any = bowl, see
     return optimizer
 
 
-@before_replicates
-@pytest.mark.parametrize("name", PLAIN)
-def test_the_same_seed_gives_the_same_points(name: str) -> None:
-    first, second, other = (run(name, 6, seed=seed).data() for seed in (1, 1, 2))
-    np.testing.assert_array_equal(first.X, second.X)
-    assert not np.array_equal(first.X[5:], other.X[5:])
-
-
 def next_point(make: Any, Y: np.ndarray, seed: int = 0) -> np.ndarray:
     X = np.random.default_rng(2).random((len(Y), 2))
     optimizer = Optimizer({"x": Float(0, 1), "y": Float(0, 1)}, make(), direction="maximize", seed=seed)
@@ -195,7 +182,7 @@ def outcomes(n: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", FAMILY)
-@pytest.mark.parametrize(("power", "shift"), [(-100, 0.0), (100, 0.0), (3, -2.0)])
+@pytest.mark.parametrize(("power", "shift"), [(-100, 0.0), (100, -2.0)])
 def test_an_affine_change_of_outcomes_leaves_the_suggestion(name: str, power: int, shift: float) -> None:
     """2^-100 and 2^100 are 1e-30 and 1e30."""
     changed = next_point(FAMILY[name], 2.0**power * (outcomes(12) + shift))
@@ -204,7 +191,7 @@ def test_an_affine_change_of_outcomes_leaves_the_suggestion(name: str, power: in
 
 @without_a_set
 @pytest.mark.parametrize("name", FAMILY)
-@pytest.mark.parametrize("Y", [[0.5], [0.0], [1.0, 2.0], [3.0] * 8, [0.0] * 8, [1.0] * 7 + [1.0 + 1e-15]], ids=len)
+@pytest.mark.parametrize("Y", [[0.5], [0.0] * 8, [1.0] * 7 + [1.0 + 1e-15]], ids=["one", "equal", "close"])
 def test_little_data_and_equal_outcomes(name: str, Y: list[float]) -> None:
     X = np.random.default_rng(2).random((len(Y), 2))
     optimizer = Optimizer({"x": Float(0, 1), "y": Float(0, 1)}, FAMILY[name](), seed=0, n_initial=1)

@@ -76,9 +76,14 @@ def told(method: Any, space: Any, n: int, objective: Any = value, seed: int = 0,
     return optimizer
 
 
-@every
-@pytest.mark.parametrize("space", [CUBE, CHOICES, MIXED, ROWS], ids=["cube", "choices", "mixed", "pool"])
-def test_every_classifier_in_every_kind_of_space(classifier: Any, space: Any) -> None:
+@pytest.mark.parametrize(
+    ("classifier", "space"),
+    [
+        *((classifier, MIXED) for classifier in CLASSIFIERS.values()),
+        *((CLASSIFIERS[name], space) for name in ("forest", "kernel") for space in (CUBE, CHOICES, ROWS)),
+    ],
+)
+def test_every_classifier_and_every_kind_of_space(classifier: Any, space: Any) -> None:
     """Also, with eight points pending, a further one and a batch are all different."""
     runs = [told(lfbo(classifier=classifier), space, 12) for _ in range(2)]
     np.testing.assert_array_equal(runs[0].data().X, runs[1].data().X)
@@ -90,7 +95,7 @@ def test_every_classifier_in_every_kind_of_space(classifier: Any, space: Any) ->
     assert all(s.forecasts is None for s in batch)
 
 
-@every
+@pytest.mark.parametrize("classifier", [CLASSIFIERS["by size"], CLASSIFIERS["mlp"]], ids=["by size", "mlp"])
 def test_fifty_columns(classifier: Any) -> None:
     assert np.isfinite(told(lfbo(classifier=classifier), WIDE, 12).ask().x).all()
 
@@ -129,7 +134,7 @@ def acquired(method: Any, data: Dataset, at: Any = GRID, seed: int = 0) -> np.nd
 
 
 @every
-def test_pending_points_make_their_surroundings_worth_less(classifier: Any) -> None:
+def test_pending_points_lower_the_values_around_them(classifier: Any) -> None:
     method = lfbo(classifier=classifier)
     free = acquired(method, some())
     best = GRID[[np.argmax(free)]]
@@ -138,7 +143,7 @@ def test_pending_points_make_their_surroundings_worth_less(classifier: Any) -> N
     assert standing[0] < standing[1]
 
 
-def test_sets_are_valued_by_their_last_point_beside_the_others() -> None:
+def test_batches_are_valued_by_their_last_point_given_the_others() -> None:
     method = lfbo(classifier=KernelLogistic())
     acquisition = method.plan(some(), rng=np.random.default_rng(0)).acquisition
     first, second = GRID[[100]], GRID[[300]]
@@ -168,7 +173,7 @@ def test_a_larger_ensemble_depends_less_on_the_draw() -> None:
     np.testing.assert_array_equal(acquired(method, some()), acquired(method, some()))
 
 
-@pytest.mark.parametrize("Y", [[1.0], [2.0] * 6, [0.0] * 3])
+@pytest.mark.parametrize("Y", [[1.0], [2.0] * 6])
 def test_where_nothing_can_be_learned_points_are_random(Y: list[float]) -> None:
     X = np.random.default_rng(0).random((len(Y), 2))
     data = Dataset(X=X, Y=np.array(Y)[:, None])
@@ -179,7 +184,7 @@ def test_where_nothing_can_be_learned_points_are_random(Y: list[float]) -> None:
     assert len({tuple(x) for x in asked}) == 9 and np.std(asked) > 0.1
 
 
-def test_failures_are_gates_of_few_points_and_negatives_of_many_and_for_trees() -> None:
+def test_failures_are_weights_of_few_points_and_negatives_of_many_and_for_trees() -> None:
     corner = 0.9 + 0.1 * np.random.default_rng(1).random((20, 2))
     for n, classifier in ((40, Logistic()), (40, GradientBoosting()), (600, Logistic())):
         X = np.random.default_rng(0).random((n, 2)) * 0.85
@@ -302,7 +307,6 @@ def test_any_scikit_learn_classifier() -> None:
     ("bad", "match"),
     [
         ({"ensemble": 0}, "ensemble"),
-        ({"ensemble": True}, "ensemble"),
         ({"epsilon": 2.0}, "epsilon"),
         ({"classifier": "xgboost"}, "classifier"),
         ({"gamma": 1.5}, "gamma"),

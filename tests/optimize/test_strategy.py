@@ -148,8 +148,7 @@ def test_only_a_model_that_learns_gets_an_acquisition_that_does() -> None:
 
 
 @RULES
-@pytest.mark.parametrize("failures", [0, 4])
-@pytest.mark.parametrize("pending", [0, 2])
+@pytest.mark.parametrize(("failures", "pending"), [(0, 0), (4, 2)])
 def test_building_again_gives_the_same_acquisition(rule: object, failures: int, pending: int) -> None:
     told = data(X_failed=0.9 + 0.1 * RNG(1).random((failures, 2)), X_pending=RNG(2).random((pending, 2)))
     plan = ModelBased(WeighedProcess(), rule).plan(told, rng=RNG(0))  # type: ignore[arg-type]
@@ -163,8 +162,8 @@ def test_building_again_gives_the_same_acquisition(rule: object, failures: int, 
 
 @RULES
 @pytest.mark.parametrize("failures", [0, 4])
-def test_out_of_distribution_is_worth_nothing_or_the_mean(rule: object, failures: int) -> None:
-    """And a failure, of what is left, the worst outcome; up to a constant, as for every acquisition."""
+def test_weights_out_of_distribution_and_of_success(rule: object, failures: int) -> None:
+    """Out of distribution the value is the mean outcome, of a failure the worst one; up to a constant."""
     told = data(X_failed=0.15 * RNG(1).random((failures, 2)))
     plan = ModelBased(WeighedProcess(), rule).plan(told, rng=RNG(0))  # type: ignore[arg-type]
     learned = plan.learned(corner(), rng=RNG(1))
@@ -174,16 +173,16 @@ def test_out_of_distribution_is_worth_nothing_or_the_mean(rule: object, failures
     values = rule.build(model, told, rng=RNG(0))(X)  # type: ignore[attr-defined]
     inside = model.in_distribution(X)
     assert inside.min() < 1e-2 and inside.max() > 0.9
-    gates = [(inside, float(told.Y.mean()))]
+    weights = [(inside, float(told.Y.mean()))]
     if failures:
-        gates.append((SuccessModel.of(told, rng=RNG(0))(X), float(told.Y.min())))
+        weights.append((SuccessModel.of(told, rng=RNG(0))(X), float(told.Y.min())))
     floor = 0.0
-    for number, (chance, worth) in enumerate(gates):
+    for number, (chance, worth) in enumerate(weights):
         gain = values - worth
         if rule.logarithmic:  # type: ignore[attr-defined]
             values = values + np.log(chance)
         else:
-            # Out of distribution everything is worth the mean; a failure is no better for being unlikely.
+            # A loss does not shrink because its measurement is likely to fail.
             kept = gain * chance if number == 0 else np.where(gain > 0, gain * chance, gain / chance)
             values, floor = worth + kept, worth
     np.testing.assert_allclose(learned.acquisition(X), values - floor, rtol=1e-7)

@@ -195,7 +195,7 @@ def test_bad_recipes_are_refused() -> None:
 
 @pytest.mark.parametrize("method", ["turbo", "risk_averse"])
 def test_methods_of_one_objective_say_so(method: str) -> None:
-    with pytest.raises(RecipeError, match=f"{method} optimises one objective without constraints, got 2 objectives"):
+    with pytest.raises(RecipeError, match=f"{method} optimizes one objective without constraints, got 2 objectives"):
         Optimizer(SPACE, method, directions=["min", "min"], seed=0)
     optimizer = Optimizer(SPACE, method, seed=0)
     with pytest.raises(RecipeError, match="got 1 constraints"):
