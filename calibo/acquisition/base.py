@@ -134,7 +134,7 @@ def normalized(log_weights: Array) -> Array:
     return log_weights - mean[..., None, :]
 
 
-def most_frequent(X: Array, wins: Array, most: int) -> Array:
+def most_frequent(X: Array, wins: np.ndarray, most: int) -> Array:
     """Return the rows of X, `n x d`, that won at least once, the most frequent winners first, at most ``most``."""
     order = np.argsort(-wins, kind="stable")[:most]
     return X[order[wins[order] > 0]]

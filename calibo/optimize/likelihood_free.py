@@ -62,7 +62,7 @@ class LikelihoodFree(Strategy):
     epsilon: float = 0.0
     ensemble: int = 1
     forecaster: Surrogate | None = None
-    name: str = "custom"  # pyright: ignore[reportIncompatibleMethodOverride]
+    name: str = "custom"
     tradeoff: Tchebycheff = field(default_factory=Tchebycheff)
 
     def __post_init__(self) -> None:
@@ -173,7 +173,7 @@ class CompositeLikelihoodFree(Strategy):
     network: CompositeNetwork = field(default_factory=CompositeNetwork)
     search: Search | None = None
     epsilon: float = 0.0
-    name: str = "composite_lfbo"  # pyright: ignore[reportIncompatibleMethodOverride]
+    name: str = "composite_lfbo"
 
     def __post_init__(self) -> None:
         if self.outer is not None and not callable(self.outer):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calibo.checks import check_whole
+from calibo.checks import check_instance, check_whole
 from calibo.data import Array, Dataset
 from calibo.models.heteroscedastic import same_points
 from calibo.optimize.strategy import Strategy, check_outcomes
@@ -28,17 +28,17 @@ class Replicated(Strategy):
     Attributes:
         strategy: Chooses the points; its models and forecasts are used as they are.
         times: Measurements of each point, at least 1.
+        name: Name of the strategy inside.
     """
 
     strategy: Strategy
     times: int = 3
+    name: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_instance("strategy", self.strategy, Strategy, "gp_ei()")
         check_whole("times", self.times)
-
-    @property
-    def name(self) -> str:
-        return self.strategy.name
+        object.__setattr__(self, "name", self.strategy.name)
 
     @property
     def makes_forecasts(self) -> bool:

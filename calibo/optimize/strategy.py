@@ -38,12 +38,12 @@ class Strategy(ABC):
     """A method: makes a plan from the observations, and knows how to search.
 
     Every family of methods implements ``plan`` and ``searcher``; the other members have defaults.
+
+    Attributes:
+        name: Name of the method, for messages and stored studies.
     """
 
-    @property
-    def name(self) -> str:
-        """Name of the method, for messages and stored studies."""
-        return "custom"
+    name: str = "custom"
 
     @property
     def makes_forecasts(self) -> bool:
@@ -137,7 +137,7 @@ class ModelBased(Strategy):
     rule: AcquisitionRule
     search: Search | None = None
     replicate: bool = False
-    name: str = "custom"  # pyright: ignore[reportIncompatibleMethodOverride]
+    name: str = "custom"
     tradeoff: TradeoffRule = field(default_factory=HypervolumeImprovement)
     anchors: int = _ANCHORS
 

@@ -138,7 +138,7 @@ class TuRBO(Strategy):
     rule: AcquisitionRule
     search: Search | None = None
     replicate: bool = False
-    name: str = "turbo"  # pyright: ignore[reportIncompatibleMethodOverride]
+    name: str = "turbo"
     batch_size: int = 1
     n_initial: int | None = None
     success_tolerance: int = 10
