@@ -14,6 +14,8 @@ from calibo.spaces import Float
 CUBE = {"x": Float(0, 1), "y": Float(0, 1)}
 #: Methods that are told values and never repeat a point of their own accord.
 EXPLORING = sorted(set(METHODS) - {"penalized_ei", "risk_averse", "composite_lfbo"})
+#: One method of each family.
+FAMILIES = {"gp_ei", "ocbo", "locbo", "lfbo"}
 #: With few data, or all of them in one place, conformal sets may be empty, which is announced.
 pytestmark = pytest.mark.filterwarnings("ignore:.*could not be calibrated")
 
@@ -28,8 +30,9 @@ def run(optimizer: Optimizer, n: int) -> None:
         optimizer.tell(suggestion, bowl(suggestion.params))
 
 
-@pytest.mark.parametrize("method", EXPLORING)
-@pytest.mark.parametrize("told", [0, 3, 12])
+@pytest.mark.parametrize(
+    ("method", "told"), [*((m, 12) for m in EXPLORING), *((m, n) for m in ("ocbo", "lfbo") for n in (0, 3))]
+)
 def test_batches(method: str, told: int) -> None:
     optimizer = Optimizer(CUBE, method, seed=0)
     run(optimizer, told)
@@ -42,7 +45,7 @@ def test_batches(method: str, told: int) -> None:
     assert optimizer.ask().number == told + 4
 
 
-@pytest.mark.parametrize("method", EXPLORING)
+@pytest.mark.parametrize("method", [m if m in FAMILIES else pytest.param(m, marks=pytest.mark.slow) for m in EXPLORING])
 def test_asynchronous_telling(method: str) -> None:
     optimizer = Optimizer(CUBE, method, seed=0)
     waiting = [optimizer.ask() for _ in range(5)]

@@ -74,7 +74,7 @@ class TestMLPRegressor(_Regressors):
         return Regressor(MLPRegressor(hidden_layer_sizes=(16,), solver="lbfgs", max_iter=200))
 
 
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(st.floats(0.001, 10.0), st.integers(1, 80), st.floats(0.1, 10.0), st.integers(0, 100))
 def test_any_step_size_gives_a_usable_map(eta: float, n: int, factor: float, seed: int) -> None:
     class Laws(CalibratorSuite):
