@@ -175,3 +175,35 @@ def test_what_was_measured_last_of_failed_points() -> None:
     assert pruned.rows(slice(0, 1)).Y_failed.shape == (0, 1)
     with pytest.raises(DataError, match="1 rows in Y_failed for 2 failed points"):
         Dataset(X=X, Y=np.ones((2, 1)), X_failed=failed, Y_failed=np.ones((1, 1)))
+
+
+def partly_feasible() -> Dataset:
+    X = np.arange(8.0).reshape(4, 2) / 8
+    Y = np.array([[1.0, 1.0], [2.0, -1.0], [3.0, 0.0], [4.0, -2.0]])
+    return Dataset(X=X, Y=Y, X_pending=X[:1], X_failed=X[1:3], constraints=1, Y_var=np.full((4, 2), 0.1))
+
+
+def test_parts_of_a_dataset_keep_pending_and_failed_points() -> None:
+    data = partly_feasible()
+    met, late = data.feasible_only(), data.since(3)
+    assert met.Y[:, 0].tolist() == [1.0, 3.0] and late.Y[:, 0].tolist() == [4.0] and data.since(0) is data
+    for part in (met, late):
+        np.testing.assert_array_equal(part.X_pending, data.X_pending)
+        np.testing.assert_array_equal(part.X_failed, data.X_failed)
+    assert len(data.tried) == 7 and not len(data.rows(slice(0, 2)).X_failed)
+
+
+def test_further_observations_and_pending_points() -> None:
+    data = partly_feasible()
+    more = data.with_observations(data.X[:2], data.Y[:2], hyperparameters=((0.5,),))
+    assert len(more) == 6 and more.forecasts[-2:] == (None, None) and more.hyperparameters == ((0.5,),)
+    assert more.Y_var is not None and np.isnan(more.Y_var[-2:]).all() and more.Y_var.shape == (6, 2)
+    np.testing.assert_array_equal(data.with_pending(data.X[2:]).X_pending, data.X[[0, 2, 3]])
+
+
+def test_pruned_points_are_observed_with_their_last_values() -> None:
+    X = np.arange(8.0).reshape(4, 2) / 8
+    data = Dataset(X=X[:2], Y=np.ones((2, 1)), X_failed=X[2:], Y_failed=np.array([[np.nan], [5.0]]))
+    known = data.with_pruned()
+    assert known.Y[:, 0].tolist() == [1.0, 1.0, 5.0] and len(known.X_failed) == 1
+    assert partly_feasible().with_pruned().Y.shape == (4, 2)
