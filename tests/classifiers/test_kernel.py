@@ -40,6 +40,19 @@ def test_the_evidence_of_two_distant_points() -> None:
     assert both == pytest.approx(one + other)
 
 
+def test_the_evidence_is_the_laplace_approximation() -> None:
+    """With one point the mode f maximizes the log posterior, whose curvature is 1 / k + w, w = (a + b) p (1 - p)."""
+    a, b, k = 1.0, 3.0, 2.0
+    f0 = np.log(a / b)
+    log_posterior = lambda f: -0.5 * f * f / k - a * np.logaddexp(0, -f - f0) - b * np.logaddexp(0, f + f0)
+    grid = np.linspace(-5, 5, 200001)
+    f = grid[np.argmax(log_posterior(grid))]
+    share = 1.0 / (1.0 + np.exp(-f - f0))
+    w = (a + b) * share * (1.0 - share)
+    expected = log_posterior(f) - 0.5 * np.log(1.0 + k * w)
+    assert _mode(np.array([[k]]), np.array([a]), np.array([b])).evidence == pytest.approx(expected, abs=1e-8)
+
+
 def test_far_from_all_points_the_prior_is_returned() -> None:
     labelled = WeightedLabels().label(0.05 * X, Y)
     assert labelled is not None

@@ -125,3 +125,8 @@ def test_one_bad_matrix_of_a_batch_leaves_the_others_as_they_are() -> None:
     good, singular = np.array([[2.0, 0.5], [0.5, 1.0]]), np.ones((2, 2))
     factors = stable_cholesky(np.stack([good, singular]))
     np.testing.assert_allclose(factors[0] @ factors[0].T, good, atol=1e-9)
+
+
+def test_scaled_scales_the_noise_too() -> None:
+    scaled = Gaussian(np.array([1.0]), np.array([2.0]), noise_std=0.5).scaled(3.0)
+    assert (scaled.mean[0], scaled.std[0], scaled.noise_std) == (1.0, 6.0, 1.5)

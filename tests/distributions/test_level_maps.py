@@ -154,3 +154,11 @@ def test_flat_levels_put_the_right_mass_inside() -> None:
 def test_wrong_flat_levels_are_refused(threshold: float, alpha: float) -> None:
     with pytest.raises(RecipeError):
         FlatLevels(np.array([threshold]), alpha)
+
+
+def test_one_map_after_another_keeps_their_order() -> None:
+    outer = Levels(np.array([0.0, 0.3, 1.0]), np.array([0.0, 0.7, 1.0]))
+    inner = Levels(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.1, 1.0]))
+    p = np.linspace(0.0, 1.0, 23)
+    np.testing.assert_allclose(outer.after(inner).forward(p), outer.forward(inner.forward(p)), atol=1e-12)
+    assert np.abs(outer.after(inner).forward(p) - inner.after(outer).forward(p)).max() > 0.1

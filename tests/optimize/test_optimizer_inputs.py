@@ -126,3 +126,11 @@ def test_without_an_outcome_there_is_no_best(name: str) -> None:
     optimizer.ask()
     with pytest.raises(DataError, match="no trial is complete yet"):
         getattr(optimizer, name)
+
+
+def test_a_fit_starts_from_the_hyperparameters_of_the_latest_suggestion() -> None:
+    optimizer = Optimizer({"x": Float(0, 1)}, "gp_ei", seed=0)
+    for _ in range(7):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, suggestion.params["x"] ** 2)
+    assert suggestion.hyperparameters and optimizer.data().hyperparameters == suggestion.hyperparameters

@@ -159,3 +159,10 @@ def test_every_composition_learns_its_density_ratio(name: str) -> None:
     assert isinstance(conformal, ShiftedModel) and not isinstance(conformal.ratio, Unshifted)
     inside = found.plan.models[0].in_distribution(SPACE.sample(200, RNG(1)))
     assert inside.min() < 0.9 or inside.max() - inside.min() > 0.0
+
+
+def test_a_batch_of_the_design_does_not_repeat_itself() -> None:
+    space = ProductSpace({"i": Int(0, 3)})
+    empty = Dataset(X=np.empty((0, 1)), Y=np.empty((0, 1)), categories=space.categories)
+    batch = propose(empty, space=space, strategy=gp_ei(), seed=0, number=0, q=4)
+    assert sorted(s.params["i"] for s in batch) == [0, 1, 2, 3]

@@ -169,6 +169,24 @@ def test_threads_do_not_get_in_one_anothers_way() -> None:
     assert pdist(ProductSpace(space).encode(modelled)).min() > 1e-4
 
 
+def test_a_point_that_an_earlier_trial_stores_meanwhile_is_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes choose at the same moment: the later trial chooses again."""
+    sampler, other = (CalibratedSampler("gp_ei", seed=1, space={"x": Float(0.0, 1.0)}) for _ in range(2))
+    study, suggest, chosen = _study(sampler), CalibratedSampler._suggest, []
+    earlier, later = (study._storage.get_trial(study._storage.create_new_trial(study._study_id)) for _ in range(2))
+
+    def while_another_chooses(self: CalibratedSampler, study: Any, trial: Any, spaces: Any) -> Any:
+        found = suggest(self, study, trial, spaces)
+        chosen.append(trial.number)
+        if len(chosen) == 1:
+            suggest(other, study, earlier, spaces)
+        return found
+
+    monkeypatch.setattr(CalibratedSampler, "_suggest", while_another_chooses)
+    sampler.sample_relative(study, later, sampler.infer_relative_search_space(study, later))
+    assert chosen == [later.number] * 2
+
+
 def test_the_seed_is_that_of_the_study_unless_it_is_given() -> None:
     suggestions = []
     for seed in (5, 5, 6, None):

@@ -99,7 +99,7 @@ def test_a_batch_is_chosen_as_a_set() -> None:
 def test_spread() -> None:
     X = np.linspace(0, 1, 101)[:, None]
     assert [X[i, 0] for i in spread(X, np.empty((0, 1)), 3)] == [0.5, 0.0, 1.0]
-    assert X[spread(X, np.array([[0.0]]), 1)[0], 0] == 1.0
+    assert [X[i, 0] for i in spread(X, np.array([[0.0]]), 2)] == [1.0, 0.5]
     assert sorted(spread(X[:5], np.empty((0, 1)), 9)) == [0, 1, 2, 3, 4]
     same = np.zeros((4, 1))
     assert sorted(spread(same, np.empty((0, 1)), 4)) == [0, 1, 2, 3]
