@@ -89,7 +89,7 @@ def test_any_step_size_gives_a_usable_map(eta: float, n: int, factor: float, see
 
 @dataclass
 class Sloppy:
-    """A recalibrator that breaks the distributions: it remembers, draws, sorts the evidence in place and corrects backwards."""
+    """A recalibrator that breaks every rule: it remembers, draws, sorts the evidence in place and corrects backwards."""
 
     seen: list[float] = field(default_factory=list)
 

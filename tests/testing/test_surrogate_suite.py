@@ -70,7 +70,7 @@ class TestCalibratedWithoutEvidence(SurrogateSuite):
 
 
 class Sloppy(Model, Surrogate):
-    """A surrogate that breaks the distributions: global randomness, noise on the wrong side, absolute units, first row first."""
+    """A surrogate that breaks every rule: global randomness, noise on the wrong side, absolute units, order of rows."""
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Sloppy:
         self.first = float(data.Y[0, 0]) + random.random()
