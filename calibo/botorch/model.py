@@ -1,4 +1,4 @@
-"""Any single-output BoTorch model with calibrated marginals, again as a BoTorch model."""
+"""BoTorch models with calibrated marginals."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -19,19 +19,19 @@ from calibo.errors import RecipeError
 
 
 def calibrated(model: Model, level_map: LevelMap | LevelFunction) -> CalibratedBoTorchModel:
-    """The model with its levels mapped, for BoTorch's Monte Carlo acquisition functions.
+    """Return a BoTorch model with calibrated marginals, for Monte Carlo acquisition functions.
 
     Args:
         model: A fitted single-output BoTorch model with a Gaussian posterior (``SingleTaskGP`` and the like).
-        level_map: What a recalibrator's ``fit(evidence)`` returns, or its ``Levels`` or ``Tempered``. It must have been
-            learned from forecasts of this kind of model, in the same sign.
+        level_map: What `fit(evidence)` of a recalibrator returns, or its `Levels` or `Tempered`. It must have been learned
+            from forecasts of this kind of model, in the same sign.
 
     Returns:
         A BoTorch model. For several outcomes put one of these per outcome into ``botorch.models.ModelList``.
     """
     if model.num_outputs != 1:
         raise RecipeError(
-            f"a level map speaks of one outcome, the model has {model.num_outputs}: calibrate one model per outcome "
+            f"a level map is for one outcome, the model has {model.num_outputs}: calibrate one model per outcome "
             "and join them with botorch.models.ModelList"
         )
     if model._is_ensemble:
@@ -43,20 +43,20 @@ def calibrated(model: Model, level_map: LevelMap | LevelFunction) -> CalibratedB
 
 
 class CalibratedBoTorchModel(Model):
-    """A BoTorch model seen through a level map; see ``calibrated``.
+    """A BoTorch model whose posterior passes through a level map; see `calibrated`.
 
-    It cannot be conditioned on made-up outcomes (fantasies): a level map learned from real ones says nothing of those.
+    It cannot be conditioned on fantasies: the level map was learned from real outcomes.
     """
 
     #: Cached roots bypass the posterior's own sampling, and with it the level map.
     _supports_cache_root = False
 
     def __init__(self, base: Model, scores: ScoreMap) -> None:
-        """A calibrated model.
+        """Make a calibrated model.
 
         Args:
-            base: One outcome, Gaussian posterior.
-            scores: The level map as a map of scores.
+            base: A model of one outcome with a Gaussian posterior.
+            scores: The level map as a map of normal scores.
         """
         super().__init__()
         self.base = base
@@ -77,13 +77,13 @@ class CalibratedBoTorchModel(Model):
         observation_noise: bool | Tensor = False,
         posterior_transform: PosteriorTransform | None = None,
     ) -> CalibratedPosterior:
-        """The calibrated posterior at ``X``, batch_shape x q x d; affine posterior transforms are followed exactly."""
+        """Return the calibrated posterior at `batch_shape x q x d` points; affine posterior transforms are exact."""
         base = _gaussian(self.base.posterior(X, output_indices=output_indices, observation_noise=observation_noise))
         if posterior_transform is None:
             return CalibratedPosterior(base, self.scores)
         if not isinstance(posterior_transform, ScalarizedPosteriorTransform):
             raise RecipeError(
-                f"{type(posterior_transform).__name__} needs a Gaussian posterior and would undo the calibration: use "
+                f"{type(posterior_transform).__name__} needs a Gaussian posterior and would remove the calibration: use "
                 "an objective (botorch.acquisition.objective), which works on samples"
             )
         flipped = float(torch.as_tensor(posterior_transform.weights)[0]) < 0.0

@@ -1,4 +1,4 @@
-"""The other way over the bridge: any exact BoTorch model class as a surrogate."""
+"""BoTorch model classes with an exact marginal likelihood as surrogates."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -32,17 +32,17 @@ from calibo.models.standardization import Standardization, single_outcome
 from calibo.spaces.encoding import one_hot
 
 _SMALLEST_VARIANCE = 1e-14
-#: Points whose marginals are computed in one call: the joint covariance grows with the square.
+#: Points that are predicted in one call: the joint covariance grows with the square.
 _BLOCK = 512
 
 
 def _fit(model: GPyTorchModel) -> None:
-    """Maximises the marginal likelihood in place; announces where that fails and prior hyper-parameters are kept."""
+    """Maximize the marginal likelihood in place; warn if that fails and the initial hyperparameters are kept."""
     try:
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))  # pyright: ignore[reportArgumentType]
     except ModelFittingError as error:
         warnings.warn(
-            f"{type(model).__name__} could not be fitted ({error}); its initial hyper-parameters are used for this fit",
+            f"{type(model).__name__} could not be fitted ({error}); its initial hyperparameters are used for this fit",
             FallbackWarning,
             stacklevel=3,
         )
@@ -50,11 +50,11 @@ def _fit(model: GPyTorchModel) -> None:
 
 @dataclass(frozen=True, eq=False)
 class BoTorchModel(Model):
-    """A fitted BoTorch model as a calibo ``Model`` with closed-form leave-one-out and one-step-ahead predictions.
+    """A fitted BoTorch model as a model of calibo, with closed-form leave-one-out and one-step-ahead predictions.
 
     Attributes:
-        model: In evaluation mode, on standardised outcomes and indicator features.
-        units: The standardisation of the outcomes.
+        model: In evaluation mode, on standardized outcomes and indicator features.
+        units: The standardization of the outcomes.
         categories: Number of choices of each categorical column, 0 for a numeric one, d.
     """
 
@@ -63,7 +63,7 @@ class BoTorchModel(Model):
     categories: tuple[int, ...]
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
-        """The distribution at ``X``, ... x q x d; the joint covariance is computed only when draws are asked for."""
+        """Predict the outcome at `... x q x d` points; the joint covariance is computed only for joint draws."""
         shape = X.shape[:-1]
         features = one_hot(X.reshape(-1, X.shape[-1]), self.categories)
         starts = range(0, max(len(features), 1), _BLOCK)
@@ -89,7 +89,7 @@ class BoTorchModel(Model):
 
     @cached_property
     def _noise(self) -> Array:
-        """Variance of the noise, the mean over the data where it differs between points; 0 if the model has none."""
+        """Variance of the noise, averaged over the data where it differs between points; 0 if the model has none."""
         inputs = _numpy(self.model.train_inputs[0])  # pyright: ignore
         seen, true = (self._posterior(inputs, latent=latent).variance for latent in (False, True))
         return np.maximum(_numpy(seen - true).mean(), 0.0)
@@ -105,13 +105,13 @@ class BoTorchModel(Model):
         return posterior
 
     def leave_one_out(self) -> Gaussian:
-        """Distributions of each measurement given all the others, n, under the hyper-parameters of all data."""
+        """Predict each measurement from all the others, n, under the hyperparameters of all data."""
         _, inverse_root, residuals, z = self._whitened
         precision = np.square(inverse_root).sum(axis=0)
         return self._in_units(z - (inverse_root.T @ residuals) / precision, np.sqrt(1.0 / precision))
 
     def one_step_ahead(self) -> Gaussian:
-        """Distributions of each measurement given those before it, n, under the hyper-parameters of all data."""
+        """Predict each measurement from those before it, n, under the hyperparameters of all data."""
         root, _, residuals, z = self._whitened
         std = np.diagonal(root)
         return self._in_units(z - std * residuals, std)
@@ -132,7 +132,7 @@ class BoTorchModel(Model):
 
 @dataclass(frozen=True, init=False)
 class BoTorchSurrogate(Surrogate):
-    """A BoTorch model class, fitted by its exact marginal likelihood on standardised outcomes, as a surrogate.
+    """A BoTorch model class as a surrogate, fitted by its exact marginal likelihood on standardized outcomes.
 
     Categorical columns become indicators. Noise variances are passed on if they are known for every point; if for some
     only, the noise is learned.
@@ -147,26 +147,26 @@ class BoTorchSurrogate(Surrogate):
     model_type: ClassVar = BoTorchModel
 
     def __init__(self, model_class: type[GPyTorchModel] = SingleTaskGP, **options: Any) -> None:
-        """A surrogate of ``model_class(train_X, train_Y, **options)``."""
+        """Make a surrogate of `model_class(train_X, train_Y, **options)`."""
         if not (isinstance(model_class, type) and all(issubclass(model_class, c) for c in (GPyTorchModel, ExactGP))):
             raise RecipeError(
-                f"BoTorchSurrogate needs a BoTorch model class with an exact marginal likelihood (SingleTaskGP and its "
-                f"kind), got {model_class!r}"
+                f"BoTorchSurrogate needs a BoTorch model class with an exact marginal likelihood (such as "
+                f"SingleTaskGP), got {model_class!r}"
             )
         if "outcome_transform" in options:
-            raise RecipeError("BoTorchSurrogate standardises the outcomes itself: leave outcome_transform out")
+            raise RecipeError("BoTorchSurrogate standardizes the outcomes itself: leave outcome_transform out")
         object.__setattr__(self, "model_class", model_class)
         object.__setattr__(self, "options", options)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> BoTorchModel:
-        """The fitted model; torch's global generator is left as it was."""
+        """Fit the model; the global generator of torch is left unchanged."""
         y = single_outcome(data.Y)
         units = Standardization.of(y)
         X = torch.from_numpy(one_hot(data.X, data.categories))
         arguments = self._arguments(units, data)
         with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             torch.manual_seed(int(rng.integers(2**62)))
-            # Outcomes that are all equal cannot have unit variance: BoTorch's advice is for those who can help it.
+            # Outcomes that are all equal cannot have unit variance, which BoTorch would warn about.
             warnings.simplefilter("ignore", InputDataWarning)
             model = self.model_class(train_X=X, train_Y=torch.from_numpy(units.forward(y)[:, None]), **arguments)
             _fit(model)

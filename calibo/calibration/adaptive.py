@@ -1,6 +1,6 @@
-"""Adaptive conformal inference: the level asked of the model follows how often it was wrong, with one step size or several.
+"""Adaptive conformal inference: levels that follow how often the intervals missed, with one step size or several.
 
-Notation: alpha a target miscoverage, a_t the one asked of the model at time t, u_t the PIT, beta_t = 2 min(u_t, 1 - u_t) the
+Notation: alpha a target miscoverage, a_t the one used at time t, u_t the PIT, beta_t = 2 min(u_t, 1 - u_t) the
 largest miscoverage whose central interval holds the outcome; A targets, k experts.
 """
 
@@ -17,11 +17,11 @@ from calibo.data import Array
 from calibo.distributions import Levels
 from calibo.errors import RecipeError
 
-#: Miscoverages of the central intervals that are followed: those of 99, 98, 95, 90, ..., 10 %.
+#: Miscoverages of the central intervals that are tracked: those of 99, 98, 95, 90, ..., 10 %.
 DEFAULT_ALPHAS: tuple[float, ...] = (0.01, 0.02, 0.05, *(round(0.1 * i, 1) for i in range(1, 10)))
 #: Step sizes of the experts, each twice the one before.
 DEFAULT_STEPS: tuple[float, ...] = tuple(0.001 * 2**i for i in range(8))
-#: Levels handed to acquisition functions stay this far from 0 and 1.
+#: Levels that acquisition functions see stay this far from 0 and 1.
 _SMALLEST_LEVEL = 1e-3
 
 
@@ -30,11 +30,11 @@ class ACI(Recalibrator):
     """Adaptive conformal inference (Gibbs and Candes 2021): a_{t+1} = a_t + gamma (alpha - 1[beta_t < a_t]).
 
     Each central interval has a state of its own, which is never clipped, so that on any stream of T outcomes its share of
-    misses is within (max(alpha, 1 - alpha) + gamma) / (gamma T) of alpha. A state of 0 or less asks for the whole line: that
+    misses is within (max(alpha, 1 - alpha) + gamma) / (gamma T) of alpha. At a state of 0 or less the
     interval is infinite. Only draws and moments use a map that is clipped; it is made monotone over the intervals.
 
     Attributes:
-        gamma: Step size, positive: large ones follow a shift fast, small ones are steady.
+        gamma: Step size, positive: large ones adapt fast, small ones are smooth.
         alphas: Miscoverages of the intervals, increasing within (0, 1).
     """
 
@@ -45,15 +45,16 @@ class ACI(Recalibrator):
         _check(self.alphas, (self.gamma,))
 
     def run(self, pit: Array) -> Array:
-        """The states before each of T outcomes and after the last, (T + 1) x A."""
+        """Return the states before each of T outcomes and after the last, `(T + 1) x A`."""
         return _experts(pit, self.alphas, (self.gamma,))[:, :, 0]
 
     def fit(self, evidence: Evidence) -> LevelMap:
+        """Return the level map after the last outcome."""
         asked = self.run(evidence.pit)[-1]
         return _map(np.asarray(self.alphas), asked, asked)
 
     def bound(self, alpha: float, steps: int) -> float:
-        """How far the share of misses can be from ``alpha`` after ``steps`` outcomes."""
+        """Return how far the share of misses can be from `alpha` after `steps` outcomes."""
         return (max(alpha, 1.0 - alpha) + self.gamma) / (self.gamma * steps)
 
 
@@ -61,15 +62,15 @@ class ACI(Recalibrator):
 class DtACI(Recalibrator):
     """Dynamically tuned ACI (Gibbs and Candes 2024): experts with different steps, weighted by their recent pinball losses.
 
-    1. Play the weighted mean of the experts' a^i_t.
+    1. Use the weighted mean of the experts' a^i_t.
     2. Multiply the weights by exp(-eta loss(beta_t, a^i_t)), loss(b, a) = alpha (b - a) - min(0, b - a), and mix a
-       share 1 / (2 interval) of all weight evenly, so that experts come back.
+       share 1 / (2 interval) of all weight evenly, so that no expert is lost.
     3. Each expert takes its step of ACI.
     eta is the paper's for regret over ``interval`` outcomes.
 
     Attributes:
         gammas: Step sizes of the experts.
-        interval: How many outcomes the weights remember, about.
+        interval: About how many outcomes the weights remember.
         alphas: Miscoverages of the intervals, increasing within (0, 1).
     """
 
@@ -80,10 +81,10 @@ class DtACI(Recalibrator):
     def __post_init__(self) -> None:
         _check(self.alphas, self.gammas)
         if self.interval < 1:
-            raise RecipeError(f"the weights remember at least one outcome, got interval={self.interval}")
+            raise RecipeError(f"interval must be at least 1 outcome, got interval={self.interval}")
 
     def run(self, pit: Array) -> Array:
-        """What is played before each of T outcomes and after the last, (T + 1) x A."""
+        """Return the miscoverages in use before each of T outcomes and after the last, `(T + 1) x A`."""
         alpha = np.asarray(self.alphas)[:, None]
         experts = _experts(pit, self.alphas, self.gammas)
         k, share = experts.shape[2], 1.0 / (2.0 * self.interval)
@@ -102,16 +103,17 @@ class DtACI(Recalibrator):
         return played
 
     def fit(self, evidence: Evidence) -> LevelMap:
+        """Return the level map after the last outcome."""
         asked = self.run(evidence.pit)[-1]
         return _map(np.asarray(self.alphas), asked, asked)
 
 
 @dataclass(frozen=True)
 class AgACI(Recalibrator):
-    """Aggregated ACI (Zaffran et al. 2022): experts with different steps, weighted for each end of an interval by itself.
+    """Aggregated ACI (Zaffran et al. 2022): experts with different steps, weighted for each end of an interval separately.
 
     The ends' levels, a / 2 and 1 - a / 2, are aggregated by Bernstein online aggregation (Wintenberger 2017) of linearised
-    pinball losses, at levels alpha / 2 and 1 - alpha / 2. No step size need be chosen. Here losses are of levels, not of
+    pinball losses, at levels alpha / 2 and 1 - alpha / 2. There is no step size to choose. Here losses are of levels, not of
     outcomes, so that forecasts of different scales count alike.
 
     Attributes:
@@ -126,19 +128,20 @@ class AgACI(Recalibrator):
         _check(self.alphas, self.gammas)
 
     def run(self, pit: Array) -> tuple[Array, Array]:
-        """Levels played below and above the median before each of T outcomes and after the last, (T + 1) x A each."""
+        """Return the levels below and above the median before each of T outcomes and after the last, `(T + 1) x A` each."""
         experts, alpha = _experts(pit, self.alphas, self.gammas), np.asarray(self.alphas)
         below = _aggregated(0.5 * experts, 0.5 * alpha, pit)
         above = _aggregated(1.0 - 0.5 * experts, 1.0 - 0.5 * alpha, pit)
         return below, above
 
     def fit(self, evidence: Evidence) -> LevelMap:
+        """Return the level map after the last outcome."""
         below, above = self.run(evidence.pit)
         return _map(np.asarray(self.alphas), 2.0 * below[-1], 2.0 * (1.0 - above[-1]))
 
 
 def _experts(pit: Array, alphas: tuple[float, ...], gammas: tuple[float, ...]) -> Array:
-    """The states of ACI with each step size, (T + 1) x A x k."""
+    """Return the states of ACI with each step size, `(T + 1) x A x k`."""
     alpha, gamma = np.asarray(alphas)[:, None], np.asarray(gammas)
     states = np.empty((len(pit) + 1, len(alphas), len(gammas)))
     states[0] = alpha
@@ -152,7 +155,7 @@ def _betas(pit: Array) -> Array:
 
 
 def _aggregated(experts: Array, levels: Array, pit: Array) -> Array:
-    """Bernstein online aggregation of experts' levels, (T + 1) x A x k, for pinball losses at ``levels``, (T + 1) x A."""
+    """Aggregate experts' levels, `(T + 1) x A x k`, by Bernstein online aggregation of pinball losses at `levels`, A."""
     k = experts.shape[2]
     gain, square = np.zeros(experts.shape[1:]), np.zeros(experts.shape[1:])
     largest = np.full(experts.shape[1:], 1e-12)
@@ -174,7 +177,7 @@ def _aggregated(experts: Array, levels: Array, pit: Array) -> Array:
 
 
 def _map(alpha: Array, below: Array, above: Array) -> LevelMap:
-    """The level map that asks the model for miscoverage ``below`` on the lower side and ``above`` on the upper, A each."""
+    """Return the level map with miscoverages `below` on the lower side and `above` on the upper, A each."""
     low = np.clip(isotonic_projection(below), 0.0, 1.0) / 2.0
     high = 1.0 - np.clip(isotonic_projection(above), 0.0, 1.0) / 2.0
     levels = np.concatenate([alpha / 2.0, [0.5], 1.0 - alpha[::-1] / 2.0])
@@ -188,6 +191,6 @@ def _map(alpha: Array, below: Array, above: Array) -> LevelMap:
 def _check(alphas: tuple[float, ...], gammas: tuple[float, ...]) -> None:
     a, g = np.asarray(alphas, dtype=np.float64), np.asarray(gammas, dtype=np.float64)
     if a.size == 0 or not (np.all(np.diff(a) > 0.0) and a[0] > 0.0 and a[-1] < 1.0):
-        raise RecipeError(f"miscoverages increase within (0, 1), got {alphas}")
+        raise RecipeError(f"alphas must increase strictly inside (0, 1), got {alphas}")
     if g.size == 0 or not (np.isfinite(g) & (g > 0.0)).all():
-        raise RecipeError(f"step sizes are positive numbers, got {gammas}; 0.05 is a good start")
+        raise RecipeError(f"step sizes must be positive numbers, got {gammas}; 0.05 is a good start")

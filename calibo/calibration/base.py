@@ -53,8 +53,9 @@ class Recalibrator(ABC):
 class CalibratedModel(ModelWrapper):
     """A model whose predictions pass through a level map.
 
-    Leave-one-out and one-step-ahead predictions are those of the base, mapped. They are made under the hyperparameters *and the
-    level map* of all data, so that they cost one fit: the map, like the hyperparameters, has seen the outcome that is left out.
+    Leave-one-out and one-step-ahead predictions are those of the base, mapped. They are made under the hyperparameters *and
+    the level map* of all data, so that they cost one fit: the map, like the hyperparameters, has seen the outcome that is
+    left out.
 
     Attributes:
         base: The model that is calibrated.

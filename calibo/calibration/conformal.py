@@ -1,18 +1,18 @@
 """Conformal calibration: quantiles from the ranks of held-out scores, exact for any number of them.
 
-Notation: t held-out outcomes, K levels p, q points; a level p has coverage 1 - 2 min(p, 1 - p) between itself and its mirror.
+Notation: t held-out outcomes, K levels p, q points; between level p and its mirror 1 - p the coverage is 1 - 2 min(p, 1 - p).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
-from calibo.checks import check_has
+from calibo.checks import check_instance
 from calibo.data import Array
 from calibo.distributions import Distribution, QuantileTable, checked_levels
 from calibo.errors import RecipeError
@@ -29,14 +29,14 @@ _DUST = 1e-9
 
 
 def conformal_rank(t: int, coverage: Array | float) -> np.ndarray:
-    """ceil(coverage (t + 1)): the rank, from 1 on, of the score that covers the next outcome; above t there is none."""
+    """Return ceil(coverage (t + 1)): the rank, counted from 1, of the score that covers the next outcome; none if above t."""
     return np.ceil(np.asarray(coverage) * (t + 1) - _DUST).astype(np.int64)
 
 
 def conformal_quantile(scores: Array, coverage: float) -> float:
-    """The smallest number that is at least the next score with probability ``coverage``, from t exchangeable scores.
+    """Return the smallest number that is at least the next score with probability `coverage`, from t exchangeable scores.
 
-    That is the ceil(coverage (t + 1))-th smallest, and infinite if there are fewer (0 wanted: minus infinity).
+    That is the ceil(coverage (t + 1))-th smallest, infinite if there are fewer, and minus infinity for a coverage of 0.
     """
     rank = int(conformal_rank(len(scores), coverage))
     if rank > len(scores):
@@ -44,28 +44,28 @@ def conformal_quantile(scores: Array, coverage: float) -> float:
     return float(np.partition(scores, rank - 1)[rank - 1]) if rank >= 1 else -np.inf
 
 
-class Score(Protocol):
-    """How far an outcome is from what was believed, for each level, and the same distance at new points."""
+class Score(ABC):
+    """The distance of an outcome from its forecast, for each level; subclasses are frozen dataclasses."""
 
+    @abstractmethod
     def scores(self, evidence: Evidence, levels: Array) -> Array:
-        """The scores of the held-out outcomes, t x K; of level 1/2 they are not used."""
-        ...
+        """Return the scores of the held-out outcomes, `t x K`; those of level 1/2 are not used."""
 
+    @abstractmethod
     def coverage(self, levels: Array) -> Array:
-        """How often the score's quantile at each level must hold, K."""
-        ...
+        """Return the coverage that the quantile of the scores must have at each level, K."""
 
+    @abstractmethod
     def place(self, distribution: Distribution, levels: Array) -> tuple[Array, Array]:
-        """Where a score of 0 lies, ... x q x K, and the length of a score of 1, which that broadcasts with."""
-        ...
+        """Return the outcome of score 0, `... x q x K`, and the length of one unit of score, broadcastable with it."""
 
 
 @dataclass(frozen=True)
-class Residual:
+class Residual(Score):
     """The absolute residual |y - mean|, or that in standard deviations: intervals are symmetric about the mean.
 
     Attributes:
-        scaled: Divide by the standard deviation of the forecast, so that intervals are wide where the model is unsure.
+        scaled: Divide by the standard deviation of the forecast, so that intervals are wide where the model is uncertain.
     """
 
     scaled: bool = True
@@ -84,8 +84,8 @@ class Residual:
 
 
 @dataclass(frozen=True)
-class QuantileShift:
-    """Conformalised quantile regression (Romano et al. 2019): each quantile is moved by what outcomes lay beyond it.
+class QuantileShift(Score):
+    """Conformalised quantile regression (Romano et al. 2019): each quantile is moved by how far outcomes lay beyond it.
 
     Attributes:
         symmetric: One offset for a level and its mirror, from max(q_p - y, y - q_{1-p}): the pair covers. ``False`` gives
@@ -114,29 +114,31 @@ class QuantileShift:
 
 @dataclass(frozen=True)
 class Conformal(Recalibrator):
-    """Quantiles from the ranks of held-out scores (Vovk et al. 2005; resampling x score as in Chen 2025, chapter 3).
+    """Recalibration by quantiles from the ranks of held-out scores (Vovk et al. 2005; resampling x score as in Chen 2025,
+    chapter 3).
 
     1. The score of a level's quantile is the ceil(coverage (t + 1))-th smallest of the held-out scores.
     2. The quantile is where a score of 0 lies, less (below the median) or plus (above) that many lengths of a score.
-    3. Levels whose rank exceeds t are not backed by evidence: quantiles there are infinite. The distribution's tails begin at
-       the last level that is backed. The median is the model's own.
-    4. Quantiles that cross are nested: an interval is widened to hold those inside it, and so keeps its promise.
+    3. Levels whose rank exceeds t are not supported by the evidence: quantiles there are infinite. The distribution's tails
+    begin at
+       the last supported level. The median is the model's own.
+    4. Quantiles that cross are nested: an interval is widened to hold those inside it, and so keeps its coverage.
 
-    A score in standard deviations tells distributions of f and of a measurement apart. Unscaled residuals and ``plus`` are made of
+    A score in standard deviations differs between f and a measurement. Unscaled residuals and ``plus`` are made of
     outcomes alone: their distribution of f is that of a measurement.
 
     With ``plus``, 1 and 2 are CV+ / jackknife+ (Barber et al. 2021): each held-out score is added to what the models that
-    had not seen its outcome say *at the new point*, and the quantile is of the right rank among these sums. That needs a
+    had not seen its outcome predict *at the new point*, and the quantile is of the right rank among these sums. That needs a
     resampler with several models (``KFold``, ``Bootstrap``).
 
-    Which guarantee holds is the resampler's matter: with ``Split`` an interval covers at least with its probability if
-    outcomes are exchangeable; with ``plus`` 1 - 2 alpha at least, and 1 - alpha as a rule; averaged folds have none, but are
-    as good as a rule. A search that goes where it likes is not exchangeable: the calibration report tells how it came out.
+    Which guarantee holds depends on the resampler: with ``Split`` an interval covers at least with its probability if
+    outcomes are exchangeable; with ``plus`` 1 - 2 alpha at least, and 1 - alpha as a rule; averaged folds have none, but
+    usually do as well. Points chosen by a search are not exchangeable: the calibration report shows the empirical coverage.
 
     Attributes:
-        score: What is ranked.
+        score: The score that is ranked.
         levels: Increasing, within (0, 1), each with its mirror 1 - p.
-        plus: As above.
+        plus: Whether to use CV+ / jackknife+, as above.
     """
 
     score: Score = Residual()
@@ -144,11 +146,12 @@ class Conformal(Recalibrator):
     plus: bool = False
 
     def __post_init__(self) -> None:
-        check_has("the score", self.score, "scores", "Residual() or QuantileShift()")
+        check_instance("score", self.score, Score, "Residual() or QuantileShift()")
         levels = checked_levels(self.levels)
         _mirrors(levels)
 
     def fit(self, evidence: Evidence) -> LevelMap:
+        """Return the map that moves quantiles by the ranks of the held-out scores."""
         if self.plus and evidence.left_out is None:
             raise RecipeError(
                 "plus=True needs models that have not seen each outcome: use evidence=KFold(...) without refit=True, or "
@@ -164,7 +167,7 @@ class Conformal(Recalibrator):
         return self.unbacked
 
     def unbacked(self, distribution: Distribution, X: Array) -> QuantileTable:
-        """The model's own quantiles, without a promise at any level: what nothing held out gives."""
+        """Return the model's own quantiles with no level supported: the map for a model without held-out outcomes."""
         levels = np.asarray(self.levels, dtype=np.float64)
         own, _ = QuantileShift().place(distribution, levels)
         return QuantileTable.nested(levels, own, backed=(0.5, 0.5), copula=distribution)
@@ -172,14 +175,14 @@ class Conformal(Recalibrator):
 
 @dataclass(frozen=True, eq=False)
 class _ConformalMap:
-    """A distribution -> the table of its conformal quantiles.
+    """The map from a distribution to the table of its conformal quantiles.
 
     Attributes:
-        recipe: What it was made by.
-        evidence: From which.
-        scores: Of the held-out outcomes, t x K.
+        recipe: The recalibrator.
+        evidence: The evidence.
+        scores: Scores of the held-out outcomes, `t x K`.
         levels: K.
-        backed: Which levels there are enough scores for, K.
+        backed: Whether there are enough scores for each level, K.
     """
 
     recipe: Conformal
@@ -197,7 +200,7 @@ class _ConformalMap:
         return QuantileTable.nested(kept, values, backed=(float(kept[0]), float(kept[-1])), copula=distribution)
 
     def _moved(self, distribution: Distribution) -> Array:
-        """The quantiles of a distribution moved by the score of each level, ... x q x (backed levels)."""
+        """Move the quantiles of a distribution by the score of each level, `... x q x (supported levels)`."""
         kept = self.levels[self.backed]
         ranks = conformal_rank(len(self.scores), self.recipe.score.coverage(kept))
         ordered = np.sort(self.scores[:, self.backed], axis=0)
@@ -206,14 +209,14 @@ class _ConformalMap:
         return place + _sides(kept) * moved * length
 
     def _plus_in_parts(self, X: Array) -> Array:
-        """The same for all points, few at a time, because each needs a sum for every score and level."""
+        """Compute CV+ quantiles of all points, few at a time, because each needs a sum for every score and level."""
         points = X.reshape(-1, X.shape[-1])
         step = max(1, _MOST_SUMS // (self.scores.shape[0] * self.scores.shape[1]))
         parts = [self._plus(points[i : i + step]) for i in range(0, len(points), step)]
         return np.concatenate(parts).reshape(*X.shape[:-1], -1)
 
     def _plus(self, X: Array) -> Array:
-        """The quantiles among the sums of what others say at X, q x d, and their scores, q x (backed levels)."""
+        """Return the quantiles of held-out predictions at `q x d` points plus their scores, `q x (supported levels)`."""
         left_out, t = self.evidence.left_out, len(self.scores)
         assert left_out is not None
         kept = self.levels[self.backed]
@@ -230,13 +233,13 @@ class _ConformalMap:
 
 
 def _sides(levels: Array) -> Array:
-    """-1 below the median, 1 above, 0 there, K."""
+    """Return -1 below the median, 1 above and 0 at it, K."""
     return np.sign(levels - 0.5)
 
 
 def _mirrors(levels: Array) -> np.ndarray:
-    """For each level p the index of 1 - p, K."""
+    """Return the index of 1 - p for each level p, K."""
     index = np.searchsorted(levels, 1.0 - levels - _DUST)
     if (index >= len(levels)).any() or not np.allclose(levels[np.minimum(index, len(levels) - 1)], 1.0 - levels):
-        raise RecipeError(f"every level needs its mirror, 1 - level, among the levels; got {levels.tolist()}")
+        raise RecipeError(f"levels must contain the mirror 1 - p of each level p, got {levels.tolist()}")
     return index

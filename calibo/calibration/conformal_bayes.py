@@ -157,12 +157,12 @@ class ShiftedModel(ConformalModel):
 class ConformalBayes(SurrogateWrapper):
     """A Gaussian process made conformal: flat on exact conformal sets, its own distribution outside them.
 
-    The sets come from roots of quadratics. Hyperparameters are fitted to the data and not again for every candidate outcome, so
-    the scores are not exactly symmetric in the augmented data; and data gathered by optimization are not exchangeable.
-    Coverage is empirical.
+    The sets come from roots of quadratics. Hyperparameters are fitted to the data and not again for every candidate
+    outcome, so the scores are not exactly symmetric in the augmented data; and data gathered by optimization are not
+    exchangeable. Coverage is empirical.
 
-    The sets need the closed form of what one more measurement changes in the Gaussian process (`Capability.AUGMENTATION`), which a
-    calibrated surrogate does not have: calibrate outside, `Calibrated(ConformalBayes(...), by=...)`.
+    The sets need the closed form of what one more measurement changes in the Gaussian process (`Capability.AUGMENTATION`),
+    which a calibrated surrogate does not have: calibrate outside, `Calibrated(ConformalBayes(...), by=...)`.
 
     Attributes:
         surrogate: A Gaussian process.

@@ -1,6 +1,6 @@
-"""Which of many candidate outcomes are accepted: conformity scores, p-values, and the paper's relaxed masks.
+"""Conformity scores, p-values and relaxed masks of candidate outcomes.
 
-The exact sets (``conformal_set``) need none of this. Masks serve sampled outcomes and reproductions of Stanton et al. 2023.
+The exact sets (`conformal_set`) need none of this. Masks are for sampled outcomes and reproductions of Stanton et al. 2023.
 
 Notation: k candidate outcomes at a point, n data; scores k x (n + 1) and weights n + 1, the point itself last.
 """
@@ -15,11 +15,14 @@ from calibo.models.augmentation import Augmentation
 
 
 def conformity_scores(augmentation: Augmentation, outcomes: Array) -> Array:
-    """Log densities, in-sample and with fresh noise, of all measurements given the data and a candidate, p x k x (n + 1).
+    """Return the in-sample log densities, with fresh noise, of all measurements given the data and a candidate.
 
     Args:
-        augmentation: At p points.
-        outcomes: Candidates, standardised, k or p x k.
+        augmentation: The augmentation at p points.
+        outcomes: Standardized candidates, k or `p x k`.
+
+    Returns:
+        `p x k x (n + 1)` log densities, the point itself last.
     """
     total, own = augmentation.total, augmentation.own_noise
     e = ((outcomes - augmentation.mean[:, None]) / total[:, None])[..., None]
@@ -33,7 +36,7 @@ def conformity_scores(augmentation: Augmentation, outcomes: Array) -> Array:
 
 
 def p_values(scores: Array, weights: Array) -> Array:
-    """sum_i w_i 1[s_i <= s_new], the new one included, ... x k."""
+    """Return sum_i w_i 1[s_i <= s_new], the new one included, `... x k`."""
     return (scores <= scores[..., -1:]) @ weights
 
 
@@ -46,7 +49,7 @@ def relaxed_masks(
     rescaled: bool = False,
     rng: np.random.Generator | None = None,
 ) -> Array:
-    """Smooth masks of acceptance in [0, 1], ... x k (Algorithm 1, or 2 with a generator; signs corrected).
+    """Return smooth masks of acceptance in [0, 1], `... x k` (Algorithm 1, or 2 with a generator; signs corrected).
 
     1. h_i = sigmoid((s_new - s_i) / temperature): near 1 where the candidate conforms better than datum i. (The paper
        prints the opposite sign, which would accept outliers and reject the centre.)

@@ -1,6 +1,6 @@
-"""Full conformal sets of a Gaussian process: exact, batched over points, from the roots of n quadratics each.
+"""Exact full conformal sets of a Gaussian process, batched over points, from the roots of n quadratics each.
 
-At a point x a candidate outcome is y = mean + total e (standardised). Its conformity among the augmented data is a
+At a point x a candidate outcome is y = mean + total e (standardized). Its conformity among the augmented data is a
 score, larger is better; the outcome is accepted against datum i where s_i <= s_new, a quadratic inequality in e:
 
     P_i e^2 + Q_i e + R_i >= 0.
@@ -21,7 +21,7 @@ from calibo.models.augmentation import Augmentation
 
 #: A p-value this little above alpha is a tie that rounding has lifted.
 _TIE = 1e-12
-#: An unbounded set is cut so many standard deviations of the measurement from its mean.
+#: An unbounded set is cut at this many standard deviations of the measurement from its mean.
 REACH = 8.0
 #: Ends this many standard deviations out are infinite but for rounding.
 _INFINITE = 1e6
@@ -29,12 +29,12 @@ _INFINITE = 1e6
 
 @dataclass(frozen=True, eq=False)
 class Quadratics:
-    """Where outcomes are accepted against each datum: P e^2 + Q e + R >= 0.
+    """The quadratics P e^2 + Q e + R, not negative where an outcome is accepted against each datum.
 
     Attributes:
-        P: p x n.
-        Q: p x n.
-        R: p x n.
+        P: Coefficients of e^2, `p x n`.
+        Q: Coefficients of e, `p x n`.
+        R: Constants, `p x n`.
     """
 
     P: Array
@@ -42,7 +42,7 @@ class Quadratics:
     R: Array
 
     def roots(self) -> tuple[Array, Array]:
-        """Lower and upper roots, each p x n; infinite (+inf both) where there are none."""
+        """Return the lower and upper roots, each `p x n`; both are +inf where there are none."""
         # A quadratic that has lost its square is taken for the limit of ones that accept an interval.
         P = self.P - np.finfo(np.float64).tiny
         D = self.Q * self.Q
@@ -60,12 +60,12 @@ class Quadratics:
         return np.minimum(first, second), np.maximum(first, second)
 
 
-#: How well a measurement conforms: an augmentation to its quadratics.
+#: A conformity score: maps an augmentation to its quadratics.
 Score = Callable[[Augmentation], Quadratics]
 
 
 def in_sample_score(augmentation: Augmentation) -> Quadratics:
-    """Of the log density of each measurement, with fresh noise, under the GP of the augmented data (Stanton et al., eq. 3).
+    """Score by in-sample log densities, with fresh noise, under the GP of the augmented data (Stanton et al., eq. 3).
 
     Residuals t_i^2 (a_i - b_i e) and t^2 e, variances s_i^2 = t_i^2 (2 - t_i^2 d'_i) and s^2 = t^2 (2 - t^2 / v).
     """
@@ -81,7 +81,7 @@ def in_sample_score(augmentation: Augmentation) -> Quadratics:
 
 
 def leave_one_out_score(augmentation: Augmentation) -> Quadratics:
-    """Of the log density of each measurement given all others of the augmented data: residual a'_i / d'_i, variance 1 / d'_i.
+    """Score by log densities given all other augmented data: residual a'_i / d'_i, variance 1 / d'_i.
 
     P < 0 always, so the set is bounded whenever w_n < alpha, which in-sample scores do not guarantee.
     """
@@ -94,11 +94,11 @@ def leave_one_out_score(augmentation: Augmentation) -> Quadratics:
 
 @dataclass(frozen=True, eq=False)
 class ConformalSets:
-    """Conformal sets at p points as unions of intervals, in standardised outcomes.
+    """Conformal sets at p points as unions of intervals, of standardized outcomes.
 
     Attributes:
-        low: Lower ends, p x J, increasing; the intervals that a point does not need are empty.
-        high: Upper ends, p x J.
+        low: Lower ends, `p x J`, increasing; unused intervals of a point are empty.
+        high: Upper ends, `p x J`.
         empty: Where no outcome is accepted, p.
         unbounded: Where acceptance does not end in some direction although the point is not out of distribution, p; the
             set is cut there at ``REACH`` standard deviations.
@@ -115,15 +115,15 @@ class ConformalSets:
 def conformal_sets(
     augmentation: Augmentation, score: Score, weights: Array, own_weight: Array, alpha: float, smoothing: float = 0.0
 ) -> ConformalSets:
-    """{y: w_n + sum_i w_i 1[s_i <= s_new] > alpha + smoothing w_n}, exactly, at each of p points.
+    """Return the exact sets {y: w_n + sum_i w_i 1[s_i <= s_new] > alpha + smoothing w_n} at each of p points.
 
     Args:
-        augmentation: What a measurement would change.
+        augmentation: The augmentation at the p points.
         score: The conformity score.
-        weights: w_i, n or p x n.
+        weights: w_i, n or `p x n`.
         own_weight: w_n, p.
         alpha: Miscoverage.
-        smoothing: In [0, 1). A uniform draw makes the set exactly valid (METHODS: smoothed version); 0 is conservative.
+        smoothing: In [0, 1). A uniform draw makes the set exactly valid; 0 is conservative.
     """
     quadratics = score(augmentation)
     low, high = quadratics.roots()
@@ -145,7 +145,7 @@ def _all_equal(a: Array) -> bool:
 
 
 def _where_enough(low: Array, high: Array, needed: int) -> tuple[np.ndarray, Array, Array]:
-    """Where at least ``needed`` of the n intervals [low, high], p x n, hold e: rows, lower and upper ends.
+    """Return rows, lower and upper ends of where at least `needed` of the n intervals [low, high], `p x n`, contain e.
 
     With both ends sorted, m intervals lie below e where H_m < e < H_(m+1), and enough begin before it where e > L_(m+needed):
     two sorts instead of one of twice the length with its weights.
@@ -163,7 +163,7 @@ def _where_enough(low: Array, high: Array, needed: int) -> tuple[np.ndarray, Arr
 
 
 def _where_above(low: Array, high: Array, step: Array, threshold: Array) -> tuple[np.ndarray, Array, Array]:
-    """Where the sum of ``step`` over intervals [low, high] that hold e exceeds ``threshold``, p: rows and ends.
+    """Return rows and ends of where the sum of `step` over intervals [low, high] that contain e exceeds `threshold`, p.
 
     A sweep over the sorted ends: at each the sum rises or falls.
     """
@@ -186,12 +186,12 @@ def _where_above(low: Array, high: Array, step: Array, threshold: Array) -> tupl
 def _intervals(
     rows: np.ndarray, lower: Array, upper: Array, augmentation: Augmentation, unseen: np.ndarray
 ) -> ConformalSets:
-    """Intervals of outcomes from intervals of e, given by their row (sorted) and ends, K each; ``unseen`` rows have none."""
+    """Return intervals of outcomes from intervals of e, given by sorted rows and ends, K each; `unseen` rows have none."""
     p, std = len(unseen), np.sqrt(augmentation.total)[rows]
     unbounded = np.zeros(p, dtype=bool)
     unbounded[rows[(upper > lower) & (np.maximum(-lower, upper) * std > _INFINITE)]] = True
     unbounded &= ~unseen
-    # Sets that end by themselves are not cut: where the model is too sure they must reach far.
+    # Sets that end by themselves are not cut: where the model is overconfident they must reach far.
     reach = np.where(unbounded[rows], REACH / std, np.inf)
     lower, upper = np.clip(lower, -reach, reach), np.clip(upper, -reach, reach)
     kept = (upper > lower) & ~unseen[rows]

@@ -1,16 +1,16 @@
-"""Density ratios: how much more often a search goes to a point than the data do, and the weights this gives the data.
+"""Density ratios of the points a search visits over the data, and the importance weights that follow.
 
 Conformal sets hold for points drawn like the data. A search goes where its acquisition is large, so each datum counts
 with weight r(x) = p'(x) / p(x), proposals p' over data p (Stanton et al. 2023, section 4.3). The ratio is learned by
-telling the two apart: a classifier's odds are the ratio of the densities (their eq. 8).
+classification: a classifier's odds are the ratio of the densities (their eq. 8).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite, log
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -26,12 +26,8 @@ _TOLERANCE = 1e-5
 _ITERATIONS = 50
 
 
-class Ratio(Protocol):
-    """A density ratio of proposals over data."""
-
-    def __call__(self, X: Array) -> Array:
-        """r(x) in [1e-6, 1e6] at points, ... x d -> ..."""
-        ...
+#: A density ratio of proposals over data: maps `... x d` points to r(x) in [1e-6, 1e6].
+Ratio = Callable[[Array], Array]
 
 
 class RatioEstimator(ABC):
@@ -51,7 +47,7 @@ class RatioEstimator(ABC):
 
 @dataclass(frozen=True)
 class Unshifted:
-    """The ratio of a search that goes where the data are: 1 everywhere."""
+    """The ratio 1 everywhere: no covariate shift."""
 
     def __call__(self, X: Array) -> Array:
         return np.ones(X.shape[:-1])
@@ -59,19 +55,19 @@ class Unshifted:
 
 @dataclass(frozen=True)
 class DensityRatio(RatioEstimator):
-    """Logistic regression on random Fourier features: convex, a few milliseconds, started where the last fit ended.
+    """A density ratio by logistic regression on random Fourier features: convex, and warm-started.
 
     The log ratio is b + beta'z(x), z holding ``features`` cosines (Rahimi and Recht 2007; a Gaussian kernel) and d
     linear terms, each part with a kernel of about 1 at every point. Steps of a fit:
 
     1. Each datum weighs 1 and each proposal n / p, so that the odds need no correction for the prior ratio in eq. (8),
-       and a long chain of dependent proposals does not pretend to be as many independent ones.
-    2. Newton's method on the weighted logistic loss + penalty / 2 |beta|^2, b free. The penalty plays the part of the
+       and a long chain of dependent proposals does not count as as many independent ones.
+    2. Newton's method on the weighted logistic loss + penalty / 2 |beta|^2, b free. The penalty replaces the
        paper's averaging of weights: it keeps the ratio from changing too rapidly between updates.
     3. b is shifted so that the mean ratio over the data is 1, as E_p r = 1. Importance weights do not depend on it.
 
     Attributes:
-        features: Cosines, drawn at the first fit and kept as long as ``previous`` is handed on.
+        features: Number of cosines, drawn at the first fit and kept as long as `previous` is passed on.
         length_scale: Of the kernel, in units of sqrt(d) on the unit cube (distances there grow like sqrt(d)).
         penalty: On the squared coefficients; the log ratio's prior variance at a point is about 2 / penalty.
     """
@@ -102,7 +98,7 @@ class DensityRatio(RatioEstimator):
         return LogisticRatio(basis, coefficients)
 
     def _start(self, d: int, previous: Ratio | None, rng: np.random.Generator) -> tuple[FourierBasis, Array]:
-        """The basis and where Newton starts: as in ``previous`` if it has the same basis, else drawn, and zeros."""
+        """Return the basis and the initial coefficients: those of `previous` if its basis fits, else drawn, and zeros."""
         scale = self.length_scale * d**0.5
         if isinstance(previous, LogisticRatio):
             known = previous.basis
@@ -118,9 +114,9 @@ class FourierBasis:
     """Random cosines, linear terms and a constant.
 
     Attributes:
-        frequencies: Of the cosines, d x F.
-        phases: Of the cosines, F.
-        length_scale: Of the kernel that the cosines stand for.
+        frequencies: Frequencies of the cosines, `d x F`.
+        phases: Phases of the cosines, F.
+        length_scale: Length scale of the kernel that the cosines approximate.
     """
 
     frequencies: Array
@@ -128,12 +124,12 @@ class FourierBasis:
     length_scale: float
 
     def __call__(self, X: Array) -> Array:
-        """Features of points, ... x d -> ... x (F + d + 1)."""
+        """Return the features of `... x d` points, `... x (F + d + 1)`."""
         waves, slope = self._sizes
         return np.concatenate([waves * self._cosines(X), slope * (X - 0.5), np.ones((*X.shape[:-1], 1))], axis=-1)
 
     def combined(self, X: Array, coefficients: Array) -> Array:
-        """Features times their coefficients, F + d + 1, at points, ... x d -> ..., without holding the features."""
+        """Return the features of `... x d` points times F + d + 1 coefficients, without storing the features."""
         waves, slope = self._sizes
         of_waves, of_slopes = np.split(coefficients[:-1], [len(self.phases)])
         return self._cosines(X) @ (waves * of_waves) + (X - 0.5) @ (slope * of_slopes) + coefficients[-1]
@@ -145,7 +141,7 @@ class FourierBasis:
 
     @property
     def _sizes(self) -> tuple[float, float]:
-        """What makes the cosines, and the linear terms at points uniform on the cube, of square norm 1 on average."""
+        """Factors that give the cosines, and the linear terms at points uniform on the cube, an average squared norm of 1."""
         d, count = self.frequencies.shape
         return (2.0 / count) ** 0.5, (12.0 / d) ** 0.5
 
@@ -155,8 +151,8 @@ class LogisticRatio:
     """A fitted log-linear ratio.
 
     Attributes:
-        basis: Its features.
-        coefficients: Of the log ratio, F + d + 1, the intercept last.
+        basis: The features.
+        coefficients: Coefficients of the log ratio, F + d + 1, the intercept last.
     """
 
     basis: FourierBasis
@@ -167,16 +163,16 @@ class LogisticRatio:
 
 
 def importance_weights(ratio_data: Array, ratio_point: Array) -> tuple[Array, Array]:
-    """Weights of the data and of a query point, which sum to 1 for each point (Algorithm 4).
+    """Return the weights of the data and of a query point, which sum to 1 for each point (Algorithm 4).
 
-    Each point of a batch is weighed against the n data alone, not against the other points.
+    Each point of a batch is weighted against the n data alone, not against the other points.
 
     Args:
         ratio_data: Ratios at the data, n.
         ratio_point: Ratios at query points, ...
 
     Returns:
-        w_i of the data, ... x n, and w_n of the query point, ...
+        w_i of the data, `... x n`, and w_n of the query points, `...`.
     """
     point = np.asarray(ratio_point, dtype=np.float64)
     total = ratio_data.sum() + point
@@ -184,7 +180,7 @@ def importance_weights(ratio_data: Array, ratio_point: Array) -> tuple[Array, Ar
 
 
 def effective_sample_size(weights: Array) -> float:
-    """(sum w)^2 / sum w^2 of weights, n: how many equally weighted data would say as much; 0 of none."""
+    """Return (sum w)^2 / sum w^2 of n weights: the number of equally weighted data with as much information; 0 of none."""
     if not len(weights):
         return 0.0
     # Relative to the largest, so that weights of any size can be squared.
@@ -193,7 +189,11 @@ def effective_sample_size(weights: Array) -> float:
 
 
 def checked_counts(data: Array, proposals: Array) -> tuple[int, int]:
-    """The numbers of data and of proposals; both must be tables of points of one dimension."""
+    """Return the numbers of data and of proposals.
+
+    Raises:
+        DataError: If they are not points of the same dimension.
+    """
     if data.ndim != 2 or proposals.ndim != 2 or data.shape[1] != proposals.shape[1]:
         raise DataError(
             "a density ratio compares data, n x d, with proposals, p x d, of the same d; "
@@ -203,16 +203,16 @@ def checked_counts(data: Array, proposals: Array) -> tuple[int, int]:
 
 
 def _logistic_regression(Z: Array, labels: Array, weights: Array, penalty: float, start: Array) -> Array:
-    """Minimiser of the weighted logistic loss + penalty / 2 |beta|^2 without the last coefficient, k.
+    """Minimize the weighted logistic loss + penalty / 2 |beta|^2 (without the last coefficient).
 
     Newton's method with the step halved until the loss falls; the loss is convex, so it ends at the minimum.
 
     Args:
         Z: Features, N x k, the last one constant.
         labels: 0 or 1, N.
-        weights: Of the rows, N.
+        weights: Weights of the rows, N.
         penalty: Positive.
-        start: Where to begin, k.
+        start: Initial coefficients, k.
     """
     ridge = np.full(Z.shape[1], penalty)
     ridge[-1] = 1e-9  # the intercept is free, but the system must stay solvable where all rows are certain

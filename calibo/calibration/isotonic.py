@@ -17,33 +17,35 @@ from calibo.models.scikit import seeded
 
 @dataclass(frozen=True)
 class Isotonic(Recalibrator):
-    """The calibrated level of what the model calls level u is the share of past PITs at or below u.
+    """Recalibration by the empirical distribution of PITs: level u becomes the share of past PITs at or below u.
 
     The recalibration set {(u_t, P(u_t))} is already monotone, so its isotonic regression interpolates it; the share is
-    taken as rank / (T + 1), which leaves room for what is more extreme than all seen.
+    taken as rank / (T + 1), which leaves room for outcomes more extreme than all before.
     """
 
     def fit(self, evidence: Evidence) -> LevelMap:
+        """Return the map through the recalibration set."""
         u, share = recalibration_set(evidence.pit)
         return Relevel(levels_through(share, u))
 
 
 @dataclass(frozen=True)
 class Regressor(Recalibrator):
-    """The same recalibration set learned by any scikit-learn regressor, made monotone (OCBO's Table 4: GP, MLP).
+    """Recalibration by any scikit-learn regressor of the recalibration set, made monotone (OCBO's Table 4: GP, MLP).
 
     Attributes:
-        regressor: An unfitted scikit-learn regressor; it is cloned, and seeded if it draws.
-        grid: Number of levels at which its prediction is read off.
+        regressor: An unfitted scikit-learn regressor; it is cloned, and seeded.
+        grid: Number of levels at which it predicts.
     """
 
     regressor: Any
     grid: int = 51
 
     def fit(self, evidence: Evidence) -> LevelMap:
+        """Return the map through the predictions of the regressor, made monotone."""
         u, share = recalibration_set(evidence.pit)
         regressor = seeded(self.regressor, np.random.default_rng(0))
-        # The ends belong to every level map; telling the regressor keeps it from bending away from them.
+        # The ends belong to every level map; among the data they keep the regressor from bending away from them.
         known_u, known_share = np.concatenate([[0.0], u, [1.0]]), np.concatenate([[0.0], share, [1.0]])
         regressor.fit(known_u[:, None], known_share)
         r = np.linspace(0.0, 1.0, self.grid)[1:-1]
@@ -52,13 +54,13 @@ class Regressor(Recalibrator):
 
 
 def recalibration_set(pit: Array) -> tuple[Array, Array]:
-    """Distinct PITs, increasing, and the share of PITs at or below each: rank / (T + 1)."""
+    """Return the distinct PITs, increasing, and the share of PITs at or below each: rank / (T + 1)."""
     u, counts = np.unique(pit, return_counts=True)
     return u, np.cumsum(counts) / (len(pit) + 1.0)
 
 
 def levels_through(p: Array, r: Array, margin: float = 1e-9) -> Levels:
-    """The level map through the points (p, r), r increasing, with those left out that would make it vertical."""
+    """Return the level map through the points (p, r), r increasing, without those that would make it vertical."""
     inside = (r > margin) & (r < 1.0 - margin)
     p, r = np.clip(p[inside], margin, 1.0 - margin), r[inside]
     rising = np.concatenate([[True], np.diff(np.maximum.accumulate(p)) > margin])[: p.size]

@@ -1,4 +1,4 @@
-"""Localized online states, R_t(x) = c_t + g_t(x), folded from a stream and aggregated over several localizations.
+"""Localized online states, R_t(x) = c_t + g_t(x), aggregated over several localizations.
 
 Notation: T outcomes, E localizations side by side, K quantities tracked, D features of a point.
 """
@@ -28,7 +28,7 @@ LengthScale = float | Literal["auto"]
 _LADDER = (0.5, 0.25, 0.125)
 #: The kernel scales of "auto", in units of the given one.
 _SCALES = (1.0, 4.0)
-#: What is forgotten of past losses at each outcome: about the last 50 count.
+#: Share of past losses that is forgotten at each outcome: about the last 50 count.
 _FORGETTING = 0.02
 #: Up to this square of the cube's diagonal over the shortest length scale, rounding of squared distances is harmless.
 _LONGEST = 1e4
@@ -43,13 +43,13 @@ class Localizations:
     """E kernels k(x, x') = kappa exp(-|x - x'|^2 / l^2) (Kim et al. 2025, eq. 39).
 
     ``l = inf`` means no localization, g = 0, which is the online conformal prediction of eq. 17 (the paper says of eq. 24
-    that g = 0 gives it back, and calls l = inf "a non-localized version"). The limit of the kernel itself would be the
-    constant kappa, which changes nothing but the step, from eta to (1 + kappa) eta; that is not taken.
+    that g = 0 recovers it, and calls l = inf "a non-localized version"). The limit of the kernel itself would be the
+    constant kappa, which changes nothing but the step, from eta to (1 + kappa) eta; that is not used.
 
     Attributes:
-        kappa: Scales, E.
+        kappa: Kernel scales, E.
         length_scale: Length scales, E.
-        prior: Weights before any outcome, E, of sum 1.
+        prior: Weights before any outcome, E, with sum 1.
     """
 
     kappa: Array
@@ -58,7 +58,7 @@ class Localizations:
 
     @classmethod
     def chosen(cls, kappa: float, length_scale: LengthScale, dimension: int) -> Localizations:
-        """One localization, or for "auto" the non-localized one (of half the weight) and a ladder of others."""
+        """Return one localization, or for "auto" the non-localized one (with half the weight) and several others."""
         if length_scale != "auto":
             return cls(np.array([kappa]), np.array([length_scale], dtype=np.float64), np.ones(1))
         ladder = np.array(_LADDER) * np.sqrt(max(dimension, 1))
@@ -71,7 +71,7 @@ class Localizations:
 
     @property
     def effective(self) -> Array:
-        """Scales with 0 where there is no localization, E."""
+        """Kernel scales, 0 where there is no localization, E."""
         return np.where(np.isinf(self.length_scale), 0.0, self.kappa)
 
     @cached_property
@@ -88,9 +88,9 @@ class Localizations:
 
 
 def unit_kernels(squared: Array, lengths: Array) -> Iterator[Array]:
-    """exp(-s / l^2) for each of the decreasing length scales, one after the other in the same array.
+    """Yield exp(-s / l^2) for each of the decreasing length scales, one after the other in the same array.
 
-    By squaring where a length is half the one before.
+    Where a length scale is half the one before, by squaring.
     """
     kernel, before = np.empty_like(squared), np.inf
     for length in lengths.tolist():
@@ -105,14 +105,14 @@ def unit_kernels(squared: Array, lengths: Array) -> Iterator[Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
-    """What E localized states did on a stream of T outcomes.
+class States:
+    """The E localized states on a sequence of T outcomes.
 
     Attributes:
-        played: The value that each played at x_t before outcome t, T x E x K.
-        below: 1 where the score fell below what was played, T x E x K.
-        constants: c before each outcome and after the last, (T + 1) x E x K.
-        coefficients: Of the kernel expansion after the last outcome, without kappa, E x T x K.
+        played: The value in use at x_t before outcome t, `T x E x K`.
+        below: 1 where the score fell below the value in use, `T x E x K`.
+        constants: c before each outcome and after the last, `(T + 1) x E x K`.
+        coefficients: Coefficients of the kernel expansion after the last outcome, without kappa, `E x T x K`.
     """
 
     played: Array
@@ -121,7 +121,7 @@ class Fold:
     coefficients: Array
 
 
-def fold(
+def run_localized(
     points: Array,
     scores: Array,
     *,
@@ -131,29 +131,29 @@ def fold(
     localizations: Localizations,
     below: Callable[[Array | float, Array], Array],
     play: Callable[[Array], Array] = lambda hidden: hidden,
-) -> Fold:
-    """Online kernel gradient descent on the pinball loss (Kim et al. 2025, eq. 27), for E localizations at once.
+) -> States:
+    """Run online kernel gradient descent on the pinball loss (Kim et al. 2025, eq. 27), for E localizations at once.
 
     For t = 1, 2, ... with score s_t at x_t, and c_1 = target, g_1 = 0:
       1. hidden value h = c_t + kappa sum_j coef_j exp(-|x_t - x_j|^2 / l^2), played as ``play(h)``;
       2. o = 1[s_t below the played value];
       3. coef <- (1 - regularization eta_t) coef, append eta_t (target - o); c <- c + eta_t (target - o).
-    Nothing of the state is ever clipped: a value below 0 lies below every score and one above 1 above every score, which
-    drives the state back by itself.
+    The state is never clipped: a value below 0 lies below every score and one above 1 above every score, which
+    drives the state back.
 
     Args:
-        points: Features of the points, T x D.
-        scores: In [0, 1], T.
+        points: `T x D` features of the points.
+        scores: Scores in [0, 1], T.
         targets: The share of scores that should fall below, for each quantity, K.
         steps: eta_t, T.
         regularization: How fast g forgets, times eta.
         localizations: The E kernels.
-        below: How a score is compared with what was played: ``np.less`` or ``np.less_equal``.
-        play: From hidden to played values, E x K.
+        below: How a score is compared with the value in use: `np.less` or `np.less_equal`.
+        play: Maps hidden values to the values in use, `E x K`.
     """
     T, E, K = len(scores), localizations.kappa.size, targets.size
     played, moves, constant = np.empty((T, E, K)), np.zeros((E, T, K)), np.tile(targets, (E, 1))
-    # What is left, before outcome t, of a move at outcome j: exp(log_kept_t - log_kept_(j + 1)).
+    # Share of a move at outcome j that is left before outcome t: exp(log_kept_t - log_kept_(j + 1)).
     log_kept = np.concatenate([[0.0], np.cumsum(np.log1p(-regularization * steps))])
     values, sizes = scores.tolist(), steps.tolist()
     for start in range(0, T, _ROWS):
@@ -167,11 +167,11 @@ def fold(
             constant = constant + move
     constants = np.concatenate([np.tile(targets, (1, E, 1)), moves.swapaxes(0, 1)]).cumsum(axis=0)
     hits = np.asarray(below(scores[:, None, None], played), dtype=np.float64)
-    return Fold(played, hits, constants, np.exp(log_kept[-1] - log_kept[1:, None]) * moves)
+    return States(played, hits, constants, np.exp(log_kept[-1] - log_kept[1:, None]) * moves)
 
 
 def _influence(points: Array, past: Array, localizations: Localizations, kept: Array) -> Array:
-    """What a unit move at each of p past points adds to g at q points, q x E x 1 x p: kappa k(x, x') of what is kept."""
+    """Return kappa k(x, x') times the share that is left of a move at each of p past points, at q points, `q x E x 1 x p`."""
     units = [kept * unit for unit in unit_kernels(squared_distances(points, past), localizations.lengths)]
     influence = np.zeros((localizations.kappa.size, *kept.shape))
     for e, (kappa, rung) in enumerate(zip(localizations.effective, localizations.rung, strict=True)):
@@ -181,23 +181,23 @@ def _influence(points: Array, past: Array, localizations: Localizations, kept: A
 
 
 def pinball(scores: Array, played: Array, targets: Array) -> Array:
-    """Pinball loss of the played values as quantiles of the scores, T x E, summed over the K targets.
+    """Return the pinball loss of the values in use as quantiles of the scores, `T x E`, summed over the K targets.
 
-    Values are taken where they matter: between 0 and 1, where scores are.
+    Values are clipped to [0, 1], where the scores are.
     """
     gap = scores[:, None, None] - np.clip(played, 0.0, 1.0)
     return np.maximum(targets * gap, (targets - 1.0) * gap).sum(axis=2)
 
 
 def exponential_weights(losses: Array, prior: Array, forgetting: float = _FORGETTING) -> Array:
-    """Weights of E forecasters before each outcome and after the last, (T + 1) x E, from their losses, T x E.
+    """Return the weights of E experts before each outcome and after the last, `(T + 1) x E`, from their losses, `T x E`.
 
     w_t is proportional to prior exp(zeta_t G_t), with G_t the discounted sum of how much less than the weighted mean each
     has lost (as DtACI, Gibbs and Candes 2024, forgets old losses) and zeta_t = sqrt(log E / V_t), V_t the discounted
     sum of the weighted variances of the losses (as the second-order weights behind AgACI, Zaffran et al. 2022, do):
-    free of the losses' unit, so that there is no learning rate to choose.
+    independent of the unit of the losses, so that there is no learning rate to choose.
     """
-    # Plain numbers: there are only a few forecasters, for which an array costs more than its arithmetic.
+    # Plain numbers: there are only a few experts, for which an array costs more than its arithmetic.
     E, start = losses.shape[1], prior.tolist()
     kept, rate = 1.0 - forgetting, math.log(max(E, 2))
     raw, total, gain, variance = start, sum(start), [0.0] * E, 0.0
@@ -217,14 +217,14 @@ def exponential_weights(losses: Array, prior: Array, forgetting: float = _FORGET
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """x -> c + sum_l sum_j b_lj exp(-|x - x_j|^2 / l^2): K values at each point.
+    """The function c + sum_l sum_j b_lj exp(-|x - x_j|^2 / l^2), with K values at each point.
 
     Attributes:
-        features: How points are seen.
-        centres: Features of the points of the past, T x D.
+        features: Features of points.
+        centres: `T x D` features of past points.
         constant: c, K.
         lengths: Length scales, L, decreasing.
-        coefficients: b, L x T x K.
+        coefficients: b, `L x T x K`.
     """
 
     features: Features
@@ -235,9 +235,9 @@ class Expansion:
 
     @classmethod
     def of(
-        cls, run: Fold, localizations: Localizations, weights: Array, features: Features, centres: Array
+        cls, run: States, localizations: Localizations, weights: Array, features: Features, centres: Array
     ) -> Expansion:
-        """The weighted mean, by ``weights``, E, of the states after the last outcome."""
+        """Return the mean of the states after the last outcome, with E weights."""
         scaled = (weights * localizations.effective)[:, None, None] * run.coefficients
         rungs = np.arange(localizations.lengths.size)
         gathered = [scaled[localizations.rung == rung].sum(axis=0) for rung in rungs]
@@ -245,14 +245,14 @@ class Expansion:
         return cls(features, centres, constant, localizations.lengths, np.array(gathered))
 
     def __call__(self, X: Array) -> Array:
-        """Values at points ... x q x d, ... x q x K."""
+        """Evaluate the function at `... x q x d` points, `... x q x K`."""
         if X.ndim == 2:
             return self._of_points(X)
         points, index = distinct_points(X)
         return self._of_points(points)[index]
 
     def _of_points(self, points: Array) -> Array:
-        """Values at points, p x d -> p x K."""
+        """Evaluate the function at `p x d` points, `p x K`."""
         seen = self.features(points)
         # A block's kernels stay in the processor's cache, which is twice as fast.
         rows = max(_BLOCK // max(len(self.centres), 1), 1)
@@ -261,7 +261,7 @@ class Expansion:
         return np.concatenate([self._values(seen[start : start + rows]) for start in range(0, len(seen), rows)])
 
     def _values(self, seen: Array) -> Array:
-        """Values at points given by their features, p x D -> p x K."""
+        """Evaluate the function at points given by their `p x D` features, `p x K`."""
         if not self.lengths.size:
             return np.tile(self.constant, (len(seen), 1))
         values = self.constant
@@ -271,7 +271,7 @@ class Expansion:
 
     @cached_property
     def _products(self) -> Array | None:
-        """(-2 x_j, 1, |x_j|^2), (D + 2) x T, whose product with (x, |x|^2, 1) is |x - x_j|^2.
+        """(-2 x_j, 1, |x_j|^2), `(D + 2) x T`, whose product with (x, |x|^2, 1) is |x - x_j|^2.
 
         It is quicker than distances, and good to 1e-16 of the largest of them: enough for all but short length scales.
         """
@@ -282,7 +282,7 @@ class Expansion:
         return np.concatenate([-2.0 * centres.T, np.ones((1, len(centres))), norm[None]])
 
     def _squared(self, seen: Array) -> Array:
-        """Squared distances of points from the centres, p x T."""
+        """Return squared distances of points from the centres, `p x T`."""
         if self._products is None:
             return squared_distances(seen, self.centres)
         p, D = seen.shape
@@ -293,12 +293,16 @@ class Expansion:
 
 
 def features_of(evidence: Evidence) -> Features:
-    """How distances see the points of the evidence: as the kernel of a Gaussian process does."""
+    """Return the features of the points of the evidence, the same as of a Gaussian process."""
     return Features(evidence.categories or (0,) * evidence.X.shape[1])
 
 
 def check_localization(kappa: float, length_scale: LengthScale, regularization: float, largest_step: float) -> None:
-    """Refuses settings under which the state could not be folded."""
+    """Check the settings of a localization.
+
+    Raises:
+        RecipeError: If a state could not be computed with them.
+    """
     if not (isinstance(kappa, Real) and np.isfinite(kappa) and kappa >= 0.0):
         raise RecipeError(f"kappa must be a number >= 0, got {kappa!r}; 1 is a good start, 0 means not localized")
     if length_scale != "auto" and not (isinstance(length_scale, Real) and length_scale > 0.0):

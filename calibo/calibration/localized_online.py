@@ -1,4 +1,4 @@
-"""Localized online conformal thresholds (LOCBO): intervals that cover what they promise, near each point as well."""
+"""Localized online conformal thresholds (LOCBO): intervals with long-run coverage, also near each point."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from calibo.calibration.localization import (
     check_localization,
     exponential_weights,
     features_of,
-    fold,
     pinball,
+    run_localized,
 )
 from calibo.data import Array
 from calibo.distributions import Distribution, FlatLevels, FlatSet, Gaussian
@@ -28,16 +28,16 @@ from calibo.models.gp_posterior import Features
 
 @dataclass(frozen=True, eq=False)
 class ThresholdRun:
-    """What a localized threshold did on a stream of T outcomes, for E localizations side by side.
+    """Localized thresholds on a sequence of T outcomes, for E localizations side by side.
 
     Attributes:
         thresholds: lambda_t(x_t) before outcome t, T (the weighted mean over the localizations).
         errors: 1 where the outcome lay outside the interval of that threshold, T.
-        constants: c before each outcome and after the last, (T + 1) x E.
-        coefficients: Of the kernel expansions after the last outcome, without kappa, E x T.
-        weights: Of the localizations before each outcome and after the last, (T + 1) x E.
-        played: Each localization's own threshold at x_t, T x E.
-        threshold: The threshold function after the last outcome: points ... x q x d -> ... x q x 1.
+        constants: c before each outcome and after the last, `(T + 1) x E`.
+        coefficients: Coefficients of the kernel expansions after the last outcome, without kappa, `E x T`.
+        weights: Weights of the localizations before each outcome and after the last, `(T + 1) x E`.
+        played: The threshold of each localization at x_t, `T x E`.
+        threshold: The threshold function after the last outcome: maps `... x q x d` points to `... x q x 1`.
     """
 
     thresholds: Array
@@ -55,11 +55,12 @@ class LocalizedOnline(Recalibrator):
 
     The interval at x is {y: s(x, y) >= lambda_t(x)} with the score s = 2 Q(|z|), z the normal score of y under the
     forecast: mean -+ Q^-1(lambda / 2) std for a Gaussian one. The threshold lambda_t(x) = c_t + g_t(x) moves by online kernel
-    gradient descent (``localization.fold``) with eta_t = eta0 (t + offset)^-decay, from c_1 = alpha and g_1 = 0:
-    smaller thresholds, and so wider intervals, where outcomes fell outside. Believed is then the flat-set distribution: mass
-    1 - alpha spread evenly over the interval, the model outside, and what that says of the latent value.
+    gradient descent (`localization.run_localized`) with eta_t = eta0 (t + offset)^-decay, from c_1 = alpha and g_1 = 0:
+    smaller thresholds, and so wider intervals, where outcomes fell outside. The calibrated distribution has mass 1 - alpha
+    spread evenly over the interval and the model's shape outside, and the latent distribution that follows.
 
-    Long-run coverage holds on every stream. The expansion is bounded, -kappa (1 - alpha) / reg <= g <= kappa alpha / reg,
+    Long-run coverage holds on every sequence of outcomes. The expansion is bounded,
+    -kappa (1 - alpha) / reg <= g <= kappa alpha / reg,
     and a threshold above 1 always misses, one below 0 never; so c stays in an interval of length 1 + kappa / reg + eta0,
     and with eta_t = eta0 t^-1/2, by summation by parts,
       |mean of the errors - alpha| <= (1 + kappa / reg + eta0) / (eta0 sqrt(T)):
@@ -69,17 +70,17 @@ class LocalizedOnline(Recalibrator):
     1/8 of the cube's diagonal. The threshold is their mean, weighted by recent pinball loss
     (``localization.exponential_weights``).
 
-    Deviations from the paper: eta0 = 0.05 instead of 0.005, which hardly moves in 50 steps; only the threshold handed to
-    the distribution is clipped, to [smallest, 1] (improvement grows without bound as it goes to 0).
+    Deviations from the paper: eta0 = 0.05 instead of 0.005, which hardly moves in 50 steps; only the threshold of the
+    distribution is clipped, to [smallest, 1] (improvement grows without bound as it goes to 0).
 
     Attributes:
-        alpha: Wanted share of outcomes outside the intervals, in (0, 1).
+        alpha: Miscoverage: the share of outcomes outside the intervals, in (0, 1).
         kappa: Scale of the localized part against the constant part, >= 0.
         length_scale: Of the localization, on the unit cube; ``inf`` for none; "auto" chooses.
-        eta0: First step, positive.
+        eta0: First step, positive; `methods.locbo` takes 0.1 (and kappa 0.5), for studies of tens of outcomes.
         decay: How the steps fall with time, in [0, 1].
         regularization: How fast the localized part forgets; times eta0 below 1.
-        smallest: Smallest threshold handed to the distribution, in (0, 1).
+        smallest: Smallest threshold of the distribution, in (0, 1).
         offset: Added to t in the steps: 0 as the paper writes, 1 as its published code does.
     """
 
@@ -106,15 +107,15 @@ class LocalizedOnline(Recalibrator):
         check_localization(self.kappa, self.length_scale, self.regularization, self.eta0)
 
     def steps(self, count: int) -> Array:
-        """eta_t for t = 1, ..., count."""
+        """Return eta_t for t = 1, ..., count."""
         return self.eta0 * np.power(np.arange(1, count + 1, dtype=np.float64) + self.offset, -self.decay)
 
     def run(self, X: Array, scores: Array, features: Features | None = None) -> ThresholdRun:
-        """Folds points, T x d, and their conformity scores 2 Q(|z|) in [0, 1], T, into all thresholds."""
+        """Return all thresholds on `T x d` points and their conformity scores 2 Q(|z|) in [0, 1], T."""
         features = features or Features((0,) * X.shape[1])
         points, target = features(X), np.array([self.alpha])
         localizations = Localizations.chosen(self.kappa, self.length_scale, X.shape[1])
-        done = fold(
+        done = run_localized(
             points,
             scores,
             targets=target,
@@ -136,7 +137,7 @@ class LocalizedOnline(Recalibrator):
         )
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """The map to the flat-set distribution of the threshold after the last outcome."""
+        """Return the map to the flat-set distribution with the threshold after the last outcome."""
         scores = 2.0 * ndtr(-np.abs(evidence.scores))
         run = self.run(evidence.X, scores, features_of(evidence))
         return FlatMap(run.threshold, self.alpha, self.smallest)
@@ -144,12 +145,12 @@ class LocalizedOnline(Recalibrator):
 
 @dataclass(frozen=True, eq=False)
 class FlatMap:
-    """The level map to flat-set distributions: of a Gaussian in closed form, of any other distribution the same shape in normal scores.
+    """The level map to flat-set distributions: in closed form of a Gaussian, in normal scores of any other distribution.
 
     Attributes:
-        threshold: Points ... x q x d -> ... x q x 1, unclipped.
+        threshold: Maps `... x q x d` points to `... x q x 1` thresholds, unclipped.
         alpha: Mass outside the interval.
-        smallest: Where thresholds are clipped below; above it is at 1.
+        smallest: Lower limit of thresholds; the upper one is 1.
     """
 
     threshold: Expansion

@@ -1,4 +1,4 @@
-"""Localized online quantile recalibration (OCBO-L): every level right in the long run, corrected more where it was wrong."""
+"""Localized online quantile recalibration (OCBO-L): every level calibrated in the long run, with corrections by point."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
 from calibo.calibration.localization import (
     Expansion,
-    Fold,
     LengthScale,
     Localizations,
+    States,
     check_localization,
     exponential_weights,
     features_of,
-    fold,
     pinball,
+    run_localized,
 )
 from calibo.calibration.monotone_play import isotonic_rows, within_bound
 from calibo.calibration.online_quantile import DEFAULT_LEVELS, OnlineQuantile
@@ -25,26 +25,26 @@ from calibo.data import Array
 from calibo.distributions import Distribution, Levels, relevel
 from calibo.models.gp_posterior import Features
 
-#: Levels handed to acquisition functions stay this far from 0 and 1.
+#: Levels that acquisition functions see stay this far from 0 and 1.
 _SMALLEST_LEVEL = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class QuantileRun:
-    """What localized level maps did on a stream of T outcomes, for E localizations side by side.
+    """Localized level maps on a sequence of T outcomes, for E localizations side by side.
 
     Attributes:
-        played: R_t(p, x_t) before outcome t, T x K (the weighted mean over the localizations).
-        hits: 1 where the PIT was at or below what was played, T x K.
-        weights: Of the localizations before each outcome and after the last, (T + 1) x E.
-        states: Each localization's own fold.
-        hidden: The hidden function after the last outcome: points ... x q x d -> ... x q x K, not yet monotone.
+        played: R_t(p, x_t) before outcome t, `T x K` (the weighted mean over the localizations).
+        hits: 1 where the PIT was at or below it, `T x K`.
+        weights: Weights of the localizations before each outcome and after the last, `(T + 1) x E`.
+        states: The states of each localization.
+        hidden: The hidden function after the last outcome: maps `... x q x d` points to `... x q x K`, not yet monotone.
     """
 
     played: Array
     hits: Array
     weights: Array
-    states: Fold
+    states: States
     hidden: Expansion
 
 
@@ -61,7 +61,7 @@ class LocalizedQuantile(Recalibrator):
 
     Of one level alone |mean of o - p| <= (1 + kappa / regularization + eta) / (eta T): the expansion is bounded by
     kappa max(p, 1 - p) / regularization, so that c cannot leave an interval of that length. The state is never clipped,
-    only the map handed on is, to [0.001, 0.999].
+    only the map that `fit` returns is, to [0.001, 0.999].
 
     With ``length_scale="auto"`` seven localizations run side by side, as in ``LocalizedOnline``; the hidden values are
     their mean, weighted by recent pinball loss summed over the levels.
@@ -86,11 +86,11 @@ class LocalizedQuantile(Recalibrator):
 
     @property
     def _plain(self) -> OnlineQuantile:
-        """The same without localization; it refuses wrong steps and levels."""
+        """The same without localization; checks steps and levels."""
         return OnlineQuantile(self.eta, self.levels)
 
     def run(self, X: Array, pit: Array, features: Features | None = None) -> QuantileRun:
-        """Folds points, T x d, and the PITs of their outcomes, T, into all states."""
+        """Return all states on `T x d` points and the PITs of their outcomes, T."""
         features = features or Features((0,) * X.shape[1])
         points, p = features(X), np.asarray(self.levels, dtype=np.float64)
         localizations = Localizations.chosen(self.kappa, self.length_scale, X.shape[1])
@@ -99,11 +99,11 @@ class LocalizedQuantile(Recalibrator):
         def play(hidden: Array) -> Array:
             played = isotonic_rows(hidden)
             for e in global_:
-                # This bound is one of states that do not depend on the point.
+                # This bound holds for states that do not depend on the point.
                 played[e] = within_bound(hidden[e], played[e], p, self.eta)
             return played
 
-        states = fold(
+        states = run_localized(
             points,
             pit,
             targets=p,
@@ -124,7 +124,7 @@ class LocalizedQuantile(Recalibrator):
         )
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """The maps played next, point by point, made fit for acquisition functions."""
+        """Return the maps after the last outcome, one per point, clipped for acquisition functions."""
         if self.kappa == 0.0 or self.length_scale == np.inf:
             return self._plain.fit(evidence)
         hidden = self.run(evidence.X, evidence.pit, features_of(evidence)).hidden
@@ -133,10 +133,10 @@ class LocalizedQuantile(Recalibrator):
 
 @dataclass(frozen=True, eq=False)
 class RelevelLocally:
-    """The level map that reads distributions at other levels, of its own at every point.
+    """A level map with levels of its own at every point.
 
     Attributes:
-        hidden: Points ... x q x d -> ... x q x K, not yet monotone.
+        hidden: Maps `... x q x d` points to `... x q x K` values, not yet monotone.
         levels: K, inside (0, 1).
     """
 

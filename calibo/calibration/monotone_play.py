@@ -1,4 +1,4 @@
-"""Which monotone map to play: the isotonic projection of the hidden state, kept within the long-run bound."""
+"""Monotone level maps from the states of online recalibrators: isotonic projections, kept within the long-run bound."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from calibo.data import Array
 
 #: Rounding allowed for when errors are compared with the bound.
 _DUST = 1e-9
-#: Up to so many rows are projected faster one by one.
+#: Up to this many rows are projected faster one by one.
 _FEW_ROWS = 16
 
 
 def isotonic_projection(values: Array) -> Array:
-    """The non-decreasing vector nearest to ``values`` in least squares, K (pool adjacent violators)."""
+    """Return the non-decreasing vector nearest to `values` in least squares, K (pool adjacent violators)."""
     if np.all(values[1:] >= values[:-1]):
         return values
     from scipy.optimize import isotonic_regression
@@ -24,7 +24,7 @@ def isotonic_projection(values: Array) -> Array:
 
 
 def isotonic_rows(values: Array) -> Array:
-    """The isotonic projection of each row, ... x K, without a loop over many rows (min-max formula).
+    """Return the isotonic projection of each row, `... x K`, without a loop over many rows (min-max formula).
 
     The projection at k is the largest over i <= k of the smallest over j >= k of the mean of values i, ..., j.
     """
@@ -51,14 +51,14 @@ def isotonic_rows(values: Array) -> Array:
 
 
 def within_bound(hidden: Array, played: Array, p: Array, eta: float) -> Array:
-    """The played map, changed where some outcome could lead out of the bound (1 + eta) / (eta T), K.
+    """Return the map, K, changed where some outcome could violate the bound (1 + eta) / (eta T).
 
     The projection alone does not keep the bound once eta is about 2 or more: two close levels that one outcome made
     cross stay pooled, and while their mean is held inside the bound one of them can leave it. In units of eta,
     e = (h - p) / eta is a level's missing hits, which must stay within c = 1 + 1 / eta. An outcome that hits exactly the
     levels from j on is *safe* if afterwards, at every later time s, no lower level will need more hits, at least
-    e_k + p_k s - c, than a higher level can bear, at most e_l + p_l s + c (a hit of the lower is one of the higher).
-    Levels between outcomes that are not safe are played alike, so that no outcome can part them.
+    e_k + p_k s - c, than a higher level may have, at most e_l + p_l s + c (a hit of the lower is one of the higher).
+    Levels between outcomes that are not safe get the same value, so that no outcome falls between them.
     """
     error, c = (hidden - p) / eta, 1.0 + 1.0 / eta
     if np.abs(error).max() <= c - 1.0:
@@ -83,7 +83,7 @@ def within_bound(hidden: Array, played: Array, p: Array, eta: float) -> Array:
 
 
 def _bearable(error: Array, p: Array, c: float) -> np.ndarray:
-    """Whether, for each row of missing hits, J x K, the levels' future needs can be met together, J."""
+    """Return whether, for each row of missing hits, `J x K`, the bounds of all levels can be kept together later on, J."""
     closest = float(np.diff(p).min()) if p.size > 1 else 1.0
     steps = np.arange(min(int(2.0 / closest) + 2, 400))
     expected = error[:, :, None] + p[:, None] * steps

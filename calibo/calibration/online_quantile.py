@@ -1,4 +1,4 @@
-"""Online quantile recalibration (OCBO): every level of the forecasts is right in the long run, on any stream."""
+"""Online quantile recalibration (OCBO): every level is calibrated in the long run, on any sequence of outcomes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ DEFAULT_LEVELS: tuple[float, ...] = (
     *(0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5),
     *(0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99),
 )
-#: Levels handed to acquisition functions stay this far from 0 and 1. A margin that shrinks with the evidence, such as
-#: 1 / (2 (T + 1)), would narrow the intervals of a young study instead of only bounding them.
+#: Levels that acquisition functions see stay this far from 0 and 1. A margin that shrinks with the evidence, such as
+#: 1 / (2 (T + 1)), would narrow the intervals of a new study instead of only bounding them.
 _SMALLEST_LEVEL = 1e-3
 
 
@@ -28,8 +28,8 @@ class Trajectory:
     """The states of an online recalibrator.
 
     Attributes:
-        hidden: The unclipped state before each outcome and after the last, (T + 1) x K.
-        played: What was played, its isotonic projection, (T + 1) x K.
+        hidden: The unclipped state before each outcome and after the last, `(T + 1) x K`.
+        played: The map in use, the isotonic projection of the state, `(T + 1) x K`.
     """
 
     hidden: Array
@@ -47,12 +47,12 @@ class OnlineQuantile(Recalibrator):
       3. h_{t+1}(p) = h_t(p) - eta (o - p).
     Then |mean of o - p| <= (1 + eta) / (eta T) at every level and every T: Theorem 2 for a single level. For all levels
     at once it is tested, not proved, on adversarial streams up to eta = 10 with the default levels; grids much finer
-    than these can exceed it at large eta (close levels cannot be parted and each kept right at once).
+    than these can exceed it at large eta (levels that are close cannot all be kept right at once).
 
     Deviations from the paper: the state starts at h_1(p) = p instead of 0, which starts from the
     model's own quantiles and keeps the bound; raw states cross (the paper's monotonicity lemma is false), so their
-    projection is played *and* used in the update, which keeps the bound; the state is never clipped, only the map handed
-    on is, to [0.001, 0.999].
+    projection is played *and* used in the update, which keeps the bound; the state is never clipped, only the
+    map that `fit` returns is, to [0.001, 0.999].
 
     Attributes:
         eta: Step size, positive. Large steps adapt fast and bound tightly, small steps are smooth.
@@ -74,7 +74,7 @@ class OnlineQuantile(Recalibrator):
             raise RecipeError(f"levels must increase strictly inside (0, 1), got {self.levels!r}")
 
     def run(self, pit: Array) -> Trajectory:
-        """Folds a stream of PITs, T, into all states of the recalibrator."""
+        """Return all states of the recalibrator on a sequence of T PITs."""
         p = np.asarray(self.levels, dtype=np.float64)
         hidden = np.empty((len(pit) + 1, p.size))
         played = np.empty_like(hidden)
@@ -86,12 +86,12 @@ class OnlineQuantile(Recalibrator):
         return Trajectory(hidden, played)
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """The map played next, made fit for acquisition functions."""
+        """Return the map after the last outcome, clipped for acquisition functions."""
         final = self.run(evidence.pit).played[-1]
         return Relevel(Levels.clipped(np.asarray(self.levels), np.maximum.accumulate(final), _SMALLEST_LEVEL))
 
     def bound(self, steps: int) -> float:
-        """The largest long-run error of any level after ``steps`` outcomes, whatever they were."""
+        """Return the largest possible long-run error of any level after `steps` outcomes."""
         return (1.0 + self.eta) / (self.eta * steps)
 
     def _project(self, hidden: Array) -> Array:

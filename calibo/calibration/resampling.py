@@ -1,4 +1,4 @@
-"""Resamplers: where held-out forecasts come from (stored ones, leave-one-out, time-series splits, folds, bootstrap samples)."""
+"""Resamplers: held-out forecasts from storage, leave-one-out, time-series splits, folds and bootstrap samples."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Prequential(Resampler):
     """The forecasts that were stored when the points were suggested: the evidence that the online theorems are about.
 
     Attributes:
-        fill: Outcomes of points that were never suggested have no forecast. `False` skips them; `True` uses their leave-one-out
-            predictions instead (in closed form where the model has one).
+        fill: Outcomes of points that were never suggested have no forecast. `False` skips them; `True` uses their
+            leave-one-out predictions instead (in closed form where the model has one).
     """
 
     fill: bool = False
@@ -265,9 +265,9 @@ class KFold(Resampler):
 class Bootstrap(Resampler):
     """Models of points drawn with replacement; each point is forecast by those that did not draw it (out of bag).
 
-    With `Conformal(plus=True)` this is the jackknife+-after-bootstrap (Kim et al. 2020). The spread between the models is part
-    of a Gaussian distribution's variance; of quantile tables, quantiles are averaged. Points that every model drew have no
-    forecast and are left out of the evidence.
+    With `Conformal(plus=True)` this is the jackknife+-after-bootstrap (Kim et al. 2020). The spread between the models is
+    part of a Gaussian distribution's variance; of quantile tables, quantiles are averaged. Points that every model drew
+    have no forecast and are left out of the evidence.
 
     Attributes:
         samples: Number of models, B.

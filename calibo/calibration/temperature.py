@@ -1,4 +1,4 @@
-"""One number that widens or narrows every interval: the smallest recalibrator there is."""
+"""Recalibration by one factor that widens or narrows all intervals."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from calibo.errors import RecipeError
 
 @dataclass(frozen=True)
 class Temperature(Recalibrator):
-    """Scales the forecasts' normal scores by a factor, estimated from past scores z_t with weights that fade.
+    """A factor on the normal scores of the forecasts, estimated from past scores z_t with weights that fade.
 
     factor^2 = (prior + sum_t w_t z_t^2) / (prior + sum_t w_t), w_t = memory^(age of t): the maximum likelihood scale,
     shrunk towards 1 by ``prior`` pseudo-observations. A score counts at most ``largest`` times the factor found so far,
-    so that one surprise cannot blow up all intervals.
+    so that a single outlier cannot widen all intervals beyond use.
 
     Attributes:
-        prior: Pseudo-observations that speak for the factor 1.
-        memory: How much of a weight is left one outcome later, in (0, 1]; 1 never forgets.
+        prior: Number of pseudo-observations in favour of the factor 1.
+        memory: Share of a weight that is left one outcome later, in (0, 1].
         largest: Limit of a score in units of the running factor.
     """
 
@@ -40,7 +40,7 @@ class Temperature(Recalibrator):
             )
 
     def factor(self, scores: Array) -> float:
-        """The factor after a stream of scores, T."""
+        """Return the factor after a sequence of T scores."""
         total, weight, factor = self.prior, self.prior, 1.0
         for z in np.abs(scores).tolist():
             square = min(z, self.largest * factor) ** 2
@@ -50,4 +50,5 @@ class Temperature(Recalibrator):
         return factor
 
     def fit(self, evidence: Evidence) -> LevelMap:
+        """Return the map that scales normal scores by the factor after all outcomes."""
         return Relevel(Tempered(self.factor(evidence.scores)))

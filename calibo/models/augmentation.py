@@ -1,4 +1,4 @@
-"""What one more measurement would change in a Gaussian process's fit at its data, in closed form."""
+"""What one more measurement changes in the fit of a Gaussian process, in closed form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from calibo.models.standardization import Standardization
 
 @dataclass(frozen=True, eq=False)
 class Augmentation:
-    """The data of a GP augmented by one measurement y at each of p points, hyper-parameters kept, all standardised.
+    """The data of a Gaussian process augmented by one measurement y at each of p points alone, standardized.
+
+    Hyperparameters are kept.
 
     With A = K + diag(noise), k the covariances of the data with a point, e = (y - mean) / total and total = variance +
     own_noise, the augmented data have A'^-1 y' = (dual - influence e ; e) and diag A'^-1 = (precision + influence^2 /
@@ -22,12 +24,12 @@ class Augmentation:
         dual: A^-1 (y - m), n.
         precision: diag(A^-1), n.
         noise: Noise variances of the data, n.
-        influence: A^-1 k, p x n.
+        influence: A^-1 k, `p x n`.
         mean: Predicted mean, p.
         variance: Latent variance, p.
         own_noise: Noise variance of the new measurement.
-        units: What standardised the outcomes.
-        index: Which of the p points stands where in the distribution, ... x q.
+        units: The standardization of the outcomes.
+        index: Which of the p points stands where in the distribution, `... x q`.
     """
 
     dual: Array
@@ -47,5 +49,5 @@ class Augmentation:
 
     @property
     def augmented_precision(self) -> Array:
-        """diag(A'^-1) at the data, p x n."""
+        """diag(A'^-1) at the data, `p x n`."""
         return self.precision + self.influence**2 / self.total[:, None]

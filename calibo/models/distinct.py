@@ -1,4 +1,4 @@
-"""Sets of points that share members, with each point once: a model need not be asked the same thing twice."""
+"""Batches that share points, with each point once, so that models predict it once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from calibo.data import Array
 
 
 def distinct_points(X: Array) -> tuple[Array, np.ndarray]:
-    """Points, p x d, and an index, ... x q, with points[index] = X, ... x q x d.
+    """Return the distinct points of batches; points that all batches share (the pending ones) occur once.
 
-    Sets that share members (the pending points stand in every one of them) have these only once among the points.
+    Args:
+        X: `... x q x d` points.
+
+    Returns:
+        The points, `p x d`, and an index, `... x q`, with `points[index] == X`.
     """
     if X.ndim == 2:
         return X, np.arange(len(X))

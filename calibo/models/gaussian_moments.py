@@ -34,8 +34,9 @@ class GaussianMomentsModel(ModelWrapper):
 class GaussianMoments(SurrogateWrapper):
     """A surrogate whose latent distributions are Gaussian, with the mean and standard deviation of those inside.
 
-    Acquisition functions see latent distributions, so this is the Gaussian alternative to choosing by the distribution between
-    conformal quantiles. Distributions of measurements stay as they are, and with them all intervals and their guarantees.
+    Acquisition functions see latent distributions, so this is the Gaussian alternative to choosing by the distribution
+    between conformal quantiles. Distributions of measurements stay as they are, and with them all intervals and their
+    guarantees.
 
     Attributes:
         surrogate: The surrogate inside; usually `Calibrated(..., by=Conformal(...))`.

@@ -29,16 +29,18 @@ _OUTPUTSCALE_BOUNDS = (np.log(1e-2), np.log(1e2))
 
 @dataclass(frozen=True)
 class GaussianProcess(Surrogate):
-    """Exact GP: ARD kernel, constant mean (profiled), learned or known noise, standardised outcomes.
+    """An exact Gaussian process with an ARD kernel, a profiled constant mean and learned or known noise.
+
+    Outcomes are standardized.
 
     Priors: the dimension-scaled log-normal of BoTorch on length scales, log l ~ N(sqrt 2 + log(d) / 2, 3) (Hvarfner et
     al. 2024), LogNormal(-4, 1) on the noise variance, log-normal around 1 on the output scale. The fit starts from the
-    best of a few fixed starting points and of the hyper-parameters stored with the last suggestion, so it is
-    deterministic, and short once a study is under way.
+    best of a few fixed starting points and of the hyperparameters stored with the last suggestion, so it is
+    deterministic, and short in a running study.
 
     Attributes:
         kernel: ``Matern52()`` or ``RBF()``.
-        max_iterations: Limit on L-BFGS-B iterations.
+        max_iterations: Maximum number of L-BFGS-B iterations.
     """
 
     kernel: Kernel = field(default_factory=Matern52)
@@ -46,7 +48,7 @@ class GaussianProcess(Surrogate):
     model_type: ClassVar = Posterior
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Posterior:
-        """The posterior under the maximum a posteriori hyper-parameters; ``rng`` is not used."""
+        """Fit the hyperparameters by maximum a posteriori, and return the posterior; `rng` is not used."""
         y = single_outcome(data.Y)
         units = Standardization.of(y)
         known = np.full(len(y), np.nan) if data.Y_var is None else units.forward_variance(data.Y_var[:, 0])
@@ -76,7 +78,7 @@ class GaussianProcess(Surrogate):
         )
         if not np.isfinite(result.fun):
             warnings.warn(
-                "the likelihood could not be maximised (not finite); prior hyper-parameters are used for this fit",
+                "the likelihood could not be maximized (not finite); prior hyperparameters are used for this fit",
                 FallbackWarning,
                 stacklevel=2,
             )
@@ -86,17 +88,17 @@ class GaussianProcess(Surrogate):
 
 @dataclass(frozen=True, eq=False)
 class NegativeLogPosterior:
-    """Minus the log posterior density of raw hyper-parameters (log l_1..d, log outputscale, log noise), with gradient.
+    """The negative log posterior density of raw hyperparameters (log l_1..d, log outputscale, log noise), with its gradient.
 
     The constant mean is profiled out by generalised least squares; at its optimum the gradient in the other parameters
-    is the partial one (envelope theorem). Additive constants of the priors are left out.
+    is the partial one (envelope theorem). Additive constants of the priors are omitted.
 
     Attributes:
-        kernel: The correlation.
-        features: How points are seen.
-        X: Points, n x d.
-        z: Standardised outcomes, n.
-        known_noise: Known standardised noise variances, n, NaN where unknown.
+        kernel: The correlation function.
+        features: Features of points.
+        X: `n x d` points.
+        z: Standardized outcomes, n.
+        known_noise: Known standardized noise variances, n, NaN where unknown.
     """
 
     kernel: Kernel
@@ -121,18 +123,18 @@ class NegativeLogPosterior:
         return np.sqrt(2.0) + 0.5 * np.log(max(self.dimensions, 1)), np.sqrt(3.0)
 
     def bounds(self) -> list[tuple[float, float]]:
-        """Limits of the raw parameters."""
+        """Return the bounds of the raw hyperparameters."""
         return [_LENGTHSCALE_BOUNDS] * self.dimensions + [_OUTPUTSCALE_BOUNDS, _NOISE_BOUNDS]
 
     def starts(self) -> Array:
-        """Where a cold fit may start: the priors' mode last, shorter length scales and less noise before."""
+        """Return the initial conditions of a fit: the mode of the priors last, shorter length scales, less noise before."""
         location, width = self._lengthscale_prior()
         mode = location - width**2
         rows = [[mode + shift] * self.dimensions + [0.0, noise] for shift in (-1.2, 0.0) for noise in (-8.0, -5.0)]
         return np.asarray(rows)
 
     def hyperparameters(self, raw: Array) -> Hyperparameters:
-        """The hyper-parameters behind raw ones, with the profiled mean; noise is the known one's mean if all is."""
+        """Return the hyperparameters of raw ones, with the profiled mean; if all noise is known, the noise is its mean."""
         mean = self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))[-1]
         known = self.known_noise[~self._unknown]
         all_known = known.size == self.z.size and known.size > 0
@@ -140,7 +142,7 @@ class NegativeLogPosterior:
         return Hyperparameters(np.exp(raw[: self.dimensions]), float(np.exp(raw[-2])), noise, mean)
 
     def _solve(self, raw: Array, correlation: Array) -> tuple[Array, Array, float]:
-        """Cholesky factor, dual vector and profiled mean for given correlations, n x n."""
+        """Return the Cholesky factor, the dual vector and the profiled mean for `n x n` correlations."""
         covariance = np.exp(raw[-2]) * correlation
         floor = np.exp(_NOISE_BOUNDS[0])
         noise = np.where(self._unknown, np.exp(raw[-1]), np.maximum(self.known_noise, floor))
@@ -151,17 +153,17 @@ class NegativeLogPosterior:
         return factor, both[:, 0] - mean * both[:, 1], mean
 
     def _distances(self, raw: Array) -> tuple[Array, Array]:
-        """Scaled points, n x D, and their squared distances, n x n."""
+        """Return scaled points, `n x D`, and their squared distances, `n x n`."""
         scaled = self._points / np.exp(raw[self.features.column])
         return scaled, squared_distances(scaled, scaled)
 
     def value(self, raw: Array) -> float:
-        """Value at ``raw``, d + 2, without the gradient."""
+        """Return the value at d + 2 raw hyperparameters."""
         factor, dual, mean = self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))
         return float(0.5 * (self.z - mean) @ dual + np.log(np.diagonal(factor)).sum() + self._prior(raw)[0])
 
     def __call__(self, raw: Array) -> tuple[float, Array]:
-        """Value and gradient at ``raw``, d + 2."""
+        """Return value and gradient at d + 2 raw hyperparameters."""
         scaled, s = self._distances(raw)
         correlation, derivative = self.kernel.with_derivative(s)
         factor, dual, mean = self._solve(raw, correlation)
@@ -178,7 +180,7 @@ class NegativeLogPosterior:
         return float(value + prior), gradient + prior_gradient
 
     def _prior(self, raw: Array) -> tuple[float, Array]:
-        """Minus the log prior and its gradient; length scale and noise densities are those of l and of the variance."""
+        """Return the negative log prior of length scales, output scale and noise variance, and its gradient."""
         location, width = self._lengthscale_prior()
         lengths, outputscale, noise = raw[: self.dimensions], raw[-2], raw[-1]
         deviation = (lengths - location) / width
@@ -189,7 +191,7 @@ class NegativeLogPosterior:
 
 
 def _symmetric(lower: Array) -> Array:
-    """The symmetric matrix whose lower triangle is given (and whose upper triangle is zero)."""
+    """Return the symmetric matrix whose lower triangle is given (and whose upper triangle is zero)."""
     full = lower + lower.T
     full[np.diag_indices_from(full)] *= 0.5
     return full

@@ -1,6 +1,6 @@
-"""The exact Gaussian process posterior for given hyper-parameters.
+"""The exact Gaussian process posterior for given hyperparameters.
 
-Notation: A = K + diag(noise), L its Cholesky factor, a = A^-1 (y - mean), d = diag(A^-1); outcomes standardised.
+Notation: A = K + diag(noise), L its Cholesky factor, a = A^-1 (y - mean), d = diag(A^-1); outcomes standardized.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ _APART = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Encoded points as the kernel sees them: numeric columns, and indicators for categorical ones.
+    """Features of encoded points for the kernel: numeric columns, and indicators for categorical ones.
 
     Two different choices of a categorical column lie a quarter of a numeric column's range apart, whatever the choices:
-    what is learned of one choice then says something of the others, until a length scale tells them apart. Of the
-    distances tried on tables of reactions and architectures (.25, .5, that of a uniform column, 1) it found the best rows
-    soonest for conformal methods, and was level for the others.
+    what is learned of one choice then informs the others, until a length scale separates them. Of the distances
+    tried on tables of reactions and architectures (.25, .5, that of a uniform column, 1) it found the best rows soonest for
+    conformal methods, and made no difference for the others.
     """
 
     categories: tuple[int, ...]
 
     @cached_property
     def column(self) -> np.ndarray:
-        """The column of the encoded point behind each feature, D."""
+        """The column that each feature comes from, D."""
         return np.repeat(np.arange(len(self.categories)), [max(c, 1) for c in self.categories])
 
     def __call__(self, X: Array) -> Array:
-        """Features of points, q x d -> q x D."""
+        """Return the features of `q x d` points, `q x D`."""
         if not any(self.categories):
             return X
         weight = np.where(np.asarray(self.categories)[self.column] > 0, _APART * np.sqrt(0.5), 1.0)
@@ -55,7 +55,7 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Hyperparameters:
-    """Of a Gaussian process on standardised outcomes.
+    """Hyperparameters of a Gaussian process of standardized outcomes.
 
     Attributes:
         lengthscales: One per column, d.
@@ -72,14 +72,14 @@ class Hyperparameters:
 
 @dataclass(frozen=True, eq=False)
 class _Projection:
-    """Distinct points as the posterior sees them, standardised.
+    """Distinct points projected on the data, standardized.
 
     Attributes:
-        scaled: Features over length scales, p x D.
-        projected: L^-1 k, p x n.
-        mean: p.
-        variance: Latent, p.
-        index: Which of them stands where, ... x q.
+        scaled: Features over length scales, `p x D`.
+        projected: L^-1 k, `p x n`.
+        mean: Means, p.
+        variance: Latent variances, p.
+        index: Which of them stands where, `... x q`.
     """
 
     scaled: Array
@@ -91,16 +91,16 @@ class _Projection:
 
 @dataclass(frozen=True, eq=False)
 class Posterior(Model):
-    """A Gaussian process given data; a ``Model`` with closed-form leave-one-out and one-step-ahead predictions.
+    """A Gaussian process given data.
 
     Attributes:
-        kernel: The correlation.
-        features: How points are seen.
-        theta: Hyper-parameters.
-        X: Points, n x d.
+        kernel: The correlation function.
+        features: Features of points.
+        theta: Hyperparameters.
+        X: `n x d` points.
         y: Outcomes in their own units, n.
-        noise: Standardised noise variance of each outcome, n.
-        units: The standardisation of the outcomes.
+        noise: Standardized noise variance of each outcome, n.
+        units: The standardization of the outcomes.
         stored: The numbers to store for a warm start.
     """
 
@@ -130,13 +130,13 @@ class Posterior(Model):
 
     @cached_property
     def covariance(self) -> Array:
-        """A = K + diag(noise), n x n."""
+        """A = K + diag(noise), `n x n`."""
         s = squared_distances(self._scaled, self._scaled)
         return self.theta.outputscale * self.kernel.correlation(s) + np.diag(self.noise)
 
     @cached_property
     def cholesky(self) -> Array:
-        """L, n x n lower."""
+        """L, `n x n`, lower triangular."""
         return stable_cholesky(self.covariance)
 
     @cached_property
@@ -146,7 +146,7 @@ class Posterior(Model):
 
     @cached_property
     def residuals(self) -> Array:
-        """e = L^-1 (y - mean), n: standardised one-step-ahead residuals."""
+        """e = L^-1 (y - mean), n: standardized one-step-ahead residuals."""
         return self._inverse_cholesky @ (self.units.forward(self.y) - self.theta.mean)
 
     @cached_property
@@ -160,19 +160,19 @@ class Posterior(Model):
         return np.square(self._inverse_cholesky).sum(axis=0)
 
     def log_marginal_likelihood(self) -> float:
-        """Log density of the standardised outcomes."""
+        """Return the log density of the standardized outcomes."""
         n = len(self.y)
         log_determinant = 2.0 * np.log(np.diagonal(self.cholesky)).sum()
         return float(-0.5 * (self.residuals @ self.residuals + log_determinant + n * np.log(2.0 * np.pi)))
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
-        """The distribution at ``X``, ... x q x d; the joint covariance is computed only when draws are asked for."""
-        return self._law(self._projection(X), latent)
+        """Predict the outcome at `... x q x d` points; the joint covariance is computed only for joint draws."""
+        return self._distribution(self._projection(X), latent)
 
     def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
-        """The distribution at ``X``, and what one more measurement at each of its points would change."""
+        """Predict, and return what one more measurement at each of the points would change."""
         seen = self._projection(X)
-        return self._law(seen, latent), Augmentation(
+        return self._distribution(seen, latent), Augmentation(
             dual=self.dual,
             precision=self.precision_diagonal,
             noise=self.noise,
@@ -194,7 +194,7 @@ class Posterior(Model):
         variance = np.maximum(scale - np.einsum("ij,ij->i", projected, projected), _SMALLEST_VARIANCE * scale)
         return _Projection(scaled, projected, mean, variance, index)
 
-    def _law(self, seen: _Projection, latent: bool) -> Gaussian:
+    def _distribution(self, seen: _Projection, latent: bool) -> Gaussian:
         total = seen.variance if latent else seen.variance + self.theta.noise
         index = seen.index
 
@@ -207,12 +207,12 @@ class Posterior(Model):
         return Gaussian(self.units.backward(seen.mean)[index], std[index], correlation, noise_std)
 
     def leave_one_out(self) -> Gaussian:
-        """Distributions of each measurement given all the others, n: mean y_i - a_i / d_i, variance 1 / d_i."""
+        """Predict each measurement from all the others, n: mean y_i - a_i / d_i, variance 1 / d_i."""
         y, d = self.units.forward(self.y), self.precision_diagonal
         return self._in_units(y - self.dual / d, np.sqrt(1.0 / d))
 
     def one_step_ahead(self) -> Gaussian:
-        """Distributions of each measurement given those before it, n: std L_tt, standardised residual e_t."""
+        """Predict each measurement from those before it, n: standard deviation L_tt, standardized residual e_t."""
         std = np.diagonal(self.cholesky)
         return self._in_units(self.units.forward(self.y) - std * self.residuals, std)
 
@@ -221,7 +221,7 @@ class Posterior(Model):
 
 
 def _correlation(kernel: Kernel, scale: float, scaled: Array, projected: Array, total: Array) -> Array:
-    """Posterior correlations, ... x q x q, of points with given scaled features and projections L^-1 k."""
+    """Return posterior correlations, `... x q x q`, of points with given scaled features and projections L^-1 k."""
     if scaled.ndim == 2:
         distances = squared_distances(scaled, scaled)
     else:

@@ -23,7 +23,7 @@ from calibo.models.standardization import Standardization, single_outcome
 
 #: Least noise variance, as a share of the outcomes' variance: the least that the Gaussian process itself allows.
 NOISE_FLOOR = 1e-6
-#: Points nearer than this are one point: what a trip through storage may change.
+#: Points nearer than this are the same point: storage may round them.
 _SAME_POINT = 1e-9
 #: Sampling variance of the log of a noise variance that is known.
 _KNOWN = 1e-6
@@ -31,14 +31,14 @@ _KNOWN = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Different points, g of them, and how often and with what outcomes each was measured.
+    """The g different points, with the number and the outcomes of their measurements.
 
     Attributes:
-        X: g x d.
-        count: Measurements of each, g.
-        mean: Of the standardised outcomes, g.
-        log_variance: Log of the noise variance they speak of, bias taken off, g; NaN where they say nothing.
-        sampling_variance: Of these, g; NaN where they say nothing.
+        X: `g x d` points.
+        count: Number of measurements, g.
+        mean: Means of the standardized outcomes, g.
+        log_variance: Log noise variances without bias, g; NaN where there is no information.
+        sampling_variance: Sampling variances of these, g; NaN where there is no information.
     """
 
     X: Array
@@ -49,7 +49,7 @@ class Groups:
 
     @classmethod
     def of(cls, X: Array, z: Array, known: Array) -> Groups:
-        """Of points, n x d, with standardised outcomes, n, and their noise variances, n, NaN where not known."""
+        """Group `n x d` points, with standardized outcomes, n, and their noise variances, n, NaN where unknown."""
         first, member = np.unique(same_points(X), return_inverse=True)
         count = np.bincount(member).astype(np.float64)
         mean = np.bincount(member, z) / count
@@ -71,11 +71,11 @@ class Groups:
 
     @property
     def informative(self) -> np.ndarray:
-        """Which groups speak of the noise, g."""
+        """Whether each group has information on the noise, g."""
         return ~np.isnan(self.log_variance)
 
     def dataset(self, z: Array, variance: Array | None, data: Dataset, stored: tuple[float, ...]) -> Dataset:
-        """The groups as a dataset of values, g, with known noise variances, g."""
+        """Return the groups as a dataset of g values with known noise variances."""
         return Dataset(
             X=self.X,
             Y=z[:, None],
@@ -86,18 +86,18 @@ class Groups:
 
 
 def same_points(X: Array) -> np.ndarray:
-    """For each point, n x d, the first one that is the same up to rounding, n: who stands for its group."""
+    """Return for each of `n x d` points the index of the first one that is the same up to rounding, n."""
     return np.asarray(np.argmax(cdist(X, X, "chebyshev") < _SAME_POINT, axis=1), dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
 class LogNoise:
-    """The distribution of the log noise variance of standardised outcomes: a Gaussian process around a level.
+    """A Gaussian process of the log noise variance of standardized outcomes, around a constant level.
 
     Attributes:
-        posterior: Of log r minus the level.
-        level: The mean of what is known of log r, by precision. Taken off because a process of few values takes its
-            scale from their size, which would depend on the noise's own unit.
+        posterior: Posterior of log r minus the level.
+        level: Precision-weighted mean of the known log r. It is subtracted because a process of few values takes its scale
+            from their size, which would depend on the unit of the noise.
     """
 
     posterior: Posterior
@@ -112,15 +112,15 @@ class LogNoise:
         stored: tuple[float, ...],
         rng: np.random.Generator,
     ) -> LogNoise:
-        """Learned from the groups that speak of the noise."""
+        """Fit the process to the groups with information on the noise."""
         known = groups.informative
         values, sampling = groups.log_variance[known], groups.sampling_variance[known]
         level = float(np.average(values, weights=1.0 / sampling))
-        spoken = Groups(groups.X[known], groups.count[known], groups.mean[known], values, sampling)
-        return cls(surrogate.fit(spoken.dataset(values - level, sampling, data, stored), rng=rng), level)
+        informed = Groups(groups.X[known], groups.count[known], groups.mean[known], values, sampling)
+        return cls(surrogate.fit(informed.dataset(values - level, sampling, data, stored), rng=rng), level)
 
     def at(self, X: Array) -> tuple[Array, Array]:
-        """Expected value and standard deviation of log r at points, each ... x q; never below the floor."""
+        """Return mean and standard deviation of log r at points, each `... x q`; the mean is never below the floor."""
         distribution = self.posterior.predict(X, latent=True)
         return np.maximum(self.level + distribution.mean, np.log(NOISE_FLOOR)), distribution.std
 
@@ -131,29 +131,29 @@ class LogNoise:
 
 @dataclass(frozen=True)
 class ConstantLogNoise:
-    """The same noise everywhere, taken as known.
+    """The same known noise everywhere.
 
     Attributes:
-        level: Log noise variance of standardised outcomes.
-        stored: Nothing to start from.
+        level: Log noise variance of standardized outcomes.
+        stored: No hyperparameters.
     """
 
     level: float
     stored: tuple[float, ...] = ()
 
     def at(self, X: Array) -> tuple[Array, Array]:
-        """Value and standard deviation (zero) of log r at points, each ... x q."""
+        """Return value and standard deviation (zero) of log r at points, each `... x q`."""
         return np.full(X.shape[:-1], self.level), np.zeros(X.shape[:-1])
 
 
 @dataclass(frozen=True, eq=False)
 class HeteroscedasticModel(Model):
-    """A Gaussian process of f and a distribution of the noise at each point; a model of both.
+    """A Gaussian process of f and one of the noise at each point.
 
     Attributes:
-        means: The posterior of f, standardised.
-        noise: The distribution of the log noise variance, standardised.
-        units: The standardisation of the outcomes.
+        means: Posterior of f, standardized.
+        noise: Distribution of the log noise variance, standardized.
+        units: The standardization of the outcomes.
     """
 
     means: Posterior
@@ -161,7 +161,7 @@ class HeteroscedasticModel(Model):
     units: Standardization
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
-        """The distribution at ``X``, ... x q x d, of f or of a measurement with the noise at each point."""
+        """Predict f, or a measurement with the noise at each point, at `... x q x d` points."""
         distribution = self.means.predict(X, latent=True)
         noise_std = self._noise_std(X)
         mean = self.units.backward(distribution.mean)
@@ -209,23 +209,23 @@ class HeteroscedasticGP(Surrogate):
     """Two Gaussian processes: one of the log noise variance, learned from replicates, and one of the means.
 
     1. Points measured k >= 2 times (rows of X that are equal) give log s^2. Its sampling distribution is known: with
-       v = (k - 1) / 2 its expectation is log r + digamma(v) - log v and its variance trigamma(v). The bias is taken off.
+       v = (k - 1) / 2 its expectation is log r + digamma(v) - log v and its variance trigamma(v). The bias is subtracted.
     2. A Gaussian process of these, with their sampling variances as known noise, predicts log r anywhere. Noise
        variances given with the outcomes count as known values of r.
     3. A Gaussian process of the means of all groups (k = 1 included), with known noise variances r / k, predicts f.
 
     The noise at a point is taken to be exp of the expected log r: its median (the most likely noise of Kersting et al.
-    2007), which does not grow with what is not known. No noise variance is below 1e-6 of the outcomes' variance;
+    2007), which does not grow with the uncertainty. No noise variance is below 1e-6 of the outcomes' variance;
     sample variances below that (equal outcomes) count as that.
 
-    Without replicates or known variances there is nothing to learn noise from: the noise is then the same everywhere,
+    Without replicates or known variances the noise cannot be learned: it is then the same everywhere,
     as ``means`` fits it, and a ``FallbackWarning`` says so.
 
     Attributes:
-        means: What models the means.
-        log_noise: What models the log noise variances.
-        replicates_follow: Whether replicates are on their way (``Replicated`` sees to it), so that their absence at first
-            need not be announced.
+        means: Surrogate of the means.
+        log_noise: Surrogate of the log noise variances.
+        replicates_follow: Whether replicates will be measured later (as by `Replicated`), so that no warning is needed
+            before.
     """
 
     means: GaussianProcess = field(default_factory=GaussianProcess)
@@ -234,7 +234,7 @@ class HeteroscedasticGP(Surrogate):
     model_type: ClassVar = HeteroscedasticModel
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> HeteroscedasticModel:
-        """The model of ``data``; ``rng`` is not used."""
+        """Fit the noise, then the means; `rng` is not used."""
         y = single_outcome(data.Y)
         units = Standardization.of(y)
         groups = Groups.of(data.X, units.forward(y), _known(data, units))
@@ -244,8 +244,8 @@ class HeteroscedasticGP(Surrogate):
             if not self.replicates_follow:
                 warnings.warn(
                     f"none of the {len(groups.X)} points was measured twice, so where the noise is large cannot be "
-                    "learned: the same noise is assumed everywhere; measure points several times (Replicated) or tell "
-                    "their sem",
+                    "learned: the same noise is assumed everywhere; measure points several times (Replicated) or give "
+                    "their standard errors (sem)",
                     FallbackWarning,
                     stacklevel=2,
                 )
@@ -259,7 +259,7 @@ class HeteroscedasticGP(Surrogate):
 
 
 def _known(data: Dataset, units: Standardization) -> Array:
-    """Known noise variances of standardised outcomes, n, NaN where not known."""
+    """Return known noise variances of standardized outcomes, n, NaN where unknown."""
     if data.Y_var is None:
         return np.full(len(data), np.nan)
     return units.forward_variance(data.Y_var[:, 0])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -12,25 +12,25 @@ from calibo.data import Array
 
 
 def squared_distances(A: Array, B: Array) -> Array:
-    """Squared Euclidean distances, a x b, of points a x D and b x D; exact for near points, unlike |a|^2 + |b|^2 - 2ab."""
+    """Return squared distances, `a x b`, of `a x D` and `b x D` points; exact for near ones, unlike |a|^2 + |b|^2 - 2ab."""
     return np.asarray(cdist(A, B, "sqeuclidean"), dtype=np.float64)
 
 
-class Kernel(Protocol):
-    """A correlation that depends on s = sum_j (x_j - x'_j)^2 / l_j^2 only."""
+class Kernel(ABC):
+    """A correlation function of s = sum_j (x_j - x'_j)^2 / l_j^2; subclasses are frozen dataclasses."""
 
+    @abstractmethod
     def correlation(self, s: Array) -> Array:
-        """k(s), with k(0) = 1; any shape."""
-        ...
+        """Return k(s), with k(0) = 1; any shape."""
 
+    @abstractmethod
     def with_derivative(self, s: Array) -> tuple[Array, Array]:
-        """k(s) and -2 dk/ds, so that dk / d log l_j = -2 dk/ds (x_j - x'_j)^2 / l_j^2."""
-        ...
+        """Return k(s) and -2 dk/ds, so that dk / d log l_j = -2 dk/ds (x_j - x'_j)^2 / l_j^2."""
 
 
 @dataclass(frozen=True)
-class Matern52:
-    """k = (1 + r + r^2 / 3) exp(-r), r = sqrt(5 s)."""
+class Matern52(Kernel):
+    """The Matern kernel with smoothness 5/2: k = (1 + r + r^2 / 3) exp(-r), r = sqrt(5 s)."""
 
     def correlation(self, s: Array) -> Array:
         r = np.sqrt(5.0 * s)
@@ -44,8 +44,8 @@ class Matern52:
 
 
 @dataclass(frozen=True)
-class RBF:
-    """k = exp(-s / 2)."""
+class RBF(Kernel):
+    """The squared exponential kernel: k = exp(-s / 2)."""
 
     def correlation(self, s: Array) -> Array:
         return np.exp(-0.5 * s)

@@ -21,7 +21,7 @@ from calibo.distributions import Gaussian, QuantileTable, checked_levels
 from calibo.errors import DataError, FallbackWarning
 from calibo.models.base import Model, Surrogate
 from calibo.models.distinct import distinct_points
-from calibo.models.quantile_distribution import normal_law, quantile_distribution
+from calibo.models.quantile_distribution import normal_quantiles, quantile_distribution
 from calibo.models.standardization import Standardization, single_outcome
 from calibo.networks import AbsoluteError, Indicators, Loss, Networks, Pinball, SquaredError, Training, train
 
@@ -379,7 +379,7 @@ class QuantileNetworkModel(Model):
     def predict(self, X: Array, *, latent: bool) -> QuantileTable:
         outputs, units = self.fitted.outputs(X), self.fitted.units
         if outputs is None:
-            return normal_law(self.levels, X.shape[:-1], units)
+            return normal_quantiles(self.levels, X.shape[:-1], units)
         return quantile_distribution(self.levels, np.moveaxis(outputs, 0, -1), units)
 
 

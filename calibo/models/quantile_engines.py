@@ -1,10 +1,12 @@
-"""What learns quantiles: a forest whose leaves remember outcomes, and boosted trees of scikit-learn and XGBoost.
+"""Quantile regressions: a forest with cdfs in its leaves, and boosted trees of scikit-learn and XGBoost.
 
 Notation: N points, D features, K levels, G outcomes at which cdfs are kept.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,23 +16,48 @@ from calibo.checks import check_between, check_whole
 from calibo.data import Array
 from calibo.errors import MissingExtra
 
-#: A forest keeps cdfs at so many outcomes at most.
+#: A forest keeps cdfs at this many outcomes at most.
 _MOST_KEPT = 128
 #: scikit-learn's boosting takes no more choices as such, and leaves out those with fewer points.
 _MOST_CHOICES, _FEWEST_OF_A_CHOICE = 255, 10
 
 
+#: Maps `N x D` features to `N x K` quantiles, which may cross.
+Quantiles = Callable[[Array], Array]
+
+
+class QuantileEngine(ABC):
+    """A quantile regression; subclasses are frozen dataclasses."""
+
+    @abstractmethod
+    def fit(
+        self, features: Array, y: Array, levels: Array, *, categories: tuple[int, ...], rng: np.random.Generator
+    ) -> Quantiles:
+        """Fit the quantiles of outcomes.
+
+        Args:
+            features: `N x D` features; categorical ones are whole numbers from 0 on.
+            y: Standardized outcomes, N.
+            levels: Increasing levels, K.
+            categories: Number of choices of each column, 0 for a numeric one, D; `()` if all are numeric.
+            rng: Source of all randomness.
+
+        Returns:
+            The fitted quantiles as a function of features.
+        """
+
+
 @dataclass(frozen=True)
-class QuantileForest:
+class QuantileForest(QuantileEngine):
     """Quantile regression forest (Meinshausen 2006): the cdf at a point is the average of the cdfs in its leaves.
 
-    One forest serves all levels, and quantiles cannot cross. A leaf's cdf is kept at all outcomes, or at 128 of their
-    quantiles if there are more, and a quantile is found between them by a straight line.
+    One forest serves all levels, and quantiles cannot cross. The cdf of a leaf is kept at all outcomes, or at 128 of their
+    quantiles if there are more; quantiles between them are interpolated linearly.
 
     Attributes:
-        trees: How many.
+        trees: Number of trees.
         min_samples_leaf: Least number of points in a leaf; with few points an eighth of them if that is less.
-        max_features: Share of the features that is looked at for a split.
+        max_features: Share of the features that is considered for a split.
     """
 
     trees: int = 50
@@ -65,13 +92,13 @@ class QuantileForest:
 
 @dataclass(frozen=True, eq=False)
 class ForestQuantiles:
-    """Quantiles by a fitted forest, m x D -> m x K.
+    """Quantiles of a fitted forest, `m x D` features to `m x K` quantiles.
 
     Attributes:
-        forest: Of scikit-learn.
-        tables: The cdfs in the nodes of each tree, nodes x G.
+        forest: The forest of scikit-learn.
+        tables: The cdfs in the nodes of each tree, `nodes x G`.
         kept: The outcomes at which these are kept, G.
-        levels: K.
+        levels: Levels, K.
     """
 
     forest: Any
@@ -87,13 +114,13 @@ class ForestQuantiles:
 
 
 @dataclass(frozen=True)
-class QuantileBoosting:
-    """Boosted trees of scikit-learn, one ensemble for each level, by pinball loss.
+class QuantileBoosting(QuantileEngine):
+    """Boosted trees of scikit-learn with the pinball loss, one ensemble for each level.
 
     Attributes:
-        rounds: Trees for each level.
+        rounds: Number of trees for each level.
         learning_rate: Share of each tree that is added, in (0, 1].
-        max_leaf_nodes: Leaves of a tree.
+        max_leaf_nodes: Maximum number of leaves of a tree.
         min_samples_leaf: Least number of points in a leaf; with few points a quarter of them if that is less.
     """
 
@@ -124,7 +151,7 @@ class QuantileBoosting:
             early_stopping=False,
             random_state=int(rng.integers(2**31)),
         )
-        # Sums in another order, of another number of threads, would give another last bit.
+        # With another number of threads sums have another order, and another last bit.
         with threadpool_limits(1, user_api="openmp"):
             fitted = [HistGradientBoostingRegressor(quantile=float(p), **settings).fit(features, y) for p in levels]
         return BoostedQuantiles(fitted)
@@ -132,10 +159,10 @@ class QuantileBoosting:
 
 @dataclass(frozen=True, eq=False)
 class BoostedQuantiles:
-    """Quantiles by boosted trees of scikit-learn, m x D -> m x K.
+    """Quantiles of boosted trees of scikit-learn, `m x D` features to `m x K` quantiles.
 
     Attributes:
-        fitted: A regressor for each level, K.
+        fitted: One regressor for each level, K.
     """
 
     fitted: list[Any]
@@ -148,13 +175,13 @@ class BoostedQuantiles:
 
 
 @dataclass(frozen=True)
-class XGBoostQuantiles:
-    """Boosted trees of XGBoost (extra ``xgboost``), all levels in one call, by pinball loss; one thread.
+class XGBoostQuantiles(QuantileEngine):
+    """Boosted trees of XGBoost (extra `xgboost`) with the pinball loss, all levels in one call, with one thread.
 
     Attributes:
-        rounds: Trees for each level.
+        rounds: Number of trees for each level.
         learning_rate: Share of each tree that is added, in (0, 1].
-        max_depth: Of a tree.
+        max_depth: Maximum depth of a tree.
     """
 
     rounds: int = 100
@@ -192,12 +219,12 @@ class XGBoostQuantiles:
 
 @dataclass(frozen=True, eq=False)
 class XGBoostedQuantiles:
-    """Quantiles by boosted trees of XGBoost, m x D -> m x K.
+    """Quantiles of boosted trees of XGBoost, `m x D` features to `m x K` quantiles.
 
     Attributes:
-        booster: Fitted.
-        types: Of the columns, as XGBoost calls them, D; ``()`` if all are numbers.
-        levels: K.
+        booster: The fitted booster.
+        types: Types of the columns, as XGBoost calls them, D; `()` if all are numeric.
+        levels: Number of levels, K.
     """
 
     booster: Any
@@ -210,14 +237,14 @@ class XGBoostedQuantiles:
 
 
 def _matrix(points: Array, types: tuple[str, ...], **more: Array) -> Any:
-    """Points, m x D, as XGBoost takes them."""
+    """Return `m x D` features as a matrix of XGBoost."""
     import xgboost
 
     return xgboost.DMatrix(points, feature_types=list(types) or None, enable_categorical=True, nthread=1, **more)
 
 
 def _nominal(features: Array, categories: tuple[int, ...]) -> np.ndarray | None:
-    """Which columns, D, scikit-learn may split between any subsets of choices; the others are split in their order."""
+    """Return which of D columns scikit-learn may split between any subsets of choices; others are split in order."""
     if not categories:
         return None
     least = [np.unique(column, return_counts=True)[1].min() for column in features.T]
@@ -227,12 +254,12 @@ def _nominal(features: Array, categories: tuple[int, ...]) -> np.ndarray | None:
 
 
 def _leaves(forest: Any, features: Array) -> list[tuple[Any, np.ndarray]]:
-    """Each tree of a forest with the leaf of every point, N."""
+    """Return each tree of a forest with the leaf of every point, N."""
     return list(zip(forest.estimators_, forest.apply(features).T, strict=True))
 
 
 def _leaf_cdfs(tree: Any, leaves: np.ndarray, place: np.ndarray, kept: int) -> Array:
-    """For each node of a tree the share of its points at or below each kept outcome, nodes x G; 0 for inner nodes."""
+    """Return the share of the points of each node at or below each kept outcome, `nodes x G`; 0 for inner nodes."""
     counts = np.zeros((tree.tree_.node_count, kept))
     np.add.at(counts, (leaves, place), 1.0)
     total = counts.sum(axis=1, keepdims=True)
@@ -240,7 +267,7 @@ def _leaf_cdfs(tree: Any, leaves: np.ndarray, place: np.ndarray, kept: int) -> A
 
 
 def _inverted(cdf: Array, kept: Array, levels: Array) -> Array:
-    """Quantiles, m x K, of cdfs known at G outcomes, m x G, straight between these."""
+    """Return the quantiles, `m x K`, of cdfs known at G outcomes, `m x G`, and linear between them."""
     quantiles = np.empty((len(cdf), len(levels)))
     rows, last = np.arange(len(cdf)), len(kept) - 1
     for k, p in enumerate(levels):

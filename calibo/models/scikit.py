@@ -1,4 +1,4 @@
-"""Any scikit-learn regressor that says how sure it is, or whose members disagree, as a surrogate.
+"""Scikit-learn regressors with a predictive standard deviation, and ensembles, as surrogates.
 
 Notation: f the latent value, y = f + noise the measurement, N points, D features, M members; outcomes standardised.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,55 +33,56 @@ _FOLDS = 5
 _BOOSTED_OR_STACKED = ("GradientBoostingRegressor", "AdaBoostRegressor", "StackingRegressor")
 
 
-class Beliefs(Protocol):
-    """What a fitted regressor believes of f, on standardised outcomes."""
+class FittedRegressor(ABC):
+    """A fitted regressor with the moments of f, on standardized outcomes.
 
-    @property
-    def noise(self) -> float:
-        """Variance of the noise."""
-        ...
+    Attributes:
+        noise: Variance of the noise.
+    """
 
+    noise: float
+
+    @abstractmethod
     def moments(self, features: Array) -> tuple[Array, Array]:
-        """Mean and variance of f, each N, at points N x D."""
-        ...
+        """Return mean and variance of f, each N, at `N x D` points."""
 
+    @abstractmethod
     def covariance(self, features: Array) -> Array | None:
-        """Covariances of f, ... x q x q, at points ... x q x D; ``None`` if none are known."""
-        ...
+        """Return the covariances of f, `... x q x q`, at `... x q x D` points; `None` if they are unknown."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScikitModel(Model):
-    """A fitted scikit-learn regressor as a ``Model``.
+    """A fitted scikit-learn regressor as a model.
 
     Attributes:
-        beliefs: Of the regressor.
-        units: The standardisation of the outcomes.
+        fitted: The regressor.
+        units: The standardization of the outcomes.
         categories: Number of choices of each categorical column, 0 for a numeric one, d.
     """
 
-    beliefs: Beliefs
+    fitted: FittedRegressor
     units: Standardization
     categories: tuple[int, ...]
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
-        """The distribution at ``X``, ... x q x d."""
+        """Predict the outcome at `... x q x d` points."""
         points, index = distinct_points(X)
         shape, features = X.shape[:-1], one_hot(points, self.categories)
-        # Regressors refuse to be asked about no points: of these any beliefs are the empty ones.
-        beliefs = self.beliefs if len(points) else Constant(self.beliefs.noise)
-        mean, variance = beliefs.moments(features)
-        total = np.maximum(variance, _SMALLEST_VARIANCE) + (0.0 if latent else beliefs.noise)
+        # Regressors cannot predict at no points, where any prediction is the empty one.
+        fitted = self.fitted if len(points) else Constant(self.fitted.noise)
+        mean, variance = fitted.moments(features)
+        total = np.maximum(variance, _SMALLEST_VARIANCE) + (0.0 if latent else fitted.noise)
         std = np.sqrt(total)[index]
 
         def correlation() -> Array:
-            covariance = beliefs.covariance(features[index])
+            covariance = fitted.covariance(features[index])
             unit = np.broadcast_to(np.eye(shape[-1]), (*shape, shape[-1]))
             if covariance is None:
                 return unit
             return np.where(unit > 0.0, 1.0, covariance / (std[..., :, None] * std[..., None, :]))
 
-        noise_std = float(self.units.backward_std(np.sqrt(beliefs.noise))) if latent else 0.0
+        noise_std = float(self.units.backward_std(np.sqrt(fitted.noise))) if latent else 0.0
         return Gaussian(self.units.backward(mean)[index], self.units.backward_std(std), correlation, noise_std)
 
 
@@ -88,10 +90,10 @@ class ScikitModel(Model):
 class ScikitSurrogate(Surrogate):
     """A scikit-learn regressor as a surrogate.
 
-    Two kinds serve, also at the end of a ``Pipeline``:
+    Two kinds can be used, also at the end of a ``Pipeline``:
       - regressors with ``predict(X, return_std=True)`` (``GaussianProcessRegressor``, ``BayesianRidge``,
-        ``ARDRegression``, ...). Where it is known which noise their standard deviation holds (these three) latent distributions
-        leave it out; elsewhere the standard deviation is taken for that of f.
+        ``ARDRegression``, ...). Where it is known which noise their standard deviation holds (these three) latent
+        distributions leave it out; elsewhere the standard deviation is taken for that of f.
       - ensembles whose prediction is the mean of their members' (``RandomForestRegressor``, ``ExtraTreesRegressor``,
         ``BaggingRegressor``, an unweighted ``VotingRegressor``): the mean and the spread of the members, and their
         correlation between points for joint draws.
@@ -100,7 +102,7 @@ class ScikitSurrogate(Surrogate):
     bag where possible, else five folds) exceed its variance by, on average: so measured variances match held-out
     errors, and what the regressor cannot fit counts as noise. (The members of a forest of full-grown trees follow the
     noise, so that little is left to add.) Known noise variances are not used. Categorical columns become indicators. A
-    single point is too few for some regressors: it is believed everywhere, with a spread of its own size.
+    single point is too few for some regressors: it is then predicted everywhere, with a standard deviation of its own size.
 
     Attributes:
         regressor: Unfitted; it is cloned, and every ``random_state`` that is ``None`` is set from the generator.
@@ -113,7 +115,7 @@ class ScikitSurrogate(Surrogate):
         check_has("regressor", self.regressor, "fit", "RandomForestRegressor()")
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> ScikitModel:
-        """The fitted regressor as a model."""
+        """Fit the regressor."""
         y = single_outcome(data.Y)
         units = Standardization.of(y)
         if data.Y_var is not None:
@@ -129,12 +131,12 @@ class ScikitSurrogate(Surrogate):
         # Trees choose between splits of equal merit by the last bit: rounding keeps the outcomes' units out of that.
         z = np.round(units.forward(y), _DECIMALS)
         regressor.fit(features, z)
-        return ScikitModel(_beliefs(regressor, features, z, rng), units, data.categories)
+        return ScikitModel(_fitted(regressor, features, z, rng), units, data.categories)
 
 
 @dataclass(frozen=True)
-class Constant:
-    """Beliefs before there is anything to regress: the mean of the outcomes, with their spread."""
+class Constant(FittedRegressor):
+    """The mean of the outcomes and their standard deviation: before there is anything to regress."""
 
     noise: float = _SMALLEST_VARIANCE
 
@@ -146,11 +148,11 @@ class Constant:
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
-    """Beliefs of an ensemble: the mean and the spread of its members.
+class Members(FittedRegressor):
+    """An ensemble: the mean and the spread of its members.
 
     Attributes:
-        transform: From features to what the members see.
+        transform: Maps features to those of the members.
         members: Fitted regressors, M of them.
         columns: The columns each member sees, or ``None`` if all see all.
         noise: Variance of the noise.
@@ -162,7 +164,7 @@ class Members:
     noise: float = 0.0
 
     def predictions(self, features: Array) -> Array:
-        """Each member's prediction, M x N."""
+        """Return the prediction of each member, `M x N`."""
         seen = self.transform(features)
         columns = self.columns or [slice(None)] * len(self.members)
         return np.stack([m.predict(seen[:, c]) for m, c in zip(self.members, columns, strict=True)]).astype(np.float64)
@@ -179,14 +181,14 @@ class Members:
 
 
 @dataclass(frozen=True, eq=False)
-class StatedDeviation:
-    """Beliefs of a regressor that states a standard deviation.
+class StatedDeviation(FittedRegressor):
+    """A regressor that predicts a standard deviation.
 
     Attributes:
         regressor: Fitted; may be a pipeline.
         joint: Whether it also states covariances (``return_cov``).
-        held: Variance of the noise that the stated deviation holds already.
-        noise: Variance of the noise in all.
+        held: Variance of the noise that is part of the predicted deviation.
+        noise: Variance of the whole noise.
     """
 
     regressor: Any
@@ -207,7 +209,7 @@ class StatedDeviation:
 
 
 def seeded(regressor: Any, rng: np.random.Generator) -> Any:
-    """A fresh copy of a scikit-learn estimator, every random state in it, nested ones too, drawn from ``rng``."""
+    """Return a copy of a scikit-learn estimator with every random state in it, nested ones too, drawn from `rng`."""
     from sklearn.base import clone
 
     fresh: Any = clone(regressor)
@@ -217,8 +219,8 @@ def seeded(regressor: Any, rng: np.random.Generator) -> Any:
     return fresh.set_params(**{name: int(rng.integers(2**31)) for name in states})
 
 
-def _beliefs(regressor: Any, features: Array, z: Array, rng: np.random.Generator) -> Beliefs:
-    """The beliefs of a fitted regressor, of whichever kind it is."""
+def _fitted(regressor: Any, features: Array, z: Array, rng: np.random.Generator) -> FittedRegressor:
+    """Return the moments of a fitted regressor of either kind."""
     transform, last = _parts(regressor)
     name = type(last).__name__
     parameters = inspect.signature(last.predict).parameters
@@ -230,7 +232,7 @@ def _beliefs(regressor: Any, features: Array, z: Array, rng: np.random.Generator
         if np.allclose(ensemble.predictions(features).mean(axis=0), regressor.predict(features), atol=1e-6):
             return _with_noise(ensemble, regressor, features, z, rng)
     raise RecipeError(
-        f"{name} says neither how sure it is nor is it an ensemble whose prediction is the mean of its members' "
+        f"{name} neither predicts a standard deviation nor is an ensemble whose prediction is the mean of its members' "
         "(boosted and stacked ones are not): use one with predict(X, return_std=True), such as "
         "GaussianProcessRegressor or BayesianRidge, or RandomForestRegressor, ExtraTreesRegressor, or a "
         "BaggingRegressor around this one"
@@ -238,7 +240,7 @@ def _beliefs(regressor: Any, features: Array, z: Array, rng: np.random.Generator
 
 
 def _parts(regressor: Any) -> tuple[Callable[[Array], Array], Any]:
-    """The transformations before the last step of a pipeline, and that step; of any other regressor, itself."""
+    """Return the transformations before the last step of a pipeline, and that step; other regressors are one step."""
     from sklearn.pipeline import Pipeline
 
     if not isinstance(regressor, Pipeline):
@@ -264,7 +266,7 @@ def _stated(
 
 
 def _gaussian_process_noise(regressor: Any) -> tuple[float, float]:
-    """Noise held by a GaussianProcessRegressor's deviation (white kernels) and its noise in all (with ``alpha``)."""
+    """Return the noise within a GaussianProcessRegressor's deviation (white kernels) and its whole noise (with `alpha`)."""
     point = regressor.X_train_[:1]
     # A white kernel adds to k(x, x) only where both are known to be one measurement: without a second argument.
     white = float(regressor.kernel_(point)[0, 0] - regressor.kernel_(point, point)[0, 0])
@@ -280,7 +282,7 @@ def _with_noise(ensemble: Members, regressor: Any, features: Array, z: Array, rn
 
 
 def _out_of_bag_noise(ensemble: Members, regressor: Any, features: Array, z: Array) -> float | None:
-    """The noise by the members that did not see a point; ``None`` if members saw (almost) all points."""
+    """Estimate the noise by the members that did not see a point; `None` if members saw (almost) all points."""
     last = _parts(regressor)[1]
     drawn = getattr(last, "estimators_samples_", None) if getattr(last, "bootstrap", False) else None
     if drawn is None:
@@ -297,7 +299,7 @@ def _out_of_bag_noise(ensemble: Members, regressor: Any, features: Array, z: Arr
 
 
 def _held_out_noise(regressor: Any, features: Array, z: Array, rng: np.random.Generator) -> float:
-    """The noise by refits on four of five folds."""
+    """Estimate the noise by refits on four of five folds."""
     from sklearn.base import clone
 
     n = len(z)
@@ -323,5 +325,5 @@ def _excess(errors: Array, variances: Array) -> float:
 
 
 def _spread(values: Array) -> Array:
-    """Variance over members, M x N -> N; 0 of a single member."""
+    """Return the variance over members, `M x N` to N; 0 of a single member."""
     return values.var(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])

@@ -1,4 +1,4 @@
-"""An affine change of outcomes to mean 0 and variance 1 that survives outcomes of any size."""
+"""Standardization of outcomes of any size to mean 0 and variance 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from calibo.errors import DataError
 
 @dataclass(frozen=True)
 class Standardization:
-    """y = unit * (location + scale * z); the unit (the largest absolute outcome) keeps squares from overflowing."""
+    """The affine map y = unit * (location + scale * z).
+
+    Attributes:
+        unit: The largest absolute outcome, which keeps squares from overflowing.
+        location: Mean of y / unit.
+        scale: Standard deviation of y / unit.
+    """
 
     unit: float
     location: float
@@ -20,7 +26,7 @@ class Standardization:
 
     @classmethod
     def of(cls, y: Array) -> Standardization:
-        """The change that standardises ``y``, n; outcomes that are all equal get a scale as large as themselves."""
+        """Return the map that standardizes outcomes, n; if all are equal, the scale is as large as they are."""
         unit = float(np.max(np.abs(y), initial=0.0)) or 1.0
         relative = y / unit
         location = float(relative.mean()) if y.size else 0.0
@@ -28,24 +34,28 @@ class Standardization:
         return cls(unit, location, spread if spread > 1e-14 else 1.0)
 
     def forward(self, y: Array) -> Array:
-        """Standardised outcomes."""
+        """Return standardized outcomes."""
         return (y / self.unit - self.location) / self.scale
 
     def backward(self, z: Array) -> Array:
-        """Outcomes from standardised ones."""
+        """Return outcomes from standardized ones."""
         return self.unit * (self.location + self.scale * z)
 
     def forward_variance(self, variance: Array) -> Array:
-        """Standardised noise variances."""
+        """Return standardized noise variances."""
         return np.square(np.sqrt(variance) / self.unit / self.scale)
 
     def backward_std(self, std: Array) -> Array:
-        """Standard deviations in the outcomes' units, never quite zero."""
+        """Return standard deviations in the units of the outcomes; never exactly zero."""
         return np.maximum(self.unit * self.scale * std, np.finfo(np.float64).tiny)
 
 
 def single_outcome(Y: Array) -> Array:
-    """The only column of Y, n x 1 -> n; a surrogate models one outcome at a time."""
+    """Return the only column of `n x 1` outcomes.
+
+    Raises:
+        DataError: If there are several; a surrogate models one outcome at a time.
+    """
     if Y.shape[1] != 1:
         raise DataError(f"a surrogate models one outcome, got {Y.shape[1]}: pass data.outcome(j) for each of them")
     return Y[:, 0]

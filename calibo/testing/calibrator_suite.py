@@ -1,4 +1,4 @@
-"""The distributions every recalibrator obeys, as a suite to inherit::
+"""Tests that every recalibrator must pass, to inherit::
 
 class TestMyRecalibrator(CalibratorSuite):
     def recalibrator(self):
@@ -22,13 +22,13 @@ _LEVELS = np.linspace(0.02, 0.98, 49)
 
 
 class CalibratorSuite:
-    """Tests for pytest; a subclass whose name starts with ``Test`` says which recalibrator is under test.
+    """Tests for pytest; a subclass whose name starts with `Test` gives the recalibrator under test.
 
     Attributes:
         forecasts: How many past forecasts the evidence holds.
-        tolerance: How far from the identity, in probability, a map may be that was learned from forecasts that were
-            right: the sampling error of that many forecasts and of the recalibrator.
-        finite: Whether quantiles are finite whatever the evidence; a conformal one is not where evidence does not reach.
+        tolerance: How far from the identity, in probability, a map learned from calibrated forecasts may be: the sampling
+            error of that many forecasts and of the recalibrator.
+        finite: Whether all quantiles are finite whatever the evidence; those of a conformal recalibrator are not.
         equivariant: Whether a distribution of other units is mapped to the same distribution in those units.
     """
 
@@ -38,11 +38,11 @@ class CalibratorSuite:
     equivariant: bool = True
 
     def recalibrator(self) -> Recalibrator:
-        """The recalibrator under test; always a new one or always the same."""
-        raise NotImplementedError("override recalibrator() and return the recalibrator under test")
+        """Return the recalibrator under test; always a new one or always the same."""
+        raise NotImplementedError("override recalibrator() to return the recalibrator under test")
 
     def evidence(self, factor: float, n: int | None = None, seed: int = 0) -> Evidence:
-        """Gaussian forecasts whose outcomes spread ``factor`` times as far as forecast: 1 is right, 3 overconfident."""
+        """Return Gaussian forecasts whose outcomes spread `factor` times as far: 1 is calibrated, 3 overconfident."""
         rng = np.random.default_rng(seed)
         n = self.forecasts if n is None else n
         mean, std = rng.normal(size=n), rng.uniform(0.5, 2.0, size=n)
@@ -56,12 +56,12 @@ class CalibratorSuite:
             calibrated, raw = (m.predict(data.X, latent=latent) for m in (model, _Fixed()))
             if self.recalibrator().without_evidence() is not identity:
                 np.testing.assert_allclose(calibrated.median, raw.median)
-                assert np.isinf(calibrated.interval(0.5)).all(), "without evidence nothing may be promised"
+                assert np.isinf(calibrated.interval(0.5)).all(), "without evidence intervals must be infinite"
                 continue
             for u in _LEVELS:
                 np.testing.assert_allclose(calibrated.icdf(float(u)), raw.icdf(float(u)), err_msg=f"level {u}")
 
-    def test_right_forecasts_are_left_alone(self) -> None:
+    def test_calibrated_forecasts_stay_as_they_are(self) -> None:
         for seed in range(3):
             levels = self._levels(self.evidence(1.0, seed=seed))
             error = float(np.max(np.abs(levels - _LEVELS)))
@@ -77,21 +77,21 @@ class CalibratorSuite:
         evidence = self.evidence(1.0)
         shifted = Evidence(evidence.X, evidence.y + 1.0, evidence.distribution)
         raw = np.mean((shifted.pit >= 0.1) & (shifted.pit <= 0.9))
-        low, high = self._law(shifted).interval(0.8)
+        low, high = self._distribution(shifted).interval(0.8)
         z = shifted.scores
         after = np.mean((z >= low[0]) & (z <= high[0]))
-        assert abs(after - 0.8) <= abs(raw - 0.8) + 0.02, f"coverage went from {raw:.2f} to {after:.2f}, wanted 0.80"
+        assert abs(after - 0.8) <= abs(raw - 0.8) + 0.02, f"coverage went from {raw:.2f} to {after:.2f}, expected 0.80"
 
     def test_the_map_is_monotone(self) -> None:
         for factor, n in ((1.0, 40), (3.0, 7), (0.2, self.forecasts), (10.0, 25)):
-            distribution = self._law(self.evidence(factor, n))
+            distribution = self._distribution(self.evidence(factor, n))
             quantiles = distribution.over_samples().icdf(np.linspace(0.001, 0.999, 333)[:, None])[..., 0]
             assert np.isfinite(quantiles).all() or not self.finite, f"quantiles are not finite: {quantiles}"
             quantiles = quantiles[np.isfinite(quantiles)]
             assert (np.diff(quantiles) >= -1e-12).all(), "calibrated quantiles must not fall as the level rises"
 
     def test_the_cdf_matches_the_quantiles(self) -> None:
-        distribution = self._law(self.evidence(2.0))
+        distribution = self._distribution(self.evidence(2.0))
         for u in _LEVELS:
             y = distribution.icdf(float(u))
             if not self.finite and not np.isfinite(y).all():
@@ -99,7 +99,7 @@ class CalibratorSuite:
             above = distribution.cdf(y + 1e-7)[0]
             assert above >= u - 1e-6, f"P(Y <= quantile at {u:.2f}) = {above:.4f}"
 
-    def test_latent_and_measured_laws_are_mapped_alike(self) -> None:
+    def test_latent_and_measured_distributions_are_mapped_alike(self) -> None:
         if not self.equivariant:
             return
         level_map = self.recalibrator().fit(self.evidence(2.0))
@@ -146,25 +146,25 @@ class CalibratorSuite:
         self._sane(Evidence(evidence.X, np.zeros(12), Gaussian(np.zeros(12), np.ones(12))))
 
     def _sane(self, evidence: Evidence) -> None:
-        distribution = self._law(evidence)
+        distribution = self._distribution(evidence)
         ends = distribution.interval(0.8) if self.finite else ()
         values = np.concatenate(
             [distribution.mean, distribution.std, *ends, distribution.log_expected_improvement(1.0)]
         )
         assert np.isfinite(values).all(), f"mean, std, interval and log EI must be finite, got {values}"
 
-    def _law(self, evidence: Evidence) -> Distribution:
-        """The standard normal distribution after calibration, at one point."""
+    def _distribution(self, evidence: Evidence) -> Distribution:
+        """Return the standard normal distribution after calibration, at one point."""
         return self.recalibrator().fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.full((1, 2), 0.5))
 
     def _levels(self, evidence: Evidence) -> Array:
-        """Calibrated levels of what the model calls ``_LEVELS``."""
-        distribution, raw = self._law(evidence), Gaussian(np.zeros(1), np.ones(1))
+        """Return the calibrated levels of the model's `_LEVELS`."""
+        distribution, raw = self._distribution(evidence), Gaussian(np.zeros(1), np.ones(1))
         return np.array([distribution.cdf(raw.icdf(float(u)))[0] for u in _LEVELS])
 
     def _width(self, evidence: Evidence) -> float:
-        """Width of the calibrated 80 % interval as a multiple of the raw one's."""
-        low, high = self._law(evidence).interval(0.8)
+        """Return the width of the calibrated 80 % interval as a multiple of the raw one's."""
+        low, high = self._distribution(evidence).interval(0.8)
         raw_low, raw_high = Gaussian(np.zeros(1), np.ones(1)).interval(0.8)
         return float((high[0] - low[0]) / (raw_high[0] - raw_low[0]))
 

@@ -1,4 +1,4 @@
-"""The state of every global random generator, for distributions that forbid touching them."""
+"""The state of the global random generators, for tests that they are not used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def global_state() -> tuple[Any, ...]:
-    """What NumPy's, Python's and (if it is loaded) torch's global generators would do next, comparable with ``==``."""
+    """Return the state of the global generators of NumPy, Python and (if it is loaded) torch, comparable with `==`."""
     state: Any = np.random.get_state(legacy=False)  # noqa: NPY002
     numpy = (state["state"]["key"].tolist(), state["state"]["pos"], state["has_gauss"], state["gauss"])
     torch = sys.modules.get("torch")

@@ -26,7 +26,7 @@ from calibo.testing import SurrogateSuite
 RNG = np.random.default_rng
 
 
-# With few data, or far from them, the model's own distribution is used.
+# Where there are too few data, or predictions are much less certain than at the data, the raw distribution is used.
 without_a_set = pytest.mark.filterwarnings(
     "ignore:.*could not be calibrated:calibo.errors.FallbackWarning",
     "ignore:.*no finite end:calibo.errors.FallbackWarning",

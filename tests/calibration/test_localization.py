@@ -14,8 +14,8 @@ from calibo.calibration.localization import (
     check_localization,
     exponential_weights,
     features_of,
-    fold,
     pinball,
+    run_localized,
     unit_kernels,
 )
 from calibo.data import Dataset, Forecast, Marginal
@@ -48,7 +48,7 @@ def by_definition(kappa: float, length: float, target: float, reg: float) -> tup
 def test_all_localizations_at_once_are_each_alone() -> None:
     many = Localizations.chosen(1.5, "auto", 2)
     targets = np.array([0.2, 0.7])
-    run = fold(X, SCORES, targets=targets, steps=STEPS, regularization=0.4, localizations=many, below=np.less)
+    run = run_localized(X, SCORES, targets=targets, steps=STEPS, regularization=0.4, localizations=many, below=np.less)
     for e, (kappa, length) in enumerate(zip(many.kappa, many.length_scale, strict=True)):
         for k, target in enumerate(targets):
             values, c, coefficients = by_definition(float(kappa), float(length), float(target), 0.4)
@@ -59,7 +59,9 @@ def test_all_localizations_at_once_are_each_alone() -> None:
 
 def test_the_expansion_is_the_weighted_mean_of_the_states() -> None:
     many = Localizations.chosen(1.5, "auto", 2)
-    run = fold(X, SCORES, targets=np.array([0.2]), steps=STEPS, regularization=0.4, localizations=many, below=np.less)
+    run = run_localized(
+        X, SCORES, targets=np.array([0.2]), steps=STEPS, regularization=0.4, localizations=many, below=np.less
+    )
     weights = RNG.dirichlet(np.ones(many.kappa.size))
     expansion = Expansion.of(run, many, weights, Features((0, 0)), X)
     points = RNG.random((4, 3, 2))

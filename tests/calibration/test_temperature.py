@@ -61,7 +61,7 @@ def test_bad_settings_are_refused(bad: dict[str, float]) -> None:
         Temperature(**bad)
 
 
-def test_fit_widens_a_law() -> None:
+def test_fit_widens_a_distribution() -> None:
     evidence = Evidence(np.zeros((8, 1)), np.full(8, 2.0), Gaussian(np.zeros(8), np.ones(8)))
     level_map = Temperature().fit(evidence)
     assert isinstance(level_map, Relevel) and isinstance(level_map.levels, Tempered)

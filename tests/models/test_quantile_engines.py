@@ -90,35 +90,23 @@ def test_many_outcomes_are_kept_coarsely_enough_and_finely_enough() -> None:
     np.testing.assert_allclose(found[0], [-1.28, 0.0, 1.28], atol=0.15)
 
 
-def test_bad_recipes_are_refused() -> None:
-    for make in (
-        lambda: QuantileForest(0),
-        lambda: QuantileForest(max_features=0.0),
-        lambda: QuantileBoosting(rounds=0),
-        lambda: QuantileBoosting(max_leaf_nodes=1),
-        lambda: XGBoostQuantiles(learning_rate=0.0),
-    ):
-        with pytest.raises(RecipeError):
-            make()
-
-
 @pytest.mark.parametrize(
     ("kind", "setting", "bad"),
     [
-        *((QuantileForest, name, bad) for name in ("trees", "min_samples_leaf") for bad in (0, 2.5, "5", None)),
-        *((QuantileForest, "max_features", bad) for bad in (0.0, 1.5, "sqrt", None)),
-        *((QuantileBoosting, name, bad) for name in ("rounds", "min_samples_leaf") for bad in (0, 2.5, None)),
-        *((QuantileBoosting, "max_leaf_nodes", bad) for bad in (1, 2.5, None)),
-        *((XGBoostQuantiles, name, bad) for name in ("rounds", "max_depth") for bad in (0, 2.5, None)),
-        *(
-            (kind, "learning_rate", bad)
-            for kind in (QuantileBoosting, XGBoostQuantiles)
-            for bad in (0.0, -1.0, 1.5, np.nan, "fast")
-        ),
+        (QuantileForest, "trees", 0),
+        (QuantileForest, "min_samples_leaf", 2.5),
+        (QuantileForest, "max_features", "sqrt"),
+        (QuantileBoosting, "rounds", None),
+        (QuantileBoosting, "min_samples_leaf", 0),
+        (QuantileBoosting, "max_leaf_nodes", 1),
+        (QuantileBoosting, "learning_rate", np.nan),
+        (XGBoostQuantiles, "rounds", 0),
+        (XGBoostQuantiles, "max_depth", 2.5),
+        (XGBoostQuantiles, "learning_rate", 1.5),
     ],
 )
-def test_bad_settings_are_refused_where_they_are_given(kind: Any, setting: str, bad: Any) -> None:
-    with pytest.raises(RecipeError, match=f"^{setting} is"):
+def test_bad_settings_are_named(kind: Any, setting: str, bad: Any) -> None:
+    with pytest.raises(RecipeError, match=f"^{setting} must be"):
         kind(**{setting: bad})
 
 

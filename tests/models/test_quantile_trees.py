@@ -12,7 +12,7 @@ import pytest
 from calibo.calibration import Calibrated, Conformal, QuantileShift, Split
 from calibo.data import Dataset
 from calibo.errors import FallbackWarning, RecipeError
-from calibo.models import QuantileBoosting, QuantileForest, QuantileTrees, Surrogate
+from calibo.models import QuantileBoosting, QuantileEngine, QuantileForest, QuantileTrees, Surrogate
 from calibo.models.quantile_engines import XGBoostQuantiles
 from calibo.spaces import CellSpace
 from calibo.testing import SurrogateSuite
@@ -96,7 +96,7 @@ def test_bad_levels_are_refused(levels: tuple[float, ...]) -> None:
 def test_quantiles_that_cross_are_rearranged() -> None:
     """Sorted, not merely kept from falling: each distribution has the same quantiles in another order."""
 
-    class Crossing:
+    class Crossing(QuantileEngine):
         def fit(self, features, y, levels, *, categories, rng):  # type: ignore[no-untyped-def]
             return lambda points: np.tile([0.5, -1.0, 0.0], (len(points), 1))
 
@@ -123,7 +123,7 @@ def test_an_engine_is_an_object(make: Any) -> None:
 @ENGINES
 @pytest.mark.parametrize("n", [1, 30])
 @pytest.mark.parametrize("shape", [(0, 2), (0, 3, 2), (4, 0, 2)])
-def test_no_points_give_an_empty_law(engine: Any, shape: tuple[int, ...], n: int) -> None:
+def test_no_points_give_an_empty_distribution(engine: Any, shape: tuple[int, ...], n: int) -> None:
     model = QuantileTrees(engine, levels=(0.1, 0.5, 0.9)).fit(mixed(n), rng=RNG(0))
     for latent in (True, False):
         distribution = model.predict(np.empty(shape), latent=latent)

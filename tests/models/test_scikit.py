@@ -125,8 +125,8 @@ def test_seeds_come_from_the_generator_and_reach_nested_regressors() -> None:
 def test_ensemble_moments_are_those_of_the_members() -> None:
     model = fitted(RandomForestRegressor(12))
     X = np.random.default_rng(3).random((4, 2))
-    assert isinstance(model.beliefs, Members)
-    values = model.units.backward(model.beliefs.predictions(X))
+    assert isinstance(model.fitted, Members)
+    values = model.units.backward(model.fitted.predictions(X))
     distribution = model.predict(X, latent=True)
     np.testing.assert_allclose(distribution.mean, values.mean(axis=0))
     np.testing.assert_allclose(distribution.std, values.std(axis=0, ddof=1), rtol=1e-6)
@@ -154,17 +154,17 @@ def test_noise_makes_measurements_as_uncertain_as_held_out_errors() -> None:
 
 
 def test_out_of_bag_and_folds_agree_on_the_noise() -> None:
-    bagged = fitted(BaggingRegressor(Ridge(), n_estimators=50)).beliefs.noise
-    folded = fitted(BaggingRegressor(Ridge(), n_estimators=50, bootstrap=False, max_samples=0.7)).beliefs.noise
+    bagged = fitted(BaggingRegressor(Ridge(), n_estimators=50)).fitted.noise
+    folded = fitted(BaggingRegressor(Ridge(), n_estimators=50, bootstrap=False, max_samples=0.7)).fitted.noise
     assert 0.6 < bagged / folded < 1.6
 
 
-def test_noise_of_a_bayesian_ridge_is_left_out_of_latent_laws() -> None:
+def test_noise_of_a_bayesian_ridge_is_left_out_of_latent_distributions() -> None:
     regressor = BayesianRidge()
     model = fitted(regressor)
-    assert isinstance(model.beliefs, StatedDeviation)
+    assert isinstance(model.fitted, StatedDeviation)
     X = np.random.default_rng(3).random((4, 2))
-    _, stated = model.beliefs.regressor.predict(X, return_std=True)
+    _, stated = model.fitted.regressor.predict(X, return_std=True)
     np.testing.assert_allclose(model.predict(X, latent=False).std, model.units.backward_std(stated))
     assert (model.predict(X, latent=True).std < 0.6 * model.predict(X, latent=False).std).all()
 
@@ -193,10 +193,10 @@ def test_categorical_columns_become_indicators() -> None:
     np.testing.assert_allclose(means, [0.0, 10.0, 0.0, 10.0], atol=0.5)
 
 
-def test_a_single_point_is_believed_everywhere() -> None:
+def test_a_single_point_is_predicted_everywhere() -> None:
     model = fitted(ARDRegression(), data(1))
     distribution = model.predict(np.random.default_rng(0).random((3, 2)), latent=True)
-    assert isinstance(model.beliefs, Constant)
+    assert isinstance(model.fitted, Constant)
     np.testing.assert_allclose(distribution.mean, data(1).Y[0, 0])
     np.testing.assert_allclose(distribution.std, abs(data(1).Y[0, 0]))
 
@@ -215,7 +215,7 @@ def test_importing_it_does_not_import_scikit_learn() -> None:
 
 @pytest.mark.parametrize("regressor", SERVING, ids=lambda r: type(r).__name__)
 @pytest.mark.parametrize("shape", [(0, 2), (0, 3, 2), (4, 0, 2)])
-def test_no_points_give_an_empty_law(regressor: Any, shape: tuple[int, ...]) -> None:
+def test_no_points_give_an_empty_distribution(regressor: Any, shape: tuple[int, ...]) -> None:
     model = fitted(regressor)
     for latent in (True, False):
         distribution = model.predict(np.empty(shape), latent=latent)

@@ -18,7 +18,7 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
 
 
 def test_every_pair_of_wrappers_and_the_table_in_the_docs() -> None:
-    """All pairs are made, fitted and checked here; refresh the table by python -m calibo.testing.matrix docs/architecture.md."""
+    """Make, fit and check all pairs; python -m calibo.testing.matrix docs/architecture.md refreshes the table."""
     text = DOCUMENT.read_text(encoding="utf-8")
     assert all(text.count(marker) == 1 for marker in MARKERS)
     assert with_matrix(text, matrix()) == text

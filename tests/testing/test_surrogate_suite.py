@@ -70,7 +70,7 @@ class TestCalibratedWithoutEvidence(SurrogateSuite):
 
 
 class Sloppy(Model, Surrogate):
-    """A surrogate that breaks every rule: global randomness, noise on the wrong side, absolute units, order of rows."""
+    """A surrogate that fails the suite: global randomness, noise on the wrong side, absolute units, first row first."""
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Sloppy:
         self.first = float(data.Y[0, 0]) + random.random()
@@ -92,13 +92,13 @@ class SloppyLaws(SurrogateSuite):
     "distribution",
     [
         "test_batches_are_consistent_with_flat_points",
-        "test_a_measurement_is_less_sure_than_its_mean",
+        "test_a_measurement_is_less_certain_than_its_mean",
         "test_the_same_seed_gives_the_same_predictions",
         "test_global_generators_are_left_alone",
         "test_the_data_are_not_changed",
         "test_units_of_the_outcomes_do_not_matter",
         "test_the_order_of_the_points_does_not_matter",
-        "test_choices_are_told_apart_and_not_measured",
+        "test_choices_are_distinguished_and_unordered",
         "test_one_point",
         "test_tiny_outcomes",
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from calibo.models.quantile_distribution import normal_law, quantile_distribution
+from calibo.models.quantile_distribution import normal_quantiles, quantile_distribution
 from calibo.models.standardization import Standardization
 
 LEVELS = np.array([0.1, 0.5, 0.9])
@@ -35,10 +35,10 @@ def test_rounding_makes_no_quantile_fall() -> None:
 
 
 def test_without_a_regression_the_law_is_normal() -> None:
-    distribution = normal_law(LEVELS, (2, 4), Standardization(2.0, 1.0, 3.0))
+    distribution = normal_quantiles(LEVELS, (2, 4), Standardization(2.0, 1.0, 3.0))
     np.testing.assert_allclose(distribution.values, np.broadcast_to(2.0 + 6.0 * ndtri(LEVELS), (2, 4, 3)))
 
 
-def test_no_points_have_an_empty_law() -> None:
-    for distribution in (normal_law(LEVELS, (0,), PLAIN), quantile_distribution(LEVELS, np.empty((0, 3)), PLAIN)):
+def test_no_points_have_an_empty_distribution() -> None:
+    for distribution in (normal_quantiles(LEVELS, (0,), PLAIN), quantile_distribution(LEVELS, np.empty((0, 3)), PLAIN)):
         assert distribution.values.shape == (0, 3) and distribution.mean.shape == distribution.std.shape == (0,)
