@@ -168,3 +168,18 @@ def loaded_by(code: str) -> set[str]:
 def test_every_module_has_a_docstring() -> None:
     missing = [name_of(path) for path in FILES if not ast.get_docstring(TREES[path])]
     assert not missing
+
+
+def test_spaces_are_used_through_their_interface() -> None:
+    """A space written by a user against ``Space`` then works wherever a shipped one does."""
+    spaces = [node for path in FILES if package_of(path) == "spaces" for node in ast.walk(TREES[path])]
+    concrete = {node.name for node in spaces if isinstance(node, ast.ClassDef) and node.name.endswith("Space")} - {
+        "Space"
+    }
+    for path in FILES:
+        if package_of(path) == "spaces":
+            continue
+        for node in ast.walk(TREES[path]):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+                named = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)} & concrete
+                assert not named, f"{name_of(path)}:{node.lineno} tests for {named}: use the interface of Space"

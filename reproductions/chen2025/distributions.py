@@ -75,7 +75,7 @@ def estimated(y: Array, q: int) -> QuantileTable:
 
 
 def log_density(distribution: QuantileTable, x: Array) -> Array:
-    """Of one table's distribution, whose quantiles all differ, at x, m: the slope of a straight cdf, or a tail's exponential."""
+    """Return the density of a quantile table at `m` points: the slope of its cdf, or a tail's exponential."""
     p, v = distribution.levels, distribution.values
     slopes = np.log(np.diff(p) / np.diff(v))
     inner = slopes[np.clip(np.searchsorted(v, x) - 1, 0, len(slopes) - 1)]

@@ -141,7 +141,7 @@ def job(
 def strategy(job: Job, surrogate: Surrogate | None = None) -> ModelBased:
     """The method of a job: expected improvement on the bare GP, or on one calibrated with the paper's settings.
 
-    OCBO and OCBO-L recalibrate the distribution of a measurement and take it for the distribution of f, as the paper describes them: this
+    OCBO and OCBO-L recalibrate the distribution of a measurement and take it for that of f, as the paper says: this
     is what costs them in noise.
     """
     gp, section = surrogate or GaussianProcess(), SECTIONS[job.problem]

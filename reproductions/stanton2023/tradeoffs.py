@@ -1,4 +1,4 @@
-"""Figure 12: several objectives, (noisy) expected hypervolume improvement by the Gaussian process and by conformal distributions."""
+"""Figure 12: several objectives, (noisy) expected hypervolume improvement with and without conformal distributions."""
 
 from __future__ import annotations
 

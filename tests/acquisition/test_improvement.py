@@ -51,7 +51,7 @@ def test_sets_of_one_agree_with_the_closed_form(surrogate: Surrogate) -> None:
     error = 5 * model.predict(X, latent=True).std / np.sqrt(draws)
     assert np.all(np.abs(sampled - closed) < error + 0.007 * spread)
     pi = ProbabilityOfImprovement(draws=draws).build(model, told, rng=RNG(0))
-    # The step is smoothed over one hundredth of the spread: compare where that is little against the distribution's own width.
+    # The step is smoothed over one hundredth of the spread: compare where the distribution is much wider than that.
     wide = model.predict(X, latent=True).std > 0.05 * spread
     assert wide.sum() > 10
     np.testing.assert_allclose(
