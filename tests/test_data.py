@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from calibo.calibration import Evidence
 from calibo.data import STORED_LEVELS, Dataset, Forecast, Marginal, Suggestion
-from calibo.distributions import from_marginals
 from calibo.errors import DataError
 
 SCORES = ndtri(np.array(STORED_LEVELS))
@@ -95,13 +93,6 @@ def test_forecast_stages() -> None:
     assert forecast.raw is GAUSSIAN and forecast.calibrated is SKEWED
     assert forecast.negated().raw == GAUSSIAN.negated()
     assert Forecast((GAUSSIAN,)).calibrated is GAUSSIAN
-
-
-def test_evidence_scores_and_pits() -> None:
-    evidence = Evidence(np.zeros((2, 1)), np.array([2.5, np.exp(SCORES[24])]), from_marginals((GAUSSIAN, SKEWED)))
-    assert len(evidence) == 2
-    np.testing.assert_allclose(evidence.scores, [1.0, SCORES[24]], atol=1e-9)
-    np.testing.assert_allclose(evidence.pit, [norm.cdf(1.0), STORED_LEVELS[24]], atol=1e-9)
 
 
 def test_dataset_fills_in_what_is_left_out() -> None:

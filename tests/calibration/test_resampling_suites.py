@@ -1,4 +1,4 @@
-"""Surrogates calibrated by splits, folds and bootstrap samples: they obey the distributions of surrogates, at any scale."""
+"""Surrogates calibrated by splits, folds and bootstrap samples pass the suite of surrogates, at any scale."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def dataset(n: int = 30) -> Dataset:
 
 
 class TestConformalSplit(SurrogateSuite):
-    """The distributions of surrogates for networks' and trees' compositions; here with the quickest of models."""
+    """The suite for a split, with the quickest of models."""
 
     def surrogate(self) -> Surrogate:
         return Calibrated(GaussianProcess(), by=Conformal(), evidence=Split())
