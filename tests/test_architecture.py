@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -138,31 +136,6 @@ def test_heavy_packages_are_imported_when_used() -> None:
         early = {module.partition(".")[0] for module, node in imports(path) if node not in inside}
         found = early & set(HEAVY) - own.get(package_of(path), set())
         assert not found, f"{name_of(path)} imports {found} at its top: import it in the function that uses it"
-
-
-def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
-    a_suggestion = (
-        "from calibo import Float, Optimizer\n"
-        "o = Optimizer({'x': Float(0, 1)}, seed=0)\n"
-        "for _ in range(7):\n    s = o.ask()\n    o.tell(s, s.params['x'])\n"
-    )
-    the_help = (
-        "import runpy, sys\nsys.argv = ['calibo', '--help']\n"
-        "try:\n    runpy.run_module('calibo', run_name='__main__')\n"
-        "except SystemExit as end:\n    assert not end.code, end.code\n"
-    )
-    assert not loaded_by("import calibo; dir(calibo)") & {*HEAVY, "scipy"}
-    assert not loaded_by(a_suggestion) & set(HEAVY)
-    assert not loaded_by(the_help) & set(HEAVY)
-
-
-def loaded_by(code: str) -> set[str]:
-    """Top-level packages in sys.modules after ``code`` ran in a fresh process."""
-    script = f"{code}\nimport sys\nprint('LOADED', *sorted({{m.partition('.')[0] for m in sys.modules}}))"
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return set(done.stdout.rpartition("LOADED")[2].split())
 
 
 def test_every_module_has_a_docstring() -> None:

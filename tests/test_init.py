@@ -9,20 +9,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import calibo
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAVY = ("torch", "sklearn", "pandas", "matplotlib", "plotly", "optuna", "scipy", "numpy", "botorch", "sqlalchemy")
+HEAVY = (
+    *("torch", "botorch", "ray", "rdkit", "sklearn", "pandas", "pyarrow", "openpyxl", "matplotlib", "plotly"),
+    *("optuna", "sqlalchemy", "scipy", "numpy"),
+)
 
 #: The budget is 0.3 s of CPU; a busy machine may take longer without anything being wrong.
 BUDGET = 0.3
 PATIENCE = 2.0
 
 
-def _measured(code: str) -> dict[str, Any]:
-    """CPU seconds and loaded modules of a fresh process that runs ``code``, at best of three."""
+def _measured(code: str, budget: float) -> dict[str, Any]:
+    """CPU seconds and loaded modules of a fresh process that runs ``code``, up to three times until it is in the budget."""
     script = (
         "import contextlib, io, json, resource, sys\n"
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
@@ -39,6 +43,8 @@ def _measured(code: str) -> dict[str, Any]:
             [sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
         )
         runs.append(json.loads(done.stdout))
+        if runs[-1]["cpu"] < budget:
+            break
     return min(runs, key=lambda run: run["cpu"])
 
 
@@ -52,15 +58,24 @@ def _measured(code: str) -> dict[str, Any]:
     ids=["import", "help", "run-help"],
 )
 def test_import_budget(code: str) -> None:
-    measured = _measured(code)
+    measured = _measured(code, BUDGET * PATIENCE)
     assert measured["loaded"] == []
     assert measured["cpu"] < BUDGET * PATIENCE
 
 
 def test_first_suggestion_budget() -> None:
-    measured = _measured("import calibo\ncalibo.Optimizer({'x': calibo.Float(0, 1)}, seed=0).ask()")
+    code = "import calibo\ncalibo.Optimizer({'x': calibo.Float(0, 1)}, seed=0).ask()"
+    measured = _measured(code, 1.5)
     assert set(measured["loaded"]) <= {"numpy", "scipy"}
     assert measured["cpu"] < 1.5
+
+
+def test_a_suggestion_by_a_model_loads_nothing_else() -> None:
+    code = (
+        "import calibo\no = calibo.Optimizer({'x': calibo.Float(0, 1)}, seed=0)\n"
+        "for _ in range(7):\n    s = o.ask()\n    o.tell(s, s.params['x'])\n"
+    )
+    assert set(_measured(code, np.inf)["loaded"]) <= {"numpy", "scipy"}
 
 
 def test_every_public_name_is_there() -> None:

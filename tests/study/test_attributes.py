@@ -10,7 +10,7 @@ from typing import Any
 
 import optuna
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend
@@ -67,6 +67,7 @@ def read(trial: FrozenTrial) -> Suggestion | None:
     return found[0] if found else None
 
 
+@settings(max_examples=30)
 @given(suggestion=suggestions)
 def test_there_and_back_exactly(suggestion: Suggestion) -> None:
     study, trial = _asked()
