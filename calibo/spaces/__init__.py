@@ -2,7 +2,7 @@
 
 from calibo.spaces.base import Part, Space
 from calibo.spaces.cells import CellSpace, GraphCellSpace
-from calibo.spaces.encoding import from_one_hot, one_hot
+from calibo.spaces.encoding import one_hot
 from calibo.spaces.parameters import Categorical, Float, Int, Ordinal, Parameter
 from calibo.spaces.pool import PoolSpace
 from calibo.spaces.product import ProductSpace, as_space
@@ -21,7 +21,6 @@ __all__ = [
     "ProductSpace",
     "Space",
     "as_space",
-    "from_one_hot",
     "one_hot",
     "space_from_dict",
     "space_from_toml",

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -142,7 +142,7 @@ class Space(ABC):
 
     def enumerate(self) -> Array | None:
         """List all valid points, N x d, each at least once; ``None`` if the space is not finite."""
-        if self.size is None or any(column.cells is None for column in self.columns):
+        if self.size is None or None in (column.cells for column in self.columns):
             return None
         if self.size > _MOST_POINTS:
             raise SpaceError(
@@ -226,10 +226,8 @@ class Space(ABC):
 
     def _from_values(self, i: int, point: Mapping[str, Any]) -> list[float]:
         if point.keys() != set(self.names):
-            unknown = [name for name in point if name not in self.names]
-            missing = [name for name in self.names if name not in point]
-            wrong = [f"{what} {names}" for what, names in (("unknown", unknown), ("missing", missing)) if names]
-            raise SpaceError(f"parameters {i}: {' and '.join(wrong)}; give exactly {list(self.names)}")
+            wrong = wrong_names(point, self.names, self.names)
+            raise SpaceError(f"parameters {i}: {wrong}; give exactly {list(self.names)}")
         row: list[float] = []
         for name, column in zip(self.names, self.columns, strict=True):
             try:
@@ -277,15 +275,9 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class _InBox(Space):
-    """The points of any space within a box, in its own coordinates.
+    """The points of a space between two corners, in its own coordinates; random ones differ little from the centre.
 
     Repaired points may lie outside of the box where no valid point near them does.
-
-    Attributes:
-        whole: The space.
-        low: Lower corner, d.
-        high: Upper corner, d.
-        centre: Point from which random points differ in few columns only, d.
     """
 
     whole: Space
@@ -308,11 +300,8 @@ class _InBox(Space):
         if self.is_pool or self.whole.size <= _COUNTED:
             every = self.enumerate()
             return None if every is None else len(np.unique(every, axis=0))
-        counts = [
-            1 if column.cells is None else int(np.diff(column.cell(np.array([low, high])))[0]) + 1
-            for column, low, high in zip(self.columns, self.low, self.high, strict=True)
-        ]
-        return math.prod(counts)
+        ends = zip(self.columns, self.low, self.high, strict=True)
+        return math.prod(int(c.cell(high) - c.cell(low)) + 1 for c, low, high in ends if c.cells is not None)
 
     @property
     def is_pool(self) -> bool:
@@ -353,6 +342,13 @@ class _InBox(Space):
     def neighbours(self, x: Array) -> Array:
         points = self.whole.neighbours(x)
         return points[between(points, self.low, self.high)]
+
+
+def wrong_names(given: Collection[Any], allowed: Collection[str], needed: Iterable[str]) -> str:
+    """Say which of the given names are unknown and which needed ones are missing; ``""`` if none are."""
+    unknown = [name for name in given if name not in allowed]
+    missing = [name for name in needed if name not in given]
+    return " and ".join(f"{what} {names}" for what, names in (("unknown", unknown), ("missing", missing)) if names)
 
 
 def sample_valid(n: int, draw: Callable[[int], Array], valid: Callable[[Array], np.ndarray]) -> Array:
@@ -400,9 +396,7 @@ def stretched(X: Array, start: Array, width: Array) -> Array:
 
 def column_ends(column: Parameter, lower: float, upper: float) -> tuple[float, float]:
     """Return the smallest and largest coordinate of a column between two coordinates, cells that hold them included."""
-    if column.cells is None:
-        return float(lower), float(upper)
-    low, high = column.round(np.array([lower, upper]))
+    low, high = (lower, upper) if column.cells is None else column.round([lower, upper])
     return float(low), float(high)
 
 

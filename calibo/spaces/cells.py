@@ -11,7 +11,7 @@ import math
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise, permutations
 from typing import Any
@@ -42,10 +42,12 @@ _MOST_NODES = 9
 class _Cells(ProductSpace):
     """What both kinds of cells share: models of features see the paths of a cell."""
 
+    nodes: int
+    operations: Sequence[str]
     path_bits: int | None
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.nodes} nodes, operations={list(self.operations)})"  # pyright: ignore[reportAttributeAccessIssue]
+        return f"{type(self).__name__}({self.nodes} nodes, operations={list(self.operations)})"
 
     @property
     def features(self) -> Callable[[Array], Array]:
@@ -59,10 +61,10 @@ class _Cells(ProductSpace):
     def path_encoding(self, X: Array, *, bits: int | None = None) -> Array:
         """Encode points, m x d, as one bit for each sequence of operations along a path, m x P."""
 
-    def _set(self, parameters: Mapping[str, Parameter], **attributes: Any) -> None:
-        for name, value in {**attributes, "parameters": parameters}.items():
+    def _set(self, **attributes: Any) -> None:
+        for name, value in attributes.items():
             object.__setattr__(self, name, value)
-        self.__post_init__()
+        ProductSpace.__post_init__(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,30 +84,23 @@ class CellSpace(_Cells):
     """
 
     nodes: int = 4
-    operations: tuple[str, ...] = NAS_BENCH_201_OPERATIONS
+    operations: Sequence[str] = NAS_BENCH_201_OPERATIONS
+    _: KW_ONLY
     zero: str | None = "none"
     identity: str | None = "skip_connect"
     path_bits: int | None = None
     parameters: Mapping[str, Parameter] = field(init=False, compare=False, repr=False)
 
-    def __init__(
-        self,
-        nodes: int = 4,
-        operations: Sequence[str] = NAS_BENCH_201_OPERATIONS,
-        *,
-        zero: str | None = "none",
-        identity: str | None = "skip_connect",
-        path_bits: int | None = None,
-    ) -> None:
-        nodes = check_whole("nodes, the number of nodes of a cell,", nodes, least=2, error=SpaceError)
-        names = _operation_names(operations, least=2)
+    def __post_init__(self) -> None:
+        nodes = check_whole("nodes, the number of nodes of a cell,", self.nodes, least=2, error=SpaceError)
+        names = _operation_names(self.operations, least=2)
         self._set(
-            {f"op{i}": Categorical(names) for i in range(nodes * (nodes - 1) // 2)},
             nodes=nodes,
             operations=names,
-            zero=_special_operation("zero", zero, "none", names),
-            identity=_special_operation("identity", identity, "skip_connect", names),
-            path_bits=_checked_bits("path_bits", path_bits),
+            zero=_special_operation("zero", self.zero, "none", names),
+            identity=_special_operation("identity", self.identity, "skip_connect", names),
+            path_bits=_checked_bits("path_bits", self.path_bits),
+            parameters={f"op{i}": Categorical(names) for i in range(nodes * (nodes - 1) // 2)},
         )
 
     @cached_property
@@ -153,8 +148,7 @@ class CellSpace(_Cells):
         """
         k, operations = len(self.operations), self.indices(X)
         if naslib_compat:
-            by_start = sorted(range(len(self.edges)), key=lambda i: self.edges[i])
-            operations = operations[:, by_start]
+            operations = operations[:, sorted(range(len(self.edges)), key=lambda i: self.edges[i])]
         total = sum(k**length for length in range(1, self.nodes))
         kept = min(_checked_bits("bits", bits) or total, total)
         encoded = np.zeros((len(X), kept))
@@ -168,7 +162,6 @@ class CellSpace(_Cells):
         return encoded
 
     def valid(self, X: Array) -> np.ndarray:
-        """Return which cells, m x E, connect input and output by a path without the zero operation, m."""
         if self.zero is None:
             return np.ones(len(X), dtype=bool)
         connected = self.indices(X) != self.operations.index(self.zero)
@@ -194,8 +187,8 @@ class CellSpace(_Cells):
     def string(self, params: Mapping[str, str]) -> str:
         """Write a cell as a string: ``|op0~0|+|op1~0|op2~1|+|op3~0|op4~1|op5~2|``."""
         self.encode([params])
-        parts = [[f"{params[f'op{i}']}~{s}" for i, (s, e) in enumerate(self.edges) if e == end] for end in self._ends]
-        return "+".join(f"|{'|'.join(part)}|" for part in parts)
+        operations, ends = iter(params[name] for name in self.names), range(1, self.nodes)
+        return "+".join(f"|{'|'.join(f'{next(operations)}~{start}' for start in range(end))}|" for end in ends)
 
     def parse(self, text: str) -> Params:
         """Read the parameters of a cell from a string.
@@ -203,10 +196,13 @@ class CellSpace(_Cells):
         Raises:
             SpaceError: If it is not a cell of this space.
         """
-        parts = re.findall(r"\|([^|+~]+)~(\d+)(?=\|)", text) if isinstance(text, str) else []
-        starts = [int(start) for _, start in parts]
-        if starts != [start for start, _ in self.edges] or self.string(found := self._named(parts)) != text:
-            raise SpaceError(f"expected a cell of {self.nodes} nodes such as {self._example()!r}, got {text!r}")
+        parts = re.findall(r"\|([^|+~]+)~\d+(?=\|)", text) if isinstance(text, str) else []
+        if unknown := [operation for operation in parts if operation not in self.operations]:
+            raise SpaceError(f"unknown operations {unknown}: this cell has {list(self.operations)}")
+        found: Params = dict(zip(self.names, parts, strict=False))
+        if len(parts) != len(self.edges) or self.string(found) != text:
+            example = self.string(dict.fromkeys(self.names, self.operations[-1]))
+            raise SpaceError(f"expected a cell of {self.nodes} nodes such as {example!r}, got {text!r}")
         return found
 
     def isomorphism_class(self, params: Mapping[str, str]) -> str:
@@ -215,30 +211,17 @@ class CellSpace(_Cells):
         An output is the sum of its inputs, so that neither the order of the summands nor that of the nodes matters.
         """
         self.encode([params])
-        summands: dict[int, list[str]] = {0: ["x"]}
-        for end in self._ends:
-            terms = (self._terms(params[f"op{i}"], summands[s]) for i, (s, e) in enumerate(self.edges) if e == end)
-            summands[end] = sorted(term for some in terms for term in some)
-        return "+".join(summands[self.nodes - 1])
+        summands: list[list[str]] = [["x"], *([] for _ in range(1, self.nodes))]
+        for (start, end), name in zip(self.edges, self.names, strict=True):
+            # Edges are ordered by end: all summands of the start are there.
+            summands[end] += self._terms(params[name], sorted(summands[start]))
+        return "+".join(sorted(summands[-1]))
 
     def _terms(self, operation: str, of: list[str]) -> list[str]:
         """Return what an operation adds to a sum, given the summands it is applied to."""
         if not of or operation == self.zero:
             return []
         return of if operation == self.identity else [f"{operation}({'+'.join(of)})"]
-
-    @property
-    def _ends(self) -> range:
-        return range(1, self.nodes)
-
-    def _named(self, parts: Sequence[tuple[str, str]]) -> Params:
-        unknown = [operation for operation, _ in parts if operation not in self.operations]
-        if unknown:
-            raise SpaceError(f"unknown operations {unknown}: this cell has {list(self.operations)}")
-        return {f"op{i}": operation for i, (operation, _) in enumerate(parts)}
-
-    def _example(self) -> str:
-        return self.string({f"op{i}": self.operations[-1] for i in range(len(self.edges))})
 
 
 @dataclass(frozen=True, repr=False)
@@ -258,34 +241,29 @@ class GraphCellSpace(_Cells):
     """
 
     nodes: int = 7
-    operations: tuple[str, ...] = NAS_BENCH_101_OPERATIONS
+    operations: Sequence[str] = NAS_BENCH_101_OPERATIONS
+    _: KW_ONLY
     max_edges: int = 9
     path_bits: int | None = None
     parameters: Mapping[str, Parameter] = field(init=False, compare=False, repr=False)
 
-    def __init__(
-        self,
-        nodes: int = 7,
-        operations: Sequence[str] = NAS_BENCH_101_OPERATIONS,
-        *,
-        max_edges: int = 9,
-        path_bits: int | None = None,
-    ) -> None:
-        nodes = check_whole("nodes, the number of nodes of a cell,", nodes, least=3, most=_MOST_NODES, error=SpaceError)
-        names = _operation_names(operations, least=1)
-        edges = {f"e{start}_{end}": Int(0, 1) for start, end in _edges(nodes)}
+    def __post_init__(self) -> None:
+        what = "nodes, the number of nodes of a cell,"
+        nodes = check_whole(what, self.nodes, least=3, most=_MOST_NODES, error=SpaceError)
+        names = _operation_names(self.operations, least=1)
+        edges = {f"e{start}_{end}": Int(0, 1) for start, end in combinations(range(nodes), 2)}
         self._set(
-            {**edges, **{f"op{node}": Categorical(names) for node in range(1, nodes - 1)}},
             nodes=nodes,
             operations=names,
-            max_edges=check_whole("max_edges", max_edges, error=SpaceError),
-            path_bits=_checked_bits("path_bits", path_bits),
+            max_edges=check_whole("max_edges", self.max_edges, error=SpaceError),
+            path_bits=_checked_bits("path_bits", self.path_bits),
+            parameters=edges | {f"op{node}": Categorical(names) for node in range(1, nodes - 1)},
         )
 
     @cached_property
     def edges(self) -> tuple[tuple[int, int], ...]:
         """Start and end of every possible edge, E, in the order of the parameters."""
-        return _edges(self.nodes)
+        return tuple(combinations(range(self.nodes), 2))
 
     def adjacency(self, X: Array) -> np.ndarray:
         """Return the adjacency matrices of points, m x d, m x n x n: whether an edge leads from row's to column's node."""
@@ -305,12 +283,10 @@ class GraphCellSpace(_Cells):
         return np.hstack([present, one_hot(X[:, edges:], self.categories[edges:])])
 
     def valid(self, X: Array) -> np.ndarray:
-        """Return which points, m x d, are cells with a path from input to output and not too many edges, m."""
         matrices = self.adjacency(X)
         return _reachable(matrices)[:, 0, -1] & (matrices.sum(axis=(1, 2)) <= self.max_edges)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw valid cells, n x d, uniformly."""
         return sample_valid(n, lambda count: self._sparse(count, rng), self.valid)
 
     def _sparse(self, count: int, rng: np.random.Generator) -> Array:
@@ -328,7 +304,6 @@ class GraphCellSpace(_Cells):
         return self._round(U)
 
     def repair(self, U: npt.ArrayLike) -> Array:
-        """Return valid cells near points of the cube, m x d."""
         points = self._round(as_points(U, self.dimension))
         for i in np.flatnonzero(~self.valid(points)):
             points[i, : len(self.edges)] = self._repaired(self.adjacency(points[[i]])[0])
@@ -409,14 +384,7 @@ def _operation_names(operations: Sequence[str], least: int) -> tuple[str, ...]:
 
 
 def _special_operation(role: str, name: str | None, usual: str, operations: tuple[str, ...]) -> str | None:
-    """Return the operation with a special role, or ``None`` if the cell has none.
-
-    Args:
-        role: Name of the setting.
-        name: The operation as given by a user.
-        usual: The default; a cell that has no operation of this name has none of the role.
-        operations: Operations of the cell.
-    """
+    """Return the operation with a role, or ``None`` if the cell has none: not even the usual one, which is the default."""
     if name is None or name in operations:
         return name
     if name == usual:
@@ -429,10 +397,6 @@ def _special_operation(role: str, name: str | None, usual: str, operations: tupl
 def _checked_bits(setting: str, bits: int | None) -> int | None:
     what = f"{setting}, the number of bits of the path encoding to keep (None for all),"
     return None if bits is None else check_whole(what, bits, error=SpaceError)
-
-
-def _edges(nodes: int) -> tuple[tuple[int, int], ...]:
-    return tuple((start, end) for start in range(nodes) for end in range(start + 1, nodes))
 
 
 def _steps(k: int, inner: int, bits: int) -> tuple[np.ndarray, np.ndarray]:

@@ -45,29 +45,15 @@ def one_hot(X: npt.ArrayLike, categories: Sequence[int]) -> Array:
     Returns:
         n x D, D = sum of max(1, choices): numeric columns as they are, categorical ones as indicators, in order.
     """
-    points = _matching(X, categories)
+    points = np.asarray(X, dtype=np.float64)
+    if len(categories) == 0 and points.ndim == 2:
+        return as_points(points, points.shape[1])
+    points = as_points(points, len(categories))
     blocks = [np.eye(k)[choice_numbers(points[:, j], k)] if k else points[:, [j]] for j, k in enumerate(categories)]
-    return np.hstack(blocks) if blocks else points
+    return np.hstack(blocks)
 
 
 def codes(X: Array, categories: Sequence[int]) -> Array:
     """Encode categorical columns of points, m x d, as whole numbers from 0 on, m x d: one column each, for trees."""
     k = np.asarray(categories)
     return np.where(k > 0, choice_numbers(X, np.maximum(k, 1)), X)
-
-
-def from_one_hot(H: npt.ArrayLike, categories: Sequence[int]) -> Array:
-    """Invert ``one_hot``: n x D to n x d, each block of indicators giving its largest (the first of several)."""
-    wide = as_points(H, sum(max(1, k) for k in categories)) if len(categories) else np.asarray(H, dtype=np.float64)
-    blocks = np.split(wide, np.cumsum([max(1, k) for k in categories])[:-1], axis=1) if len(categories) else []
-    columns = [
-        (block.argmax(axis=1) + 0.5) / k if k else block[:, 0] for block, k in zip(blocks, categories, strict=True)
-    ]
-    return np.column_stack(columns) if columns else wide
-
-
-def _matching(X: npt.ArrayLike, categories: Sequence[int]) -> Array:
-    points = np.asarray(X, dtype=np.float64)
-    if len(categories) == 0 and points.ndim == 2:
-        return as_points(points, points.shape[1])
-    return as_points(points, len(categories))

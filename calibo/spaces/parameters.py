@@ -39,11 +39,7 @@ class Parameter(ABC):
     def __repr__(self) -> str:
         """Return what to write for it, without defaults: ``Float(0.0, 1.0, log=True)``."""
         given = [(f.name, getattr(self, f.name), f.default) for f in fields(self)]  # pyright: ignore[reportArgumentType]
-        shown = [
-            repr(value) if default is MISSING else f"{name}={value!r}"
-            for name, value, default in given
-            if value != default
-        ]
+        shown = (repr(v) if default is MISSING else f"{name}={v!r}" for name, v, default in given if v != default)
         return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
@@ -86,9 +82,7 @@ class Parameter(ABC):
 
     def _count(self) -> int:
         if self.cells is None:
-            raise SpaceError(
-                f"{self!r} is continuous and has no cells: give it a step, or use round, encode and decode"
-            )
+            raise SpaceError(f"{self!r} is continuous and has no cells: give it a step, or use encode and decode")
         return self.cells
 
     def _place(self, cell: Any) -> Any:
@@ -143,7 +137,6 @@ class Float(Parameter):
 
     @property
     def cells(self) -> int | None:
-        """Number of values, or ``None`` without a step."""
         return None if self.step is None else self._last + 1
 
     @cached_property
@@ -170,15 +163,9 @@ class Float(Parameter):
         return self.low, self.high - self.low
 
     def round(self, u: npt.ArrayLike) -> Array:
-        """Return the encoded values nearest to coordinates (any shape); without a step they are only clipped to [0, 1]."""
         return _unit(u) if self.step is None else super().round(u)
 
     def encode(self, value: Any) -> float:
-        """Encode a value as its coordinate on the unit interval.
-
-        Raises:
-            SpaceError: If it lies outside the bounds or off the steps.
-        """
         if self.step is not None:
             return super().encode(value)
         if not self.low <= (number := _number(self, value)) <= self.high:
@@ -251,7 +238,6 @@ class Int(Parameter):
 
     @property
     def cells(self) -> int:
-        """Number of values."""
         return (self.high - self.low) // self.step + 1
 
     @cached_property
@@ -263,7 +249,6 @@ class Int(Parameter):
         return first, start, math.log(first + self.cells - 0.5) - start
 
     def cell(self, u: npt.ArrayLike) -> Cells:
-        """Return the cells of the values nearest to coordinates (any shape), same shape."""
         if not self.log:
             return super().cell(u)
         first, start, width = self._log_scale
@@ -311,12 +296,11 @@ class _Choices(Parameter):
         kind = type(self).__name__
         if isinstance(self.choices, str | bytes) or not isinstance(self.choices, Sequence | np.ndarray):
             raise SpaceError(f"{kind}: choices must be a list or tuple, got {self.choices!r}; list them inside [...]")
-        plain = tuple(c.item() if isinstance(c, np.generic) else c for c in self.choices)
-        object.__setattr__(self, "choices", plain)
-        if not plain:
+        object.__setattr__(self, "choices", tuple(map(plain, self.choices)))
+        if not self.choices:
             raise SpaceError(f"{kind}: choices are empty; give at least one")
         seen, unhashable = set[tuple[type, Any]](), list[Any]()
-        for choice in plain:
+        for choice in self.choices:
             if isinstance(choice, float) and math.isnan(choice):
                 raise SpaceError(f"{kind}: NaN cannot be a choice, as it does not equal itself; use None or a string")
             key = (type(choice), choice)
@@ -326,7 +310,6 @@ class _Choices(Parameter):
 
     @property
     def cells(self) -> int:
-        """Number of choices."""
         return len(self.choices)
 
     @cached_property
@@ -334,10 +317,10 @@ class _Choices(Parameter):
         return {(type(c), c): i for i, c in enumerate(self.choices) if _hashable(c)}
 
     def _index(self, value: Any) -> int:
-        plain = value.item() if isinstance(value, np.generic) else value
-        if _hashable(plain) and (index := self._places.get((type(plain), plain))) is not None:
+        own = plain(value)
+        if _hashable(own) and (index := self._places.get((type(own), own))) is not None:
             return index
-        equal = [i for i, choice in enumerate(self.choices) if _equal(choice, plain)]
+        equal = [i for i, choice in enumerate(self.choices) if _equal(choice, own)]
         if len(equal) != 1:
             raise SpaceError(f"{value!r} is not a choice: {type(self).__name__} takes {reprlib.repr(self.choices)}")
         return equal[0]
@@ -358,7 +341,6 @@ class Categorical(_Choices):
 
     @property
     def categories(self) -> int:
-        """Number of choices."""
         return len(self.choices)
 
 
@@ -370,6 +352,11 @@ class Ordinal(_Choices):
     >>> Ordinal(["small", "medium", "large"]).decode(0.2)
     'small'
     """
+
+
+def plain(value: Any) -> Any:
+    """Return a NumPy scalar as a Python one, and anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _unit(u: npt.ArrayLike) -> Array:

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from calibo.data import Array, Params
 from calibo.errors import SpaceError
-from calibo.spaces.base import Space
+from calibo.spaces.base import Space, wrong_names
 from calibo.spaces.encoding import as_points
-from calibo.spaces.parameters import Categorical, Float, Ordinal, Parameter
+from calibo.spaces.parameters import Categorical, Float, Ordinal, Parameter, plain
 
 if TYPE_CHECKING:
     from scipy.spatial import KDTree
@@ -68,7 +68,6 @@ class PoolSpace(Space):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the features, d."""
         return self._names
 
     @property
@@ -83,7 +82,6 @@ class PoolSpace(Space):
 
     @property
     def is_pool(self) -> bool:
-        """True: searches evaluate every row."""
         return True
 
     @cached_property
@@ -125,25 +123,21 @@ class PoolSpace(Space):
         return self.X[rows]
 
     def _encoded(self, i: int, row: Mapping[str, Any]) -> list[float]:
-        unknown = [name for name in row if name not in self._table]
-        missing = [name for name in self.names if name not in row]
-        if unknown or missing:
-            wrong = [f"{what} {names}" for what, names in (("unknown", unknown), ("missing", missing)) if names]
-            raise SpaceError(f"parameters {i}: {' and '.join(wrong)}; give the features {list(self.names)}")
+        if wrong := wrong_names(row, self._table, self.names):
+            raise SpaceError(f"parameters {i}: {wrong}; give the features {list(self.names)}")
         try:
             return [column.encode(row[name]) for name, column in zip(self.names, self.columns, strict=True)]
         except SpaceError as error:
             raise SpaceError(f"no row of the table is {dict(row)}: {error}") from None
 
     def decode(self, X: npt.ArrayLike) -> list[Params]:
-        """Decode points, n x d, to the nearest rows with all columns of the table, as plain Python values, n."""
+        """Decode points, n x d, to the nearest rows with all columns of the table, n."""
         return [self._row(row) for row in self._nearest(as_points(X, self.dimension))[0]]
 
     def _row(self, row: np.intp) -> Params:
-        return {name: _plain(values[row]) for name, values in self._table.items()}
+        return {name: plain(values[row]) for name, values in self._table.items()}
 
     def repair(self, U: npt.ArrayLike) -> Array:
-        """Return the encoded rows nearest to points of the unit cube, n x d."""
         return self.X[self._nearest(as_points(U, self.dimension))[0]]
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
@@ -153,7 +147,6 @@ class PoolSpace(Space):
         return self.X[self._first[np.concatenate(drawn)]]
 
     def enumerate(self) -> Array:
-        """List all rows, N x d."""
         return self.X
 
     def neighbours(self, x: Array) -> Array:
@@ -162,11 +155,9 @@ class PoolSpace(Space):
         return others[(others != x).sum(axis=1) == 1]
 
     def values(self, X: npt.ArrayLike) -> list[Params]:
-        """Return the features of the rows nearest to points, n x d, by name, n."""
         return [{name: row[name] for name in self.names} for row in self.decode(X)]
 
     def from_values(self, values: Sequence[Mapping[str, Any]]) -> Array:
-        """Encode rows given by their features, n x d."""
         return self.encode(values)
 
 
@@ -177,7 +168,7 @@ def is_frame(table: Any) -> bool:
 
 
 def _from_frame(frame: Any) -> tuple[dict[str, Values], frozenset[str]]:
-    """The columns of a DataFrame as arrays, missing values as None, and which of them are pandas categories."""
+    """Return the columns of a DataFrame as arrays, missing values as None, and which of them are pandas categories."""
     if not frame.columns.is_unique:
         twice = list(frame.columns[frame.columns.duplicated()])
         raise SpaceError(f"the table has several columns named {twice}; rename or drop them")
@@ -193,20 +184,19 @@ def _from_frame(frame: Any) -> tuple[dict[str, Values], frozenset[str]]:
 
 
 def _from_rows(table: Any) -> dict[str, Values]:
-    """The columns of a list of mappings as arrays of Python objects."""
+    """Return the columns of a list of mappings as arrays of Python objects."""
     if isinstance(table, str | Mapping) or not isinstance(table, Sequence):
         raise SpaceError(f"a pool is a pandas DataFrame or a list of dicts, got {type(table).__name__}")
     if not table:
         raise SpaceError("the table has no rows; give at least one")
-    rows: list[Mapping[Any, Any]] = []
-    for i, row in enumerate(table):
+    rows: Sequence[Any] = table
+    for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise SpaceError(f"row {i} of the table must be a dict, got {type(row).__name__} {row!r}")
-        rows.append(row)
         if row.keys() != rows[0].keys():
             differ = sorted(map(repr, row.keys() ^ rows[0].keys()))
             raise SpaceError(f"row {i} and row 0 must have the same columns, but only one has {', '.join(differ)}")
-    return {name: np.fromiter((_plain(row[name]) for row in rows), dtype=object, count=len(rows)) for name in rows[0]}
+    return {name: np.fromiter((plain(row[name]) for row in rows), dtype=object, count=len(rows)) for name in rows[0]}
 
 
 def _checked_features(columns: Mapping[Any, Values], features: Sequence[str] | None) -> tuple[str, ...]:
@@ -226,7 +216,13 @@ def _checked_features(columns: Mapping[Any, Values], features: Sequence[str] | N
 
 def _coded(name: str, values: Values, *, nominal: bool) -> tuple[Parameter, Array]:
     """Return the kind of a column, and its N values encoded, N."""
-    _check_present(name, values)
+    if values.dtype == object:
+        absent = np.fromiter((v is None or (isinstance(v, float) and math.isnan(v)) for v in values), dtype=bool)
+    else:
+        absent = np.isnan(values)
+    if absent.any():
+        row = int(absent.argmax())
+        raise SpaceError(f"row {row}, column {name!r}: the value is missing; fill it in, or drop the row or column")
     numeric = values.dtype != object or all(isinstance(v, Real) and not isinstance(v, bool) for v in values)
     return _coded_numbers(name, values) if numeric and not nominal else _coded_choices(name, values)
 
@@ -246,7 +242,7 @@ def _coded_numbers(name: str, values: Values) -> tuple[Parameter, Array]:
 
 def _coded_choices(name: str, values: Values) -> tuple[Categorical, Array]:
     try:
-        keys = [(type(v), v) for v in map(_plain, values)]
+        keys = [(type(v), v) for v in map(plain, values)]
         distinct = [value for _, value in dict.fromkeys(keys)]
     except TypeError:
         raise SpaceError(
@@ -256,16 +252,3 @@ def _coded_choices(name: str, values: Values) -> tuple[Categorical, Array]:
         distinct = sorted(distinct)
     place = {(type(v), v): (i + 0.5) / len(distinct) for i, v in enumerate(distinct)}
     return Categorical(distinct), np.fromiter((place[key] for key in keys), dtype=np.float64, count=len(keys))
-
-
-def _check_present(name: str, values: Values) -> None:
-    absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
-    if values.dtype == object:
-        absent = np.fromiter((v is None or (isinstance(v, float) and math.isnan(v)) for v in values), dtype=bool)
-    if absent.any():
-        row = int(absent.argmax())
-        raise SpaceError(f"row {row}, column {name!r}: the value is missing; fill it in, or drop the row or column")
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

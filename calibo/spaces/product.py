@@ -57,33 +57,20 @@ class ProductSpace(Space):
 
     @cached_property
     def names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
-        """Names of the parameters, d."""
         return tuple(name for name, _ in self._items)
 
     @cached_property
     def columns(self) -> tuple[Parameter, ...]:  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
-        """The parameters, d."""
         return tuple(parameter for _, parameter in self._items)
 
     def encode(self, params: Sequence[Mapping[str, Any]]) -> Array:
-        """Encode sets of parameters as points, n x d.
-
-        Raises:
-            SpaceError: If one does not belong to the space.
-        """
         return self.from_values(params)
 
     def decode(self, X: npt.ArrayLike) -> list[Params]:
-        """Decode points, n x d, to sets of parameters, n: the nearest value of each column, in plain Python."""
         return self.values(X)
 
     def subspace(self, names: Collection[str]) -> Space:
-        """Return the product of some of the parameters.
-
-        Raises:
-            SpaceError: If the space is not a plain product but has constraints among its parameters.
-        """
-        if type(self) is not ProductSpace:
+        if type(self) is not ProductSpace:  # there are constraints among its parameters
             return super().subspace(names)
         return ProductSpace({name: self.parameters[name] for name in self.names if name in names})
 
@@ -95,21 +82,15 @@ class ProductSpace(Space):
         if type(self) is not ProductSpace:  # its constraints are those of the whole space
             return super().within(lower, upper, centre=centre)
         local = [_restricted(c, *ends) for c, *ends in zip(self.columns, lower, upper, strict=True)]
-        columns = tuple(column for column, *_ in local)
+        columns = [column for column, *_ in local]
         low, high, start, width = np.array([numbers for _, *numbers in local]).T
         middle = stretched(self.repair(centre[None, :]), start, width)[0]
         # Column by column the local space has as many values as there are cells in the box.
         same_values = all(a.cells == b.cells for a, b in zip(columns, self.columns, strict=True))
         continuous = np.array([column.cells is None for column in self.columns])
-        named = {name: columns[j] for j, name in enumerate(self.names)}
-        return Part(
-            _Stretched(named, centre=tuple(middle)),
-            low,
-            high,
-            start,
-            width,
-            is_everything=same_values and bool((width[continuous] >= 1.0).all()),
-        )
+        whole = same_values and bool((width[continuous] >= 1.0).all())
+        named = dict(zip(self.names, columns, strict=True))
+        return Part(_Stretched(named, centre=tuple(middle)), low, high, start, width, is_everything=whole)
 
     def _round(self, U: Array) -> Array:
         return np.column_stack([column.round(U[:, j]) for j, column in enumerate(self.columns)])

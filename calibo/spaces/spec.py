@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
 from calibo.errors import SpaceError
-from calibo.spaces.base import Space
+from calibo.spaces.base import Space, wrong_names
 from calibo.spaces.cells import CellSpace, GraphCellSpace
 from calibo.spaces.parameters import Categorical, Float, Int, Ordinal, Parameter
 from calibo.spaces.product import ProductSpace
@@ -69,7 +69,7 @@ def space_from_dict(table: Mapping[str, Any], *, source: str = "space") -> Produ
     """
     if not isinstance(table, Mapping) or not table:
         raise SpaceError(f"{source}: expected a table with one entry for every parameter, got {table!r}")
-    cells = [name for name, spec in table.items() if isinstance(spec, Mapping) and _kind(spec) in CELLS]
+    cells = [name for name, spec in table.items() if isinstance(spec, Mapping) and spec.get("type") in list(CELLS)]
     if not cells:
         return ProductSpace(
             {name: _built(f"{source}, parameter {name!r}", spec, TYPES) for name, spec in table.items()}
@@ -95,28 +95,21 @@ def kind_of(space: Space) -> dict[str, Any] | None:
     return {"type": type(space).__name__}
 
 
-def _kind(spec: Mapping[Any, Any]) -> str | None:
-    return kind if isinstance(kind := spec.get("type"), str) else None
-
-
 def _built(where: str, spec: Any, types: Mapping[str, type[T]]) -> T:
     """Build the parameter or cell that a table describes."""
     if not isinstance(spec, Mapping):
         raise SpaceError(f'{where}: expected a table such as {{type = "float", low = 0, high = 1}}, got {spec!r}')
-    kind = _kind(spec)
-    if kind is None or kind not in types:
+    kind = spec.get("type")
+    if not isinstance(kind, str) or kind not in types:
         given = f"got {spec['type']!r}" if "type" in spec else f"there is none among {sorted(spec)}"
         nested = any(isinstance(value, Mapping) for value in spec.values())
         hint = ' (quote a name that has a dot in it: ["model.lr"])' if nested else ""
         raise SpaceError(f"{where}: type must be one of {', '.join(types)}, {given}{hint}")
     arguments: dict[str, Any] = {str(key): value for key, value in spec.items() if key != "type"}
     allowed, needed = _arguments(types[kind])
-    unknown = [key for key in arguments if key not in allowed]
-    missing = [key for key in needed if key not in arguments]
-    if unknown or missing:
-        wrong = [f"{what} {', '.join(keys)}" for what, keys in (("unknown", unknown), ("missing", missing)) if keys]
+    if wrong := wrong_names(arguments, allowed, needed):
         takes = f"{kind} takes {', '.join(allowed)} and needs {', '.join(needed) or 'none'}"
-        raise SpaceError(f"{where}: {' and '.join(wrong)}; {takes}")
+        raise SpaceError(f"{where}: {wrong}; {takes}")
     try:
         return types[kind](**arguments)
     except SpaceError as error:

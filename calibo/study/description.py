@@ -33,9 +33,9 @@ def rebuilt(description: Mapping[str, Any]) -> Space | None:
 
     That is a pool, choices that are not plain values, or a space of the user's own.
     """
-    if (own := description.get("own")) is not None:
-        return space_from_dict({"cell": own}, source="the stored space") if own["type"] in CELLS else None
-    table = description.get("parameters")
+    table, own = description.get("parameters"), description.get("own")
+    if own is not None:
+        table = {"cell": own} if own["type"] in CELLS else None
     if table is None or any("labels" in one for one in table.values()):
         return None
     return space_from_dict(table, source="the stored space")

@@ -35,9 +35,8 @@ def parameter_of(distribution: BaseDistribution) -> Parameter:
         )
     if distribution.single():
         return Categorical((distribution.low,))
-    if isinstance(distribution, IntDistribution):
-        return Int(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
-    return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+    kind: Any = Int if isinstance(distribution, IntDistribution) else Float
+    return kind(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
 
 
 def distribution_of(parameter: Parameter) -> BaseDistribution:
@@ -105,7 +104,6 @@ class OptunaSpace:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns, d."""
         return self.space.names
 
     def stored(self, x: Array) -> dict[str, Any]:
@@ -173,12 +171,11 @@ def optuna_space(space: Space) -> OptunaSpace:
 def _pool_ranges(space: Space) -> dict[str, BaseDistribution]:
     """Return the distributions of a pool's numeric columns: from the smallest to the largest value that a row has."""
     rows, ranges = space.values(space.enumerate()), dict[str, BaseDistribution]()  # pyright: ignore[reportArgumentType]
-    for name, choices in zip(space.names, space.categories, strict=True):
+    for name in (name for name, choices in zip(space.names, space.categories, strict=True) if not choices):
         numbers = [row[name] for row in rows]
-        if not choices and all(isinstance(number, int) for number in numbers):
-            ranges[name] = IntDistribution(min(numbers), max(numbers))
-        elif not choices:
-            ranges[name] = FloatDistribution(float(min(numbers)), float(max(numbers)))
+        whole = all(isinstance(number, int) for number in numbers)
+        kind: Any = IntDistribution if whole else FloatDistribution
+        ranges[name] = kind(min(numbers), max(numbers))
     return ranges
 
 
@@ -190,14 +187,12 @@ def space_of(distributions: Mapping[str, BaseDistribution]) -> OptunaSpace:
 
 def suggest(trial: optuna.Trial, space: OptunaSpace) -> dict[str, Any]:
     """Let a trial take a value of every column of the space from its sampler (or queue), and return what it stores."""
-    return {name: _suggest(trial, name, distribution) for name, distribution in space.distributions.items()}
-
-
-def _suggest(trial: optuna.Trial, name: str, distribution: BaseDistribution) -> Any:
-    d = distribution
-    if isinstance(d, FloatDistribution):
-        return trial.suggest_float(name, d.low, d.high, step=d.step, log=d.log)
-    if isinstance(d, IntDistribution):
-        return trial.suggest_int(name, d.low, d.high, step=d.step, log=d.log)
-    assert isinstance(d, CategoricalDistribution)
-    return trial.suggest_categorical(name, d.choices)
+    stored: dict[str, Any] = {}
+    for name, d in space.distributions.items():
+        if isinstance(d, CategoricalDistribution):
+            stored[name] = trial.suggest_categorical(name, d.choices)
+        else:
+            assert isinstance(d, FloatDistribution | IntDistribution)
+            take: Any = trial.suggest_float if isinstance(d, FloatDistribution) else trial.suggest_int
+            stored[name] = take(name, d.low, d.high, step=d.step, log=d.log)
+    return stored

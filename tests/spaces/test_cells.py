@@ -17,6 +17,7 @@ from calibo.spaces import CellSpace, GraphCellSpace, ProductSpace
 from calibo.testing import SpaceSuite
 
 RNG = np.random.default_rng
+NONE = {f"op{i}": "none" for i in range(6)}
 STRING = "|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|+|skip_connect~0|nor_conv_3x3~1|nor_conv_3x3~2|"
 
 
@@ -52,8 +53,7 @@ def test_the_string_is_read_and_written() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "nor_conv_3x3", STRING[:-1], STRING.replace("~2", "~1"), STRING + "|none~0|", STRING.replace("+", "")]
-    + [None, 5, b"|none~0|", [STRING]],
+    ["", STRING[:-1], STRING.replace("~2", "~1"), STRING + "|none~0|", STRING.replace("+", ""), None, [STRING]],
 )
 def test_strings_that_are_no_cells_are_refused(text: Any) -> None:
     with pytest.raises(SpaceError, match="expected a cell of 4 nodes"):
@@ -61,7 +61,7 @@ def test_strings_that_are_no_cells_are_refused(text: Any) -> None:
 
 
 def test_unknown_operations_are_named() -> None:
-    with pytest.raises(SpaceError, match="conv_9x9"):
+    with pytest.raises(SpaceError, match=r"unknown operations \['conv_9x9'\]: this cell has \['none', 'skip_connect'"):
         CellSpace().parse(STRING.replace("skip_connect", "conv_9x9"))
 
 
@@ -94,19 +94,11 @@ def test_paths_are_encoded_as_the_rule_says(nodes: int, k: int, seed: int) -> No
         assert set(np.flatnonzero(bits).tolist()) == expected
 
 
-def test_truncated_paths_are_the_first_bits() -> None:
-    cell = CellSpace(path_bits=30)
-    X = cell.sample(5, RNG(0))
-    np.testing.assert_array_equal(cell.features(X), CellSpace().path_encoding(X)[:, :30])
-
-
 def test_matrices_and_indicators_hold_the_operations() -> None:
     cell = CellSpace()
     X = cell.encode([cell.parse(STRING)])
     matrix = cell.adjacency(X)[0]
-    assert matrix[0, 3] == cell.operations.index("skip_connect") and matrix[2, 3] == cell.operations.index(
-        "nor_conv_3x3"
-    )
+    assert [cell.operations[i] for i in (matrix[0, 3], matrix[2, 3])] == ["skip_connect", "nor_conv_3x3"]
     assert (matrix[np.tril_indices(4)] == -1).all()
     assert cell.one_hot(X).shape == (1, 30) and cell.one_hot(X).sum() == 6
 
@@ -117,50 +109,40 @@ def test_neighbours_differ_by_one_operation() -> None:
     others = cell.neighbours(x)
     assert others.shape == (24, 6) and len(np.unique(others, axis=0)) == 24
     assert ((np.abs(others - x) > 1e-9).sum(axis=1) == 1).all()
-    np.testing.assert_array_equal(cell.repair(others), others)
-
-
-def test_neighbours_are_valid() -> None:
-    """The only edge there is may become another operation, but not none."""
     cell = CellSpace()
-    (x,) = cell.encode([{f"op{i}": "none" for i in range(6)} | {"op3": "skip_connect"}])
-    others = cell.neighbours(x)
-    assert cell.valid(others).all() and len(others) == 24 - 1
+    (x,) = cell.encode([NONE | {"op3": "skip_connect"}])
+    assert len(cell.neighbours(x)) == 24 - 1, "the only edge may become another operation, but not none"
 
 
 def test_a_valid_cell_connects_input_and_output() -> None:
     cell = CellSpace()
-    none = {f"op{i}": "none" for i in range(6)}
-    assert not cell.valid(cell.encode([none]))[0]
-    assert cell.valid(cell.encode([none | {"op3": "skip_connect"}]))[0]
-    assert not cell.valid(cell.encode([none | {"op0": "nor_conv_1x1", "op5": "nor_conv_1x1"}]))[0]
-    assert cell.valid(cell.encode([none | {"op0": "nor_conv_1x1", "op2": "skip_connect", "op5": "nor_conv_1x1"}]))[0]
-    assert cell.valid(cell.sample(500, RNG(0))).all()
+    ends = {"op0": "nor_conv_1x1", "op5": "nor_conv_1x1"}
+    X = cell.encode([NONE, NONE | {"op3": "skip_connect"}, NONE | ends, NONE | ends | {"op2": "skip_connect"}])
+    assert cell.valid(X).tolist() == [False, True, False, True]
 
 
-def test_sampling_is_uniform_over_valid_cells() -> None:
-    """All 1 + 2 * 2 + ... valid cells of three nodes and three operations occur about equally often (chi square at 1e-4)."""
+@pytest.mark.parametrize("space", [CellSpace(3, ("none", "a", "b")), GraphCellSpace(4, ("a", "b"), max_edges=4)])
+def test_sampling_is_uniform_over_valid_cells(space: CellSpace | GraphCellSpace) -> None:
+    """Every valid cell, found by trying all, occurs about equally often (chi square; a false alarm in 1e-4 of seeds)."""
     from scipy.stats import chi2
 
-    cell = CellSpace(3, ("none", "a", "b"))
-    every = np.stack(np.meshgrid(*[(np.arange(3) + 0.5) / 3] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
-    valid = int(cell.valid(every).sum())
-    drawn = cell.sample(200 * valid, RNG(0))
-    _, counts = np.unique(np.round(drawn, 6), axis=0, return_counts=True)
-    assert len(counts) == valid and np.square(counts - 200).sum() / 200 < chi2.ppf(1 - 1e-4, valid - 1)
+    valid = space.enumerate()
+    assert valid is not None and 10 < len(valid) < space.size  # pyright: ignore[reportOperatorIssue]
+    drawn, counts = np.unique(space.sample(100 * len(valid), RNG(0)), axis=0, return_counts=True)
+    np.testing.assert_array_equal(drawn, np.unique(valid, axis=0))
+    assert np.square(counts - 100).sum() / 100 < chi2.ppf(1 - 1e-4, len(valid) - 1)
 
 
 def test_equal_cells_have_one_class() -> None:
     cell = CellSpace()
-    base = {f"op{i}": "none" for i in range(6)}
-    direct = cell.isomorphism_class(base | {"op3": "nor_conv_1x1"})
-    through = cell.isomorphism_class(base | {"op0": "nor_conv_1x1", "op4": "skip_connect"})
-    other = cell.isomorphism_class(base | {"op1": "nor_conv_1x1", "op5": "skip_connect"})
+    direct = cell.isomorphism_class(NONE | {"op3": "nor_conv_1x1"})
+    through = cell.isomorphism_class(NONE | {"op0": "nor_conv_1x1", "op4": "skip_connect"})
+    other = cell.isomorphism_class(NONE | {"op1": "nor_conv_1x1", "op5": "skip_connect"})
     assert direct == through == other == "nor_conv_1x1(x)"
-    assert cell.isomorphism_class(base) == ""
+    assert cell.isomorphism_class(NONE) == ""
     # A sum through an identity is the same sum, whatever the order.
-    one = base | {"op0": "nor_conv_1x1", "op4": "skip_connect", "op3": "avg_pool_3x3"}
-    two = base | {"op1": "avg_pool_3x3", "op5": "skip_connect", "op3": "nor_conv_1x1"}
+    one = NONE | {"op0": "nor_conv_1x1", "op4": "skip_connect", "op3": "avg_pool_3x3"}
+    two = NONE | {"op1": "avg_pool_3x3", "op5": "skip_connect", "op3": "nor_conv_1x1"}
     assert cell.isomorphism_class(one) == cell.isomorphism_class(two)
     assert cell.isomorphism_class(one) != cell.isomorphism_class(one | {"op3": "nor_conv_3x3"})
 
@@ -168,11 +150,9 @@ def test_equal_cells_have_one_class() -> None:
 def test_the_number_of_classes_of_all_cells() -> None:
     """Fewer than the 6,466 strings of NAS-Bench-201, which keep zero summands and the order of sums of sums."""
     cell = CellSpace()
-    k = len(cell.operations)
-    codes = np.array(np.unravel_index(np.arange(k**6), (k,) * 6)).T
-    params = cell.decode((codes + 0.5) / k)
-    assert len({cell.isomorphism_class(p) for p in params}) == 4930
-    assert int(cell.valid((codes + 0.5) / k).sum()) == 15284
+    every = ProductSpace(cell.parameters).enumerate()
+    assert every is not None and int(cell.valid(every).sum()) == 15284
+    assert len({cell.isomorphism_class(p) for p in cell.decode(every)}) == 4930
 
 
 @pytest.mark.parametrize("method", ["ocbo", "bananas", "cqr"])
@@ -187,20 +167,20 @@ def test_only_valid_cells_are_suggested(method: str) -> None:
     assert cell.valid(X).all() and len(np.unique(X, axis=0)) == 5
 
 
-def test_features_are_all_paths_up_to_a_limit() -> None:
-    large = CellSpace(8, tuple("abcdefgh"))
+@pytest.mark.parametrize(("kind", "nodes"), [(CellSpace, 8), (GraphCellSpace, 9)])
+def test_features_are_all_paths_up_to_a_limit(kind: type[CellSpace | GraphCellSpace], nodes: int) -> None:
+    large = kind(nodes, tuple("abcdefgh"))
     X = large.sample(2, RNG(0))
     tracemalloc.start()
     features = large.features(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert features.shape == (2, 4096) and peak < 2**20, "2.4 million bits would take 38 megabytes"
-    assert CellSpace(8, tuple("abcdefgh"), path_bits=5000).features(X).shape == (2, 5000), "asked for, there are more"
-    deep = CellSpace(6, tuple("abcdef"))
-    X = deep.sample(2, RNG(0))
-    assert deep.path_encoding(X).shape == (2, 6 + 6**2 + 6**3 + 6**4 + 6**5), "the encoding itself is complete"
-    np.testing.assert_array_equal(deep.features(X), deep.path_encoding(X)[:, :4096])
-    assert CellSpace().features(CellSpace().sample(1, RNG(0))).shape == (1, 155)
+    assert kind(nodes, tuple("abcdefgh"), path_bits=5000).features(X).shape == (2, 5000), "asked for, there are more"
+    plain = kind()
+    X = plain.sample(5, RNG(0))
+    np.testing.assert_array_equal(plain.features(X), plain.path_encoding(X))
+    np.testing.assert_array_equal(kind(path_bits=30).features(X), plain.path_encoding(X)[:, :30])
 
 
 class TestGraphCellSpace(SpaceSuite):
@@ -227,44 +207,11 @@ def test_repaired_graph_cells_are_valid_and_valid_ones_are_kept(seed: int, nodes
     np.testing.assert_array_equal(space.repair(X), X)
 
 
-def test_graph_cells_are_drawn_uniformly() -> None:
-    """Every valid cell, found by trying all, occurs about equally often (chi square; a false alarm in 1e-4 of seeds)."""
-    from scipy.stats import chi2
-
-    space = GraphCellSpace(4, ("a", "b"), max_edges=4)
-    places = [column.position(np.arange(2)) for column in space.columns]
-    every = np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, len(places))
-    valid = every[space.valid(every)]
-    assert len(every) == 2**8 and 4 * 20 < len(valid) < len(every)
-    drawn, counts = np.unique(space.sample(50 * len(valid), RNG(0)), axis=0, return_counts=True)
-    np.testing.assert_array_equal(drawn, np.unique(valid, axis=0))
-    assert np.square(counts - 50).sum() / 50 < chi2.ppf(1 - 1e-4, len(valid) - 1)
-
-
-def test_edges_of_seven_nodes_are_as_frequent_as_among_plain_draws() -> None:
-    """As many cells by plain rejection; all 21 frequencies agree within 4.6 deviations (a false alarm in 1e-4 of seeds)."""
-    space, rng = GraphCellSpace(), RNG(0)
-    plain = ProductSpace(space.parameters).sample(40_000, rng)
-    plain = plain[space.valid(plain)] >= 0.5
-    drawn = space.sample(len(plain), rng) >= 0.5
-    assert 0.25 < len(plain) / 40_000 < 0.31
-    std = np.sqrt(2.0 * 0.25 / len(plain))
-    assert (np.abs(plain[:, :21].mean(axis=0) - drawn[:, :21].mean(axis=0)) < 4.6 * std).all()
-
-
 @pytest.mark.parametrize("most", [1, 2, 36])
 def test_cells_of_few_edges_are_drawn_too(most: int) -> None:
     space = GraphCellSpace(9, max_edges=most)
     X = space.sample(20, RNG(0))
     assert X.shape == (20, 43) and space.valid(X).all()
-
-
-def test_neighbours_are_valid_and_differ_in_one_column() -> None:
-    space = GraphCellSpace()
-    x = space.sample(1, RNG(3))[0]
-    others = space.neighbours(x)
-    assert len(others) > 10 and space.valid(others).all()
-    assert ((np.abs(others - x) > 1e-9).sum(axis=1) == 1).all()
 
 
 def test_paths_by_hand() -> None:
@@ -297,21 +244,6 @@ def test_paths_of_graph_cells_are_encoded_as_the_rule_says(seed: int, nodes: int
         assert set(np.flatnonzero(bits).tolist()) == expected
     for cut in (1, 2, 1 + k, encoded.shape[1] + 1):
         np.testing.assert_array_equal(space.path_encoding(X, bits=cut), encoded[:, :cut])
-
-
-def test_features_of_graph_cells_are_all_paths_up_to_a_limit() -> None:
-    large = GraphCellSpace(9, tuple("abcdefgh"))
-    X = large.sample(2, RNG(0))
-    tracemalloc.start()
-    features = large.features(X)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert features.shape == (2, 4096) and peak < 2**20, "2.4 million bits would take 38 megabytes"
-    assert GraphCellSpace(9, tuple("abcdefgh"), path_bits=5000).features(X).shape == (2, 5000)
-    plain = GraphCellSpace()
-    X = plain.sample(5, RNG(0))
-    assert plain.features(X).shape == (5, 364)
-    np.testing.assert_array_equal(GraphCellSpace(path_bits=30).features(X), plain.path_encoding(X)[:, :30])
 
 
 def test_matrices_and_indicators_hold_edges_and_operations() -> None:
@@ -366,11 +298,9 @@ def test_edges_off_every_path_go_first() -> None:
     ("settings", "says"),
     [
         ({"operations": "conv"}, "must be a list of names such as"),
-        ({"operations": ["conv", None]}, "must be a list of names such as"),
         ({"operations": ["conv", "a|b"]}, r"contain any of \| \+ ~.* got \['a\|b'\]; rename them"),
         ({"operations": ["conv", ""]}, "must not be empty"),
         ({"operations": ["conv", "conv"]}, r"different operations, got \['conv', 'conv'\]"),
-        ({"operations": []}, "at least . different operations"),
         ({"nodes": 1}, "nodes, the number of nodes of a cell, must be a whole number"),
         ({"path_bits": 0}, "path_bits, the number of bits of the path encoding to keep"),
     ],

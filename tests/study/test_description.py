@@ -31,8 +31,7 @@ def _stored(space: ProductSpace | PoolSpace) -> dict[str, Any]:
 
 def test_a_product_is_rebuilt_from_what_was_stored() -> None:
     again = rebuilt(_stored(SPACE))
-    assert again == SPACE
-    assert again is not None
+    assert again == SPACE and again is not None
     assert [type(one) for one in again.parameters.values()] == [type(one) for one in SPACE.parameters.values()]
     assert differences(_stored(SPACE), described(again)) == []
 
@@ -90,8 +89,7 @@ def test_a_pool_is_known_by_its_features() -> None:
 )
 def test_a_cell_is_rebuilt_with_its_features(space: CellSpace | GraphCellSpace) -> None:
     again = rebuilt(_stored(space))
-    assert type(again) is type(space)
-    assert again == space
+    assert type(again) is type(space) and again == space
     assert differences(_stored(space), described(space)) == []
 
 
