@@ -360,7 +360,7 @@ class GraphCellSpace(_Cells):
         kept = np.flatnonzero(_on_a_path(matrix).any(axis=0) | (np.arange(self.nodes) == 0))
         inner = [node for node in kept if 0 < node < self.nodes - 1]
         names = (
-            "".join(self.operations[labels[node - 1]] + ";" for node in order)
+            "".join(self.operations[int(labels[node - 1])] + ";" for node in order)
             + "".join(str(int(matrix[a, b])) for a in (0, *order) for b in (*order, self.nodes - 1))
             for order in permutations(inner)
         )

@@ -89,7 +89,7 @@ class ProductSpace(Space):
         same_values = all(a.cells == b.cells for a, b in zip(columns, self.columns, strict=True))
         continuous = np.array([column.cells is None for column in self.columns])
         whole = same_values and bool((width[continuous] >= 1.0).all())
-        named = dict(zip(self.names, columns, strict=True))
+        named = {name: columns[j] for j, name in enumerate(self.names)}
         return Part(_Stretched(named, centre=tuple(middle)), low, high, start, width, is_everything=whole)
 
     def _round(self, U: Array) -> Array:
