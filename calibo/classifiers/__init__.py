@@ -22,7 +22,6 @@ from calibo.classifiers.mlp import (
     JensenShannon,
     KullbackLeibler,
     SquaredHellinger,
-    Variational,
 )
 from calibo.classifiers.scikit import Logistic, Wrapped
 from calibo.classifiers.trees import GradientBoosting, RandomForest, XGBoost
@@ -50,7 +49,6 @@ __all__ = [
     "SquaredHellinger",
     "Tchebycheff",
     "Utility",
-    "Variational",
     "WeightedLabels",
     "Wrapped",
     "XGBoost",

@@ -20,12 +20,13 @@ LEAST_PROBABILITY = 1e-9
 
 
 class Classifier(ABC):
-    """A recipe of a probabilistic classifier that takes weights."""
+    """A recipe of a probabilistic classifier that takes weights.
 
-    @property
-    @abstractmethod
-    def smooth(self) -> bool:
-        """Whether the log-odds have a useful gradient; those of trees are constant almost everywhere."""
+    Attributes:
+        smooth: Whether the log-odds have a useful gradient; those of trees are constant almost everywhere.
+    """
+
+    smooth: bool = False
 
     @abstractmethod
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:

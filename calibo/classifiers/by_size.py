@@ -36,10 +36,6 @@ class BySize(Classifier):
         check_instance("many", self.many, Classifier, "GradientBoosting()")
         check_whole("the limit, a number of points,", self.limit, 0)
 
-    @property
-    def smooth(self) -> bool:
-        return False
-
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         chosen = self.few if int((labelled.z == 0.0).sum()) <= self.limit else self.many
         return chosen.fit(labelled, categories=categories, rng=rng)

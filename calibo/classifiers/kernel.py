@@ -52,14 +52,11 @@ class KernelLogistic(Classifier):
 
     limit: int = 400
     level: float = 0.95
+    smooth = True
 
     def __post_init__(self) -> None:
         check_whole("limit", self.limit, 2)
         check_between("level", self.level, 0.0, 1.0)
-
-    @property
-    def smooth(self) -> bool:
-        return True
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         X, a, b = _merged(labelled)

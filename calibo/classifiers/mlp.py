@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, xlogy
+from scipy.special import expit
 
 from calibo.checks import check_between, check_instance, check_whole
 from calibo.classifiers.base import Classifier, History, LogOdds
@@ -35,10 +35,6 @@ class Convex(ABC):
     """A strictly convex function f of s > 0, by what its loss needs of it; all elementwise in t = log s."""
 
     @abstractmethod
-    def __call__(self, s: Real) -> Real:
-        """Return f(s)."""
-
-    @abstractmethod
     def slope(self, t: Real) -> Real:
         """Return f'(s)."""
 
@@ -55,9 +51,6 @@ class Convex(ABC):
 class JensenShannon(Convex):
     """f(s) = s log s - (1 + s) log(1 + s): weighted classification (Corollary 3.5), with t the log-odds."""
 
-    def __call__(self, s: Real) -> Real:
-        return xlogy(s, s) - xlogy(1.0 + s, 1.0 + s)
-
     def slope(self, t: Real) -> Real:
         return -np.logaddexp(0.0, -t)
 
@@ -71,9 +64,6 @@ class JensenShannon(Convex):
 @dataclass(frozen=True)
 class KullbackLeibler(Convex):
     """f(s) = s log s: the loss s - u log s of counts (Poisson regression), convex in t."""
-
-    def __call__(self, s: Real) -> Real:
-        return xlogy(s, s)
 
     def slope(self, t: Real) -> Real:
         return t + 1.0
@@ -89,9 +79,6 @@ class KullbackLeibler(Convex):
 class ChiSquared(Convex):
     """f(s) = (s - 1)^2: least squares of the utility, dominated by large utilities."""
 
-    def __call__(self, s: Real) -> Real:
-        return np.square(s - 1.0)
-
     def slope(self, t: Real) -> Real:
         return 2.0 * np.expm1(t)
 
@@ -105,9 +92,6 @@ class ChiSquared(Convex):
 @dataclass(frozen=True)
 class SquaredHellinger(Convex):
     """f(s) = (sqrt(s) - 1)^2: the loss sqrt(s) + u / sqrt(s), convex in t, dominated by small utilities."""
-
-    def __call__(self, s: Real) -> Real:
-        return np.square(np.sqrt(s) - 1.0)
 
     def slope(self, t: Real) -> Real:
         return -np.expm1(-0.5 * t)
@@ -177,10 +161,17 @@ class WarmStarts:
 
 @dataclass(frozen=True)
 class MLP(Classifier):
-    """A network of ReLU layers trained on the weighted cross-entropy by Adam, with warm starts.
+    """A network t(x) = log S(x) of ReLU layers, trained by Adam on the loss of a convex f, with warm starts.
 
-    The settings are those of Song et al. (2022); its "2 layers" are 3 hidden ones in the published code. After k outcomes
-    the network is a function of these outcomes, in their order, and of the seed: it starts at random, and after each outcome
+    By default it is trained on the weighted cross-entropy, which is f = ``JensenShannon()`` (Song et al. 2022, Corollary
+    3.5). In general (Theorem 3.4 there) the mean of f*(f'(S)) - u f'(S) over all outcomes is minimized, with u divided by
+    its mean. For every f the optimal S(x) is the expected utility, and its logarithm, the network's output, is the
+    acquisition function; the choice of f decides which errors a network that cannot be right everywhere prefers. The paper
+    leaves other f than the default for future work. The output is log S where the theorem has f'(S): both are equivalent,
+    as f' increases.
+
+    The settings are those of the paper; its "2 layers" are 3 hidden ones in the published code. After k outcomes the
+    network is a function of these outcomes, in their order, and of the seed: it starts at random, and after each outcome
     takes ``steps`` steps on all outcomes so far, labelled by themselves; beyond 128 outcomes not after each, but at 64
     places between n and 2 n. So a resumed study has the same network.
 
@@ -195,6 +186,7 @@ class MLP(Classifier):
         steps: Steps after each outcome.
         cold_steps: Steps of a network without a history.
         seed: Seed of the training on histories; all other randomness comes from the generator of the suggestion.
+        f: ``JensenShannon()``, ``KullbackLeibler()``, ``ChiSquared()``, ``SquaredHellinger()``, or any ``Convex``.
     """
 
     hidden: int = 32
@@ -204,25 +196,38 @@ class MLP(Classifier):
     steps: int = 100
     cold_steps: int = 2000
     seed: int = 0
+    f: Convex = field(default_factory=JensenShannon)
     warm_starts: WarmStarts = field(default_factory=WarmStarts, init=False, repr=False, compare=False)
+    smooth = True
 
     def __post_init__(self) -> None:
         for name in ("hidden", "layers", "batch", "steps", "cold_steps"):
             check_whole(f"{name} of a network", getattr(self, name))
         check_between("learning_rate of a network", self.learning_rate, 0.0, np.inf)
-
-    @property
-    def smooth(self) -> bool:
-        return True
+        check_instance("f", self.f, Convex, "KullbackLeibler()")
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         """Train a network without a history."""
-        return Variational(JensenShannon(), self).fit(labelled, categories=categories, rng=rng)
+        trained = self.trained(self.start(categories, rng), labelled, categories, self.cold_steps, rng)
+        return NetworkLogOdds(trained.networks, categories)
 
     def resumed(self, history: History, *, categories: tuple[int, ...], member: int) -> Classifier:
-        """Return the network after a history."""
-        resumed = Variational(JensenShannon(), self).resumed(history, categories=categories, member=member)
-        return resumed if isinstance(resumed, WarmNetwork) else self
+        """Return the network after a history, or the recipe itself if nothing could be learned yet."""
+        places = [k for k in range(2, len(history) + 1) if k % max(1, k // _PLACES if k > _TRAINED_AT_EACH else 1) == 0]
+        # A user's own utility may not be hashable; then nothing is kept.
+        settings = (history.labels, categories, member)
+        settings = settings if _hashable(settings) else object()
+        keys: list[Hashable] = [(settings, digest) for digest in history.digests(places)]
+        done, state = self.warm_starts.latest(keys)
+        for k in places[done:]:
+            labelled = history.first(k)
+            if labelled is not None:
+                rng = np.random.default_rng([self.seed, member, k])
+                state = self.trained(state or self.start(categories, rng), labelled, categories, self.steps, rng)
+        if state is None:
+            return self
+        self.warm_starts.keep(keys[-1], state)
+        return WarmNetwork(self, state)
 
     def start(self, categories: tuple[int, ...], rng: np.random.Generator) -> TrainingState:
         """Draw initial weights within sqrt(2 / inputs); those of the output layer are 0, so that the odds are 1."""
@@ -233,76 +238,16 @@ class MLP(Classifier):
     def trained(
         self,
         state: TrainingState,
-        f: Convex,
         labelled: Labelled,
         categories: tuple[int, ...],
         steps: int,
         rng: np.random.Generator,
     ) -> TrainingState:
-        """Take some more steps on labelled points, with the loss of f."""
-        training = Training(VariationalLoss(f), self.learning_rate, per_row=True)
+        """Take some more steps on labelled points."""
+        training = Training(VariationalLoss(self.f), self.learning_rate, per_row=True)
         batches = random_batches([np.arange(len(labelled))], steps, self.batch, rng)
         features = Indicators(categories)(labelled.X)
         return descend(state, features, labelled.z, batches, training, weights=labelled.weights)
-
-
-@dataclass(frozen=True)
-class Variational(Classifier):
-    """A network t(x) = log S(x) trained on the loss of a convex f (Song et al. 2022, Theorem 3.4).
-
-    1. The mean of f*(f'(S)) - u f'(S) over all outcomes, with u divided by its mean, is minimized by the steps and with the
-       warm starts of ``MLP``.
-    2. For every f the optimal S(x) is the expected utility, and its logarithm, the network's output, is the acquisition
-       function. The choice of f decides which errors a network that cannot be right everywhere prefers.
-
-    The paper tests Corollary 3.5 only, which is f = ``JensenShannon()`` and the same as ``MLP()``, and leaves the others for
-    future work. The network's output is log S where the theorem has f'(S): both are equivalent, as f' increases.
-
-    Attributes:
-        f: ``KullbackLeibler()``, ``ChiSquared()``, ``SquaredHellinger()``, ``JensenShannon()``, or any ``Convex``.
-        network: Size and training.
-    """
-
-    f: Convex = field(default_factory=KullbackLeibler)
-    network: MLP = field(default_factory=MLP)
-
-    def __post_init__(self) -> None:
-        check_instance("f", self.f, Convex, "KullbackLeibler()")
-        check_instance("network", self.network, MLP, "MLP()")
-
-    @property
-    def smooth(self) -> bool:
-        return True
-
-    def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
-        """Train a network without a history."""
-        start = self.network.start(categories, rng)
-        trained = self.network.trained(start, self.f, labelled, categories, self.network.cold_steps, rng)
-        return NetworkLogOdds(trained.networks, categories)
-
-    def resumed(self, history: History, *, categories: tuple[int, ...], member: int) -> Classifier:
-        """Return the network after a history, or the recipe itself if nothing could be learned yet."""
-        state = self._after(history, categories, member)
-        return self if state is None else WarmNetwork(self.network, self.f, state)
-
-    def _after(self, history: History, categories: tuple[int, ...], member: int) -> TrainingState | None:
-        network = self.network
-        n = len(history)
-        places = [k for k in range(2, n + 1) if k % max(1, k // _PLACES if k > _TRAINED_AT_EACH else 1) == 0]
-        # A user's own utility may not be hashable; then nothing is kept.
-        settings = (self.f, history.labels, categories, member)
-        settings = settings if _hashable(settings) else object()
-        keys: list[Hashable] = [(settings, digest) for digest in history.digests(places)]
-        done, state = network.warm_starts.latest(keys)
-        for k in places[done:]:
-            labelled = history.first(k)
-            if labelled is not None:
-                rng = np.random.default_rng([network.seed, member, k])
-                state = state or network.start(categories, rng)
-                state = network.trained(state, self.f, labelled, categories, network.steps, rng)
-        if keys and state is not None:
-            network.warm_starts.keep(keys[-1], state)
-        return state
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,21 +256,16 @@ class WarmNetwork(Classifier):
 
     Attributes:
         recipe: Size and training.
-        f: Convex function of its loss.
         state: The network after the history.
     """
 
     recipe: MLP
-    f: Convex
     state: TrainingState
-
-    @property
-    def smooth(self) -> bool:
-        return True
+    smooth = True
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         """Take some more steps on labelled points."""
-        trained = self.recipe.trained(self.state, self.f, labelled, categories, self.recipe.steps, rng)
+        trained = self.recipe.trained(self.state, labelled, categories, self.recipe.steps, rng)
         return NetworkLogOdds(trained.networks, categories)
 
 

@@ -28,14 +28,11 @@ class Logistic(Classifier):
 
     degree: int = 2
     strength: float = 1.0
+    smooth = True
 
     def __post_init__(self) -> None:
         check_whole("degree", self.degree)
         check_between("strength", self.strength, 0.0, np.inf)
-
-    @property
-    def smooth(self) -> bool:
-        return True
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         from sklearn.linear_model import LogisticRegression
@@ -62,7 +59,7 @@ class Wrapped(Classifier):
     """
 
     estimator: Any
-    smooth: bool = False  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+    smooth: bool = False
 
     def __post_init__(self) -> None:
         from sklearn.utils.validation import has_fit_parameter

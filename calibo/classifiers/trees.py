@@ -45,10 +45,6 @@ class XGBoost(Classifier):
         check_between("learning_rate", self.learning_rate, 0.0, np.inf)
         check_between("min_child_weight", self.min_child_weight, 0.0, np.inf, including="low")
 
-    @property
-    def smooth(self) -> bool:
-        return False
-
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         xgboost = _xgboost()
         types = ["c" if k else "float" for k in categories]
@@ -101,10 +97,6 @@ class GradientBoosting(Classifier):
         check_between("learning_rate", self.learning_rate, 0.0, np.inf)
         check_between("l2", self.l2, 0.0, np.inf, including="low")
 
-    @property
-    def smooth(self) -> bool:
-        return False
-
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         from sklearn.ensemble import HistGradientBoostingClassifier
         from threadpoolctl import threadpool_limits
@@ -153,10 +145,6 @@ class RandomForest(Classifier):
     def __post_init__(self) -> None:
         check_whole("trees", self.trees)
         check_whole("min_samples_leaf", self.min_samples_leaf)
-
-    @property
-    def smooth(self) -> bool:
-        return False
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         from sklearn.ensemble import RandomForestClassifier

@@ -17,11 +17,11 @@ from calibo.classifiers import (
     History,
     Improvement,
     KernelLogistic,
+    KullbackLeibler,
     Logistic,
     Power,
     Probability,
     RandomForest,
-    Variational,
     WeightedLabels,
     Wrapped,
     XGBoost,
@@ -43,7 +43,7 @@ CLASSIFIERS: dict[str, Any] = {
     "logistic": Logistic(),
     "kernel": KernelLogistic(level=0.5),
     "mlp": MLP(cold_steps=400),
-    "variational": Variational(network=MLP(cold_steps=400)),
+    "kullback-leibler": MLP(cold_steps=400, f=KullbackLeibler()),
     "wrapped": wrapped(),
 }
 every = pytest.mark.parametrize("classifier", CLASSIFIERS.values(), ids=CLASSIFIERS)
