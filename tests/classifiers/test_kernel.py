@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 
-from calibo.classifiers import BoreLabels, KernelLogistic, WeightedLabels
+from calibo.classifiers import BoreLabels, KernelLogistic, Labelled, LabelRule, WeightedLabels
 from calibo.classifiers.kernel import _distances, _matern, _merged, _mode
 from calibo.errors import FallbackWarning, RecipeError
 
@@ -14,10 +14,14 @@ X = np.random.default_rng(0).random((30, 2))
 Y = np.sin(5 * X[:, 0]) + X[:, 1]
 
 
+def labelled(rule: LabelRule, X: np.ndarray, y: np.ndarray = Y) -> Labelled:
+    found = rule.label(X, y)
+    assert found is not None
+    return found
+
+
 def test_the_mode_is_the_most_probable_function() -> None:
-    labelled = WeightedLabels().label(X, Y)
-    assert labelled is not None
-    points, a, b = _merged(labelled)
+    points, a, b = _merged(labelled(WeightedLabels(), X))
     assert len(points) == 30 and a.sum() == pytest.approx(b.sum())
     K = 4.0 * _matern(_distances(points, points) / 0.4)
     slope = _mode(K, a, b).slope
@@ -54,11 +58,9 @@ def test_the_evidence_is_the_laplace_approximation() -> None:
 
 
 def test_far_from_all_points_the_prior_is_returned() -> None:
-    labelled = WeightedLabels().label(0.05 * X, Y)
-    assert labelled is not None
+    rows = labelled(WeightedLabels(), 0.05 * X)
     plain, optimistic = (
-        KernelLogistic(level=level).fit(labelled, categories=(0, 0), rng=np.random.default_rng(0))
-        for level in (0.5, 0.975)
+        KernelLogistic(level=level).fit(rows, categories=(0, 0), rng=np.random.default_rng(0)) for level in (0.5, 0.975)
     )
     assert plain(np.ones((1, 2)))[0] == pytest.approx(0.0, abs=1e-3)
     # The candidate variances have roots 1, 2 and 4.
@@ -67,9 +69,7 @@ def test_far_from_all_points_the_prior_is_returned() -> None:
 
 def test_the_variance_is_that_of_laplace() -> None:
     """(K^-1 + W)^-1 at the points themselves, by inversion."""
-    labelled = WeightedLabels().label(X, Y)
-    assert labelled is not None
-    points, a, b = _merged(labelled)
+    points, a, b = _merged(labelled(WeightedLabels(), X))
     K = 4.0 * _matern(_distances(points, points) / 0.4)
     mode = _mode(K, a, b)
     expected = np.diag(np.linalg.inv(np.linalg.inv(K) + np.diag(mode.root**2)))
@@ -79,10 +79,9 @@ def test_the_variance_is_that_of_laplace() -> None:
 
 def test_many_points_are_thinned_with_a_warning() -> None:
     many = np.random.default_rng(0).random((90, 2))
-    labelled = WeightedLabels().label(many, -np.square(many - 0.5).sum(axis=1))
-    assert labelled is not None
+    rows = labelled(WeightedLabels(), many, -np.square(many - 0.5).sum(axis=1))
     with pytest.warns(FallbackWarning, match="40 of 90 points"):
-        odds = KernelLogistic(limit=40, level=0.5).fit(labelled, categories=(0, 0), rng=np.random.default_rng(0))
+        odds = KernelLogistic(limit=40, level=0.5).fit(rows, categories=(0, 0), rng=np.random.default_rng(0))
     assert odds(np.array([[0.5, 0.5]])) > odds(np.array([[0.0, 0.0]]))
     with pytest.raises(RecipeError, match="limit"):
         KernelLogistic(limit=1)
@@ -91,8 +90,7 @@ def test_many_points_are_thinned_with_a_warning() -> None:
 
 
 def test_where_classes_do_not_balance_the_prior_is_their_ratio() -> None:
-    labelled = BoreLabels(0.25).label(0.05 * X, Y)
-    assert labelled is not None
-    odds = KernelLogistic(level=0.5).fit(labelled, categories=(0, 0), rng=np.random.default_rng(0))
-    positives = labelled.z.sum()
+    rows = labelled(BoreLabels(0.25), 0.05 * X)
+    odds = KernelLogistic(level=0.5).fit(rows, categories=(0, 0), rng=np.random.default_rng(0))
+    positives = rows.z.sum()
     assert odds(np.ones((1, 2)))[0] == pytest.approx(np.log(positives / (30 - positives)), abs=1e-3)

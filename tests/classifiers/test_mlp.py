@@ -33,9 +33,6 @@ from calibo.classifiers import (
 from calibo.classifiers.mlp import VariationalLoss, WarmNetwork
 from calibo.data import Array
 from calibo.errors import RecipeError
-from calibo.methods import lfbo
-from calibo.optimize import Optimizer
-from calibo.spaces import Categorical, Float
 
 #: The functions f of s that the classes stand for.
 PLAIN: dict[Any, Any] = {
@@ -99,17 +96,6 @@ def test_classification_is_the_weighted_cross_entropy() -> None:
     np.testing.assert_allclose(slope, w * (C - z) / 30, atol=1e-14)
 
 
-@every
-def test_the_slope_of_the_loss(f: Any) -> None:
-    rng = np.random.default_rng(1)
-    t, z, w = rng.normal(size=12), np.repeat([0.0, 1.0], 6), rng.random(12)
-    rows = Labelled(np.zeros((12, 1)), z, w, 0.0)
-    found = mean_loss(f, t, rows)[1]
-    steps = 1e-6 * np.eye(12)
-    by_differences = [(mean_loss(f, t + e, rows)[0] - mean_loss(f, t - e, rows)[0]) / 2e-6 for e in steps]
-    np.testing.assert_allclose(found, by_differences, atol=1e-9)
-
-
 @settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.floats(-5, 5)), min_size=3, max_size=60),
@@ -145,14 +131,6 @@ def solved(f: Any, rows: Labelled) -> float:
     searched = minimize_scalar(lambda t: loss(t)[0], bounds=(t - 1.0, t + 1.0), method="bounded")
     assert searched.x == pytest.approx(t, abs=1e-3)
     return float(np.exp(t))
-
-
-@every
-def test_other_labels_give_the_ratio_of_weights(f: Any) -> None:
-    """With BORE's labels every f finds the positives over the negatives."""
-    labelled = BoreLabels(0.5).label(np.full((10, 1), 0.5), np.arange(10.0) * np.repeat([1.0, -1.0], [7, 3]))
-    assert labelled is not None
-    assert solved(f, labelled) == pytest.approx(labelled.z.sum() / (1 - labelled.z).sum(), rel=1e-6)
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
@@ -279,16 +257,6 @@ def test_a_utility_without_a_hash_gives_the_same_network() -> None:
             return np.maximum(y - tau, 0.0)
 
     np.testing.assert_array_equal(log_odds(resumed(9, labels=WeightedLabels(Unhashable())), 9), log_odds(resumed(9), 9))
-
-
-def test_as_a_classifier_of_a_method() -> None:
-    space = {"x": Float(0, 1), "kind": Categorical(["a", "b", "c"])}
-    optimizer = Optimizer(space, lfbo(classifier=MLP(f=ChiSquared())), seed=0)
-    for _ in range(18):
-        suggestion = optimizer.ask()
-        params = suggestion.params
-        optimizer.tell(suggestion, (params["x"] - 0.7) ** 2 + (params["kind"] != "b"))
-    assert optimizer.best[1] < 0.2
 
 
 @pytest.mark.parametrize("bad", [{"hidden": 0}, {"steps": 0}, {"learning_rate": 0.0}])
