@@ -162,7 +162,7 @@ def test_every_composition_learns_its_density_ratio(name: str) -> None:
 
 
 def test_a_batch_of_the_design_does_not_repeat_itself() -> None:
-    space = ProductSpace({"i": Int(0, 3)})
+    space = ProductSpace({"i": Int(0, 4)})
     empty = Dataset(X=np.empty((0, 1)), Y=np.empty((0, 1)), categories=space.categories)
-    batch = propose(empty, space=space, strategy=gp_ei(), seed=0, number=0, q=4)
-    assert sorted(s.params["i"] for s in batch) == [0, 1, 2, 3]
+    batch = propose(empty, space=space, strategy=gp_ei(), seed=0, number=0, q=5)
+    assert sorted(s.params["i"] for s in batch) == [0, 1, 2, 3, 4]
