@@ -33,11 +33,7 @@ def check_whole(
 
 
 def check_seed(seed: object) -> int:
-    """Return the seed of a random generator, a whole number of at least 0, as a Python int.
-
-    Raises:
-        RecipeError: If it is not one.
-    """
+    """Return the seed of a random generator, a whole number of at least 0, as a Python int."""
     return check_whole("seed", seed, least=0)
 
 
@@ -93,25 +89,6 @@ def check_instance(what: str, value: object, kind: type[T], such_as: str) -> T:
         RecipeError: If it is not; the message says so if the class itself was given instead of an object.
     """
     if not isinstance(value, kind):
-        raise RecipeError(f"{what} must be a {kind.__name__} such as {such_as}, got {_given(value)}")
+        given = f"the class {value.__name__}, which needs ()" if isinstance(value, type) else repr(value)
+        raise RecipeError(f"{what} must be a {kind.__name__} such as {such_as}, got {given}")
     return value
-
-
-def check_has(what: str, value: object, method: str, such_as: str) -> None:
-    """Check that a value is an object with a method, where there is no base class to inherit from.
-
-    Args:
-        what: The setting.
-        value: The value given.
-        method: The method it must have.
-        such_as: An example to write instead.
-
-    Raises:
-        RecipeError: If it has none, or is a class instead of an object.
-    """
-    if isinstance(value, type) or not callable(getattr(value, method, None)):
-        raise RecipeError(f"{what} must be an object such as {such_as}, got {_given(value)}")
-
-
-def _given(value: object) -> str:
-    return f"the class {value.__name__}, which needs ()" if isinstance(value, type) else repr(value)

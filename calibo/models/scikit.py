@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibo.checks import check_has
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
 from calibo.errors import FallbackWarning, RecipeError
@@ -112,7 +111,9 @@ class ScikitSurrogate(Surrogate):
     model_type: ClassVar = ScikitModel
 
     def __post_init__(self) -> None:
-        check_has("regressor", self.regressor, "fit", "RandomForestRegressor()")
+        if isinstance(self.regressor, type) or not hasattr(self.regressor, "get_params"):
+            what = "regressor must be an object of scikit-learn's kind such as RandomForestRegressor()"
+            raise RecipeError(f"{what}, got {self.regressor!r}")
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> ScikitModel:
         """Fit the regressor."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibo.checks import check_has
+from calibo.checks import check_instance
 from calibo.data import Array
 from calibo.errors import RepeatWarning
 from calibo.search.plan import Plan
@@ -65,7 +65,7 @@ class SearchWrapper(Search):
     search: Search
 
     def __post_init__(self) -> None:
-        check_has("search", self.search, "maximize", "MultiStart()")
+        check_instance("search", self.search, Search, "MultiStart()")
 
     @property
     def anchors_needed(self) -> int:
