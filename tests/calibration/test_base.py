@@ -13,13 +13,11 @@ from calibo.calibration import (
     Isotonic,
     LeaveOneOut,
     OnlineQuantile,
-    Prequential,
     Recalibrator,
     Temperature,
     identity,
 )
 from calibo.data import Dataset, Forecast, Marginal
-from calibo.distributions import Gaussian
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, Model, Surrogate
 
@@ -35,53 +33,7 @@ def data(n: int = 12, stages_: int = 1, z: float = 2.0) -> Dataset:
     y = np.sin(6 * X[:, 0]) + X[:, 1]
     signs = np.where(np.arange(n) % 2, 1.0, -1.0)
     distributions = [Marginal(float(v + s * z * 0.1), 0.1) for v, s in zip(y, signs, strict=True)]
-    return Dataset(
-        X=X, Y=y[:, None], forecasts=tuple((Forecast((distribution,) * stages_),) for distribution in distributions)
-    )
-
-
-@pytest.mark.parametrize("by", RECALIBRATORS, ids=IDS)
-def test_no_evidence_no_change(by: Recalibrator) -> None:
-    silent = replace(data(), forecasts=(None,) * 12)
-    X = RNG(1).random((5, 2))
-    model = Calibrated(GaussianProcess(), by=by).fit(silent, rng=RNG(0))
-    raw = GaussianProcess().fit(silent, rng=RNG(0)).predict(X, latent=False)
-    distribution = model.predict(X, latent=False)
-    assert model.level_map is identity and isinstance(distribution, Gaussian)
-    np.testing.assert_array_equal(distribution.mean, raw.mean)
-    np.testing.assert_array_equal(distribution.std, raw.std)
-
-
-@pytest.mark.parametrize("by", RECALIBRATORS, ids=IDS)
-def test_overconfident_forecasts_widen_the_intervals(by: Recalibrator) -> None:
-    X = RNG(1).random((5, 2))
-    model = Calibrated(GaussianProcess(), by=by).fit(data(z=2.5), rng=RNG(0))
-    raw = model.base.predict(X, latent=False)
-    for latent in (True, False):
-        low, high = model.predict(X, latent=latent).interval(0.8)
-        raw_low, raw_high = model.base.predict(X, latent=latent).interval(0.8)
-        assert np.all(high - low > raw_high - raw_low)
-    assert isinstance(raw, Gaussian)
-
-
-@pytest.mark.parametrize("by", [Isotonic(), Temperature()], ids=["isotonic", "temperature"])
-def test_uniform_pits_change_little(by: Recalibrator) -> None:
-    n = 400
-    z = RNG(2).standard_normal(n)
-    distributions = tuple((Forecast((Marginal(float(-v), 1.0),)),) for v in z)
-    calm = Dataset(X=RNG(0).random((n, 1))[:30], Y=np.zeros((30, 1)))
-    evidence = Dataset(X=RNG(0).random((n, 1)), Y=np.zeros((n, 1)), forecasts=distributions)
-    _, seen = Prequential().fit(GaussianProcess(), evidence.rows(slice(30)), rng=RNG(0))
-    assert len(seen) == 30 and len(calm) == 30
-    from calibo.calibration import Evidence
-
-    level_map = by.fit(Evidence(evidence.X, np.zeros(n), Gaussian(-z, np.ones(n))))
-    standard = Gaussian(np.zeros(1), np.ones(1))
-    distribution = level_map(standard, np.zeros((1, 1)))
-    u = np.linspace(0.02, 0.98, 49)
-    # Kolmogorov: the largest gap of 400 uniform PITs exceeds 1.95 / 20 once in a thousand seeds; this one is fixed.
-    gaps = [abs(float(standard.cdf(distribution.icdf(v))[0]) - v) for v in u]
-    assert max(gaps) < 1.95 / 20
+    return Dataset(X=X, Y=y[:, None], forecasts=tuple((Forecast((one,) * stages_),) for one in distributions))
 
 
 def test_stage_names_name_the_surrogate_and_the_calibrators_around_it() -> None:
@@ -122,14 +74,10 @@ def test_any_calibrator_around_any_other(inner: Recalibrator, outer: Recalibrato
     X = RNG(1).random((6, 2))
     for latent in (True, False):
         distribution = model.predict(X, latent=latent)
-        assert (
-            np.isfinite(distribution.mean).all()
-            and np.isfinite(distribution.std).all()
-            and np.all(distribution.std > 0)
-        )
+        assert np.isfinite([distribution.mean, distribution.log_expected_improvement(1.5)]).all()
+        assert np.isfinite(distribution.std).all() and np.all(distribution.std > 0)
         low, high = distribution.interval(0.95)
         assert np.isfinite([low, high]).all() and np.all(low < high)
-        assert np.isfinite(distribution.log_expected_improvement(1.5)).all()
     quantiles = model.predict(X, latent=False).marginals()[0].quantiles
     assert quantiles is None or (np.isfinite(quantiles).all() and np.all(np.diff(quantiles) >= 0))
 
@@ -163,8 +111,3 @@ def test_swapped_parts_are_named() -> None:
         Calibrated(GaussianProcess(), by=LeaveOneOut(), evidence=Temperature())  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match=r"by must be a Recalibrator such as OnlineQuantile\(\)"):
         Calibrated(GaussianProcess(), by=LeaveOneOut())  # type: ignore[arg-type]
-
-
-def test_hyperparameters_pass_through() -> None:
-    nested = Calibrated(Calibrated(GaussianProcess(), by=Temperature()), by=OnlineQuantile(0.1))
-    assert nested.fit(data(), rng=RNG(0)).hyperparameters == GaussianProcess().fit(data(), rng=RNG(0)).hyperparameters

@@ -18,34 +18,22 @@ from calibo.distributions import Gaussian, QuantileTable, from_marginals
 from calibo.errors import RecipeError
 from calibo.testing import CalibratorSuite
 
-TENTHS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-
 
 class TestScaledResidual(CalibratorSuite):
-    """The distributions of recalibrators for scaled residuals."""
-
     finite = False
 
     def recalibrator(self) -> Recalibrator:
         return Conformal()
 
 
-class TestSymmetricShift(CalibratorSuite):
-    """The distributions for symmetric CQR."""
-
-    finite = False
+class TestSymmetricShift(TestScaledResidual):
     equivariant = False
 
     def recalibrator(self) -> Recalibrator:
         return Conformal(QuantileShift())
 
 
-class TestOneSidedShift(CalibratorSuite):
-    """The distributions for one-sided CQR."""
-
-    finite = False
-    equivariant = False
-
+class TestOneSidedShift(TestSymmetricShift):
     def recalibrator(self) -> Recalibrator:
         return Conformal(QuantileShift(symmetric=False))
 
@@ -83,11 +71,9 @@ def test_quantile_shifts_are_the_reference_ones(golden: Callable[[str], Any], sy
     evidence = evidence_of(case["y"], table([0.1, 0.5, 0.9], rows))
     distribution = QuantileTable(np.array([0.1, 0.5, 0.9]), np.array([[0.0, 1.0, 2.0]]))
     moved = Conformal(QuantileShift(symmetric), (0.1, 0.5, 0.9)).fit(evidence)(distribution, np.zeros((1, 1)))
-    names = (
-        ("offset_symmetric_exact_rank",) * 2 if symmetric else ("offset_lower_exact_rank", "offset_upper_exact_rank")
-    )
-    np.testing.assert_allclose(moved.icdf(0.1), 0.0 - case[names[0]], rtol=1e-9)
-    np.testing.assert_allclose(moved.icdf(0.9), 2.0 + case[names[1]], rtol=1e-9)
+    lower, upper = (case[f"offset_{'symmetric' if symmetric else side}_exact_rank"] for side in ("lower", "upper"))
+    np.testing.assert_allclose(moved.icdf(0.1), 0.0 - lower, rtol=1e-9)
+    np.testing.assert_allclose(moved.icdf(0.9), 2.0 + upper, rtol=1e-9)
     np.testing.assert_allclose(moved.icdf(0.5), 1.0, rtol=1e-9)
 
 
@@ -143,7 +129,7 @@ def test_the_dependence_between_points_is_kept() -> None:
     assert np.corrcoef(moved.draws(np.random.default_rng(0).standard_normal((400, 2))).T)[0, 1] > 0.9
 
 
-def test_batches_of_laws_are_moved_alike() -> None:
+def test_batches_of_points_are_moved_alike() -> None:
     evidence = evidence_of(list(np.linspace(-2, 2, 30)), [Marginal(0.0, 1.0)] * 30)
     single = Gaussian(np.array([1.0, 2.0]), np.array([0.5, 3.0]))
     batch = Gaussian(np.tile(single.mean, (4, 1)), np.tile(single.std, (4, 1)))

@@ -131,6 +131,8 @@ def compare(
 ) -> ConformalSets:
     augmentation = model.augmented(points, latent=False)[1]
     sets = conformal_sets(augmentation, SCORES[score], weights, own, alpha, smoothing)
+    assert (sets.high >= sets.low).all() and (sets.low[:, 1:] >= sets.high[:, :-1]).all()
+    assert np.isfinite([sets.low, sets.high]).all() and not (score == "loo" and sets.unbounded.any())
     for i, x in enumerate(points):
         assert sets.unseen[i] == (own[i] >= alpha)
         if sets.unseen[i]:
@@ -197,15 +199,6 @@ def test_leave_one_out_sets_of_several_intervals_equal_refits_too(seed: int, lev
     model, points, weights, own = random_case(seed, 3 + seed % 7, 1, level, True, True)
     sets = compare(model, points, weights, own, alpha, "loo", 0.0)
     assert any(len(intervals(sets, i)) > 1 for i in range(3))
-
-
-@settings(max_examples=60)
-@given(st.integers(0, 10**6), st.integers(1, 9), st.booleans(), st.booleans(), st.floats(0.02, 0.98))
-def test_leave_one_out_sets_have_ends(seed: int, n: int, uneven: bool, weighted: bool, alpha: float) -> None:
-    model, points, weights, own = random_case(seed, n, 2, 0.01, uneven, weighted)
-    sets = conformal_sets(model.augmented(points, latent=False)[1], leave_one_out_score, weights, own, alpha)
-    assert not sets.unbounded.any()
-    assert np.isfinite(sets.low).all() and np.isfinite(sets.high).all()
 
 
 def test_in_sample_sets_need_not_have_ends() -> None:
@@ -286,15 +279,6 @@ class TestQuadratics:
             assert abs(P * e * e + Q * e + R) <= 1e-9 * (abs(P * e * e) + abs(Q * e) + abs(R)) + 1e-300
 
 
-def test_an_unused_interval_is_empty_and_intervals_are_sorted() -> None:
-    model, points, weights, own = random_case(3, 6, 1, 0.05, False, True)
-    for alpha in (0.25, 0.5, 0.8):
-        for score in SCORES.values():
-            sets = conformal_sets(model.augmented(points, latent=False)[1], score, weights, own, alpha)
-            assert (sets.high >= sets.low).all() and (sets.low[:, 1:] >= sets.high[:, :-1]).all()
-            assert np.isfinite(sets.low).all() and np.isfinite(sets.high).all()
-
-
 def test_all_at_once_is_one_by_one() -> None:
     rng = np.random.default_rng(0)
     model, _, _, _ = random_case(5, 8, 2, 0.05, True, False)
@@ -306,17 +290,13 @@ def test_all_at_once_is_one_by_one() -> None:
         for i in range(40):
             augmentation = model.augmented(points[[i]], latent=False)[1]
             alone = conformal_sets(augmentation, score, raw[i, :-1], raw[[i], -1], 0.3)
-            np.testing.assert_allclose(
-                np.reshape(intervals(together, i), (-1, 2)),
-                np.reshape(intervals(alone), (-1, 2)),
-                rtol=1e-9,
-                atol=1e-12,
-            )
+            ends = (np.reshape(found, (-1, 2)) for found in (intervals(together, i), intervals(alone)))
+            np.testing.assert_allclose(*ends, rtol=1e-9, atol=1e-12)
             for name in ("empty", "unbounded", "unseen"):
                 assert getattr(together, name)[i] == getattr(alone, name)[0]
 
 
-@pytest.mark.parametrize("n", [1, 3, 9, 10, 19])
+@pytest.mark.parametrize("n", [1, 3, 10, 19])
 @pytest.mark.parametrize("score", sorted(SCORES))
 def test_a_p_value_that_equals_alpha_is_not_above_it(n: int, score: str) -> None:
     """alpha = k / (n + 1): rounding decides nothing, with the weights given once for all points or for each."""

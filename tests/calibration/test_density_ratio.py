@@ -44,7 +44,7 @@ def test_a_known_ratio_is_found() -> None:
     assert ratio(X[3, 4]).shape == () and ratio(X[3, 4]) == pytest.approx(ratio(X)[3, 4])
 
 
-@pytest.mark.parametrize("p", [30, 200, 2000])
+@pytest.mark.parametrize("p", [30, 2000])
 def test_the_number_of_proposals_does_not_change_what_a_ratio_is(p: int) -> None:
     data, proposals = uniform_and_beta(200, p)
     ratio = fitted(data, proposals)
@@ -53,7 +53,7 @@ def test_the_number_of_proposals_does_not_change_what_a_ratio_is(p: int) -> None
     assert ratio(held_out).mean() == pytest.approx(1.0, abs=0.2)
 
 
-@pytest.mark.parametrize("n", [20, 100, 500])
+@pytest.mark.parametrize("n", [20, 500])
 def test_proposals_like_the_data_cost_few_of_them(n: int) -> None:
     rng = RNG(3)
     data, like, unlike = rng.random((n, 3)), rng.random((300, 3)), 0.2 * rng.random((300, 3))
@@ -61,7 +61,7 @@ def test_proposals_like_the_data_cost_few_of_them(n: int) -> None:
     assert effective_sample_size(fitted(data, unlike)(data)) < 0.5 * n
 
 
-@pytest.mark.parametrize(("n", "p"), [(5, 0), (0, 5), (0, 0)])
+@pytest.mark.parametrize(("n", "p"), [(5, 0), (0, 5)])
 def test_nothing_to_compare_gives_one_everywhere(n: int, p: int) -> None:
     ratio = DensityRatio().fit(np.full((n, 2), 0.5), np.full((p, 2), 0.5), previous=None, rng=RNG(0))
     assert isinstance(ratio, Unshifted)
@@ -86,7 +86,9 @@ def test_features_stay_and_the_start_does_not_matter() -> None:
     data, proposals = uniform_and_beta(60, 150)
     recipe = DensityRatio()
     first = recipe.fit(data, proposals[:70], previous=None, rng=RNG(0))
+    before = first(data)
     warm = recipe.fit(data, proposals, previous=first, rng=RNG(99))
+    np.testing.assert_array_equal(first(data), before)
     cold = recipe.fit(data, proposals, previous=None, rng=RNG(0))
     assert isinstance(first, LogisticRatio) and isinstance(warm, LogisticRatio) and isinstance(cold, LogisticRatio)
     assert warm.basis is first.basis
@@ -95,14 +97,6 @@ def test_features_stay_and_the_start_does_not_matter() -> None:
     assert np.abs(warm(X) / first(X) - 1.0).max() > 1e-2
     other = DensityRatio(length_scale=0.7).fit(data, proposals, previous=first, rng=RNG(0))
     assert isinstance(other, LogisticRatio) and other.basis is not first.basis
-
-
-def test_an_earlier_ratio_is_left_as_it_was() -> None:
-    data, proposals = uniform_and_beta(30, 80)
-    first = fitted(data, proposals[:40])
-    before = first(data)
-    DensityRatio().fit(data, proposals, previous=first, rng=RNG(0))
-    np.testing.assert_array_equal(first(data), before)
 
 
 def test_separated_points_give_finite_ratios_within_the_limits() -> None:
@@ -157,12 +151,6 @@ def test_weights_sum_to_one_for_each_point_alone(data: list[float], points: list
         alone, last_alone = importance_weights(ratio_data, np.array(r))
         np.testing.assert_array_equal(w[i], alone)
         assert last[i] == last_alone
-
-
-def test_no_shift_weighs_all_points_alike() -> None:
-    w, last = importance_weights(np.ones(9), np.ones((2, 3)))
-    np.testing.assert_allclose(w, np.full((2, 3, 9), 0.1))
-    np.testing.assert_allclose(last, 0.1)
 
 
 @given(st.lists(POSITIVE, min_size=1, max_size=20), st.floats(1e-200, 1e200))

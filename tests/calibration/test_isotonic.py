@@ -16,9 +16,8 @@ from calibo.distributions import Gaussian, Levels
 
 
 def evidence(scores: np.ndarray) -> Evidence:
-    return Evidence(
-        np.zeros((len(scores), 1)), np.asarray(scores), Gaussian(np.zeros(len(scores)), np.ones(len(scores)))
-    )
+    t = len(scores)
+    return Evidence(np.zeros((t, 1)), np.asarray(scores), Gaussian(np.zeros(t), np.ones(t)))
 
 
 def levels_of(by: Any, scores: np.ndarray) -> Levels:
@@ -55,12 +54,6 @@ def test_any_scores_give_a_level_map(scores: np.ndarray) -> None:
     assert np.isfinite([levels.first_moment_above[0], levels.second_moment]).all()
 
 
-def test_order_does_not_matter() -> None:
-    scores = np.random.default_rng(0).standard_normal(20)
-    one, other = levels_of(Isotonic(), scores), levels_of(Isotonic(), scores[::-1])
-    np.testing.assert_array_equal(one.r, other.r)
-
-
 @given(
     st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=12).map(np.array),
     st.sets(st.integers(0, 1000), min_size=12, max_size=12),
@@ -73,19 +66,17 @@ def test_levels_through_any_points(p: np.ndarray, places: set[int]) -> None:
 
 def regressors() -> dict[str, Any]:
     from sklearn.ensemble import RandomForestRegressor
-    from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.linear_model import LinearRegression
     from sklearn.neural_network import MLPRegressor
 
     return {
         "forest": RandomForestRegressor(n_estimators=20),
-        "process": GaussianProcessRegressor(alpha=1e-2),
         "line": LinearRegression(),
         "network": MLPRegressor(hidden_layer_sizes=(20,), max_iter=300, solver="lbfgs"),
     }
 
 
-@pytest.mark.parametrize("name", ["forest", "process", "line", "network"])
+@pytest.mark.parametrize("name", ["forest", "line", "network"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_any_regressor(name: str) -> None:
     scores = 2.0 * ndtri((np.arange(60) + 0.5) / 60)

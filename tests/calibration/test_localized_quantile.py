@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
 from calibo.calibration import Evidence, LocalizedQuantile, OnlineQuantile
-from calibo.calibration.localization import Localizations
 from calibo.calibration.monotone_play import isotonic_projection
 from calibo.calibration.online_quantile import DEFAULT_LEVELS
 from calibo.data import Array
@@ -21,14 +20,14 @@ FIVE = (0.1, 0.25, 0.5, 0.75, 0.9)
 etas = st.sampled_from([0.02, 0.1, 0.5, 1.0, 3.0, 10.0])
 
 
-class TestLaws(CalibratorSuite):
+class TestLocalizedQuantile(CalibratorSuite):
     tolerance = 0.15
 
     def recalibrator(self) -> LocalizedQuantile:
         return LocalizedQuantile(eta=0.05)
 
 
-class TestLawsOfOneLocalization(CalibratorSuite):
+class TestOneLocalization(CalibratorSuite):
     tolerance = 0.2
 
     def recalibrator(self) -> LocalizedQuantile:
@@ -103,37 +102,26 @@ def test_the_run_is_what_it_says(seed: int, eta: float, kappa: float) -> None:
     assert np.all(np.diff(run.played, axis=1) >= -1e-12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=80)
 @given(
     eta=st.sampled_from([0.05, 0.3, 0.9]),
-    level=st.floats(0.05, 0.95),
-    kappa=st.sampled_from([0.1, 1.0, 4.0]),
-    pits=st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0])), min_size=1, max_size=150),
-)
-def test_bound_of_one_level_on_any_stream(eta: float, level: float, kappa: float, pits: list[float]) -> None:
-    """|mean of the hits - p| <= (1 + kappa / reg + eta) / (eta T), proved in the class's docstring."""
-    X = np.random.default_rng(len(pits)).random((len(pits), 2))
-    run = LocalizedQuantile(eta, (level,), kappa=kappa, length_scale=0.3, regularization=1.0).run(X, np.array(pits))
-    T = np.arange(1, len(pits) + 1)
-    error = np.abs(np.cumsum(run.hits[:, 0]) / T - level)
-    assert np.all(error <= (1.0 + kappa + eta) / (eta * T) + 1e-9)
-
-
-@settings(max_examples=40)
-@given(
-    eta=st.sampled_from([0.05, 0.3, 0.9]),
+    levels=st.one_of(st.tuples(st.floats(0.05, 0.95)), st.just(DEFAULT_LEVELS)),
     kappa=st.sampled_from([0.1, 1.0, 4.0]),
     length=st.sampled_from([0.05, 0.3, 2.0]),
-    pits=st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0])), min_size=1, max_size=100),
+    pits=st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0])), min_size=1, max_size=120),
 )
-def test_bound_of_all_levels_on_any_stream(eta: float, kappa: float, length: float, pits: list[float]) -> None:
-    """The same for all levels at once: the projection could break it; on these streams it does not (not proved)."""
+def test_bound_on_any_stream(
+    eta: float, levels: tuple[float, ...], kappa: float, length: float, pits: list[float]
+) -> None:
+    """|mean of the hits - p| <= (1 + kappa / reg + eta) / (eta T).
+
+    For one level this is proved in the class's docstring. For several the projection could break it; on these streams
+    it does not (not proved).
+    """
     X = np.random.default_rng(len(pits)).random((len(pits), 2))
-    run = LocalizedQuantile(eta, DEFAULT_LEVELS, kappa=kappa, length_scale=length, regularization=1.0).run(
-        X, np.array(pits)
-    )
+    recipe = LocalizedQuantile(eta, levels, kappa=kappa, length_scale=length, regularization=1.0)
     T = np.arange(1, len(pits) + 1)[:, None]
-    error = np.abs(np.cumsum(run.hits, axis=0) / T - DEFAULT_LEVELS)
+    error = np.abs(np.cumsum(recipe.run(X, np.array(pits)).hits, axis=0) / T - levels)
     assert np.all(error <= (1.0 + kappa + eta) / (eta * T) + 1e-9)
 
 
@@ -169,16 +157,13 @@ def test_localized_levels_are_nearer_the_truth_where_forecasts_differ(d: int, sh
     assert error(LocalizedQuantile(0.05, FIVE)) < share * plain
 
 
-def test_laws_by_kind() -> None:
+def test_batches_and_other_distributions_get_the_same_map() -> None:
     rng = np.random.default_rng(0)
     level_map = LocalizedQuantile(0.2).fit(evidence(rng.beta(0.3, 0.3, 40), rng.random((40, 2))))
     gaussian, X = Gaussian(np.zeros((4, 3)), np.ones((4, 3))), rng.random((4, 3, 2))
     distribution = level_map(gaussian, X)
-    assert isinstance(distribution, Relevelled) and distribution.levels.r.shape == (
-        4,
-        3,
-        len(DEFAULT_LEVELS) + 2,
-    )
+    assert isinstance(distribution, Relevelled)
+    assert distribution.levels.r.shape == (4, 3, len(DEFAULT_LEVELS) + 2)
     other = level_map(Relevelled(gaussian, Levels.identity()), X)
     assert isinstance(other, Composed)
     np.testing.assert_allclose(other.icdf(0.8), distribution.icdf(0.8))
@@ -199,13 +184,8 @@ def test_a_restarted_fold_arrives_at_the_same_maps() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"eta": 0.0}, {"levels": (0.5, 0.4)}, {"kappa": -1.0}, {"length_scale": -1.0}, {"regularization": 20.0}],
+    [{"eta": 0.0}, {"levels": (0.5, 0.4)}, {"regularization": 20.0}],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(RecipeError, match=next(iter(wrong))):
         LocalizedQuantile(**wrong)  # type: ignore[arg-type]
-
-
-def test_the_ladder_is_shared_with_locbo() -> None:
-    run = LocalizedQuantile(0.2, FIVE).run(np.zeros((1, 2)), np.zeros(1))
-    assert run.weights.shape[1] == Localizations.chosen(1.0, "auto", 2).kappa.size

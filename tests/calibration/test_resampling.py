@@ -19,7 +19,6 @@ from calibo.calibration import (
 )
 from calibo.data import Array, Dataset, Forecast, Marginal
 from calibo.distributions import Gaussian
-from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, Model, Surrogate
 from calibo.models.gp_posterior import Posterior
 
@@ -121,26 +120,6 @@ def test_time_series_by_refits(splits: int | None, starts: list[int]) -> None:
         assert distribution.mean == pytest.approx(told.Y[:start, 0].mean())
 
 
-def test_folds_leave_their_own_points_out() -> None:
-    told = data(10)
-    _, evidence = KFold(3).fit(Average(), told, rng=RNG(0))
-    assert len(evidence) == 10
-    np.testing.assert_array_equal(evidence.y, told.Y[:, 0])
-    sizes = sorted(round(distribution.std - 0.1) for distribution in evidence.distribution.marginals())
-    groups: dict[float, list[int]] = {}
-    for i, distribution in enumerate(evidence.distribution.marginals()):
-        groups.setdefault(distribution.mean, []).append(i)
-    assert sorted(len(rows) for rows in groups.values()) == [3, 3, 4] and 6 <= sizes[0] <= sizes[-1] <= 8
-    for mean, rows in groups.items():
-        assert mean == pytest.approx(np.delete(told.Y[:, 0], rows).mean())
-
-
-def test_folds_are_drawn_from_the_generator() -> None:
-    told = data(10)
-    distributions = [KFold(3).fit(Average(), told, rng=RNG(s))[1].distribution.marginals() for s in (0, 0, 1)]
-    assert distributions[0] == distributions[1] != distributions[2]
-
-
 @pytest.mark.parametrize(
     "resampler", [Prequential(fill=True), LeaveOneOut(), TimeSeries(), TimeSeries(3), KFold(4)], ids=repr
 )
@@ -160,12 +139,6 @@ def test_what_is_pending_or_failed_is_no_evidence(resampler: Resampler) -> None:
     busy = replace(plain, X_pending=np.zeros((2, 2)), X_failed=np.ones((3, 2)))
     one, other = (resampler.fit(Average(), d, rng=RNG(0))[1] for d in (plain, busy))
     assert one.distribution.marginals() == other.distribution.marginals()
-
-
-@pytest.mark.parametrize("make", [lambda: KFold(1), lambda: KFold(0), lambda: TimeSeries(0)])
-def test_impossible_splits_are_refused(make: object) -> None:
-    with pytest.raises(RecipeError, match="whole number"):
-        make()  # type: ignore[operator]
 
 
 def test_forecasts_of_another_method_are_no_evidence() -> None:
