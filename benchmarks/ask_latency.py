@@ -47,7 +47,7 @@ def known(name: str, n: int, seed: int) -> Dataset:
 
 
 def calibo_ask(strategy: Strategy, warm: bool) -> Callable[[str, Dataset, int], Callable[[], object]]:
-    """A timed calibo suggestion."""
+    """Prepare a timed calibo suggestion."""
 
     def prepare(name: str, data: Dataset, seed: int) -> Callable[[], object]:
         space = as_space(problem(name).space())
@@ -61,7 +61,7 @@ def calibo_ask(strategy: Strategy, warm: bool) -> Callable[[str, Dataset, int], 
 
 
 def botorch_ask(name: str, data: Dataset, seed: int) -> Callable[[], object]:
-    """A timed BoTorch suggestion: SingleTaskGP, LogEI, optimize_acqf with its tutorial's settings."""
+    """Prepare a timed BoTorch suggestion: SingleTaskGP, LogEI, optimize_acqf with its tutorial's settings."""
     import torch
     from botorch.acquisition import LogExpectedImprovement
     from botorch.fit import fit_gpytorch_mll
@@ -84,7 +84,7 @@ def botorch_ask(name: str, data: Dataset, seed: int) -> Callable[[], object]:
 
 
 def optuna_ask(name: str, data: Dataset, seed: int) -> Callable[[], object]:
-    """A timed suggestion of Optuna's GPSampler."""
+    """Prepare a timed suggestion of Optuna's GPSampler."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -133,7 +133,7 @@ def measure(repeats: int, sizes: tuple[int, ...]) -> list[dict[str, object]]:
 
 
 def ratios(row: dict[str, float]) -> dict[str, float]:
-    """The ratios the targets speak of."""
+    """Return the ratios for which there are targets."""
     return {
         "gp_ei warm / optuna": row["gp_ei warm"] / row["optuna GPSampler"],
         "gp_ei warm / botorch": row["gp_ei warm"] / row["botorch LogEI"],

@@ -1,7 +1,7 @@
-"""What does parallelism cost? Simple regret on Hartmann-6 against evaluations, one by one, in batches and with eight workers.
+"""The cost of parallelism: simple regret on Hartmann-6 against evaluations, one by one, in batches and with eight workers.
 
 Run with ``python benchmarks/batches.py``; it goes on where it was stopped. For each method: batches of q = 1, 4 and 8
-points, told together (rounds, as a laboratory works), and 8 workers that are always busy (each result is told when the
+points, observed together (rounds, as a laboratory works), and 8 workers that are always busy (each result arrives when the
 eighth next point has been asked for). Points are counted, not rounds: q = 8 has an eighth of the rounds of q = 1.
 """
 
@@ -76,8 +76,8 @@ def main() -> None:
     path = RESULTS / "batches.jsonl"
     done = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     known = {(row["method"], row["mode"], row["seed"]) for row in done}
-    wanted = list(product(range(arguments.seeds), arguments.methods, MODES))
-    jobs = [(method, mode, seed) for seed, method, mode in wanted if (method, mode, seed) not in known]
+    all_runs = list(product(range(arguments.seeds), arguments.methods, MODES))
+    jobs = [(method, mode, seed) for seed, method, mode in all_runs if (method, mode, seed) not in known]
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for row in tqdm(pool.map(run, *zip(*jobs, strict=True)) if jobs else [], total=len(jobs)):
             with path.open("a") as file:

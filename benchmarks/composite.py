@@ -35,7 +35,7 @@ NOTED = (10, 20, 40)
 
 
 def calibo_run(start: Array, iterations: int, seed: int) -> list[float]:
-    """The best losses after 0, 1, ... iterations of composite LFBO."""
+    """Return the best losses after 0, 1, ... iterations of composite LFBO."""
     space = MODEL.problem.space()
     optimizer = Optimizer(space, composite=MODEL.loss, seed=seed)
     losses: list[float] = []
@@ -51,7 +51,7 @@ def calibo_run(start: Array, iterations: int, seed: int) -> list[float]:
 
 
 def botorch_run(start: Array, iterations: int, seed: int) -> list[float]:
-    """The best losses after 0, 1, ... iterations of composite EI."""
+    """Return the best losses after 0, 1, ... iterations of composite EI."""
     import torch
     from botorch.acquisition import qLogExpectedImprovement
     from botorch.acquisition.objective import GenericMCObjective

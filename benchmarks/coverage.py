@@ -1,9 +1,9 @@
-"""Are the 80 % intervals stamped at ask time right, and what does it cost? calibo's methods on four problems.
+"""Coverage of the 80 % intervals recorded with each suggestion, and its cost in regret, of calibo's methods on four problems.
 
-Run with ``python benchmarks/coverage.py``. For each problem and method: the share of outcomes inside the stamped
-80 % intervals (raw model and calibrated) over the second half of 100 suggestions, pooled over the seeds, and the
-median simple regret (of the noise-free value) after 25, 50 and 100 suggestions. Rows of other methods that were measured
-before are kept.
+Run with ``python benchmarks/coverage.py``. For each problem and method: the share of outcomes inside the 80 % intervals
+forecast when the point was suggested (raw model and calibrated) over the second half of 100 suggestions, pooled over the
+seeds, and the median simple regret (of the noise-free value) after 25, 50 and 100 suggestions. Rows of other methods that
+were measured before are kept.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def known(space: Any, n: int, seed: int) -> Dataset:
 
 
 def calibo_ask(strategy: Strategy) -> Callable[[Dataset, int], Callable[[], object]]:
-    """A timed calibo suggestion."""
+    """Prepare a timed calibo suggestion."""
 
     def prepare(data: Dataset, seed: int) -> Callable[[], object]:
         space = CELLS if any(data.categories) else NUMBERS
@@ -83,7 +83,7 @@ def indicators(X: Array) -> Array:
 
 
 def botorch_ask(data: Dataset, seed: int) -> Callable[[], object]:
-    """A timed BoTorch suggestion: a Gaussian process with a kernel for choices, and LogEI by local search among cells."""
+    """Prepare a timed BoTorch suggestion: a GP with a kernel for choices, and LogEI by local search among cells."""
     import torch
     from botorch.acquisition import LogExpectedImprovement
     from botorch.fit import fit_gpytorch_mll
@@ -108,7 +108,7 @@ def botorch_ask(data: Dataset, seed: int) -> Callable[[], object]:
 
 
 def botorch_indicators_ask(data: Dataset, seed: int) -> Callable[[], object]:
-    """A timed BoTorch suggestion as for numbers: SingleTaskGP on 30 indicators, LogEI climbed over the box, then rounded."""
+    """Prepare a timed BoTorch suggestion as for numbers: SingleTaskGP on 30 indicators, LogEI on the box, then rounded."""
     import torch
     from botorch.acquisition import LogExpectedImprovement
     from botorch.fit import fit_gpytorch_mll
@@ -152,8 +152,8 @@ def peers(repeats: int, python: str | None) -> dict[str, float]:
 
 
 def _syne_tune(tasks: list[Dataset], python: str) -> list[float]:
-    told = json.dumps([(CELLS.decode(data.X), (-data.Y[:, 0]).tolist()) for data in tasks])
-    done = subprocess.run([python, "-c", SYNE_TUNE], input=told, capture_output=True, text=True, check=False)
+    known = json.dumps([(CELLS.decode(data.X), (-data.Y[:, 0]).tolist()) for data in tasks])
+    done = subprocess.run([python, "-c", SYNE_TUNE], input=known, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"syne-tune did not run with {python}:\n{done.stderr[-2000:]}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -180,7 +180,7 @@ def _seconds(ask: Callable[[], object]) -> float:
 
 
 def ratios(seconds: dict[str, float]) -> dict[str, float]:
-    """The ratios the targets speak of."""
+    """Return the ratios for which there are targets."""
     ours = seconds["lfbo XGBoost"]
     return {f"lfbo XGBoost / {tool}": ours / seconds[tool] for tool in seconds if tool.startswith(("botorch", "syne"))}
 

@@ -70,7 +70,7 @@ def together(recipe: Perceptron, X: Array, y: Array, masks: Array) -> Callable[[
 
 
 def one_by_one(recipe: Perceptron, X: Array, y: Array, masks: Array) -> Callable[[], object]:
-    """The same program for each network."""
+    """Run the same program for each network."""
     runs = [together(recipe, X, y, mask[None]) for mask in masks]
     return lambda: [run() for run in runs]
 
@@ -191,7 +191,7 @@ def split(accuracy: Array, n: int, kind: str, seed: int) -> tuple[np.ndarray, np
 
 
 def judged(ensemble: NeuralEnsemble, accuracy: Array, n: int, kind: str, seed: int) -> dict[str, float]:
-    """The errors of an ensemble, in standard deviations of all accuracies."""
+    """Return the errors of an ensemble, in standard deviations of all accuracies."""
     seen, new = split(accuracy, n, kind, seed)
     X, truth = cells(), accuracy[new]
     data = Dataset(X=X[seen], Y=accuracy[seen, None], features=CELL.features)

@@ -1,7 +1,7 @@
 """Evaluations needed to reach the top 1 % of a table: calibo against random search, BoTorch and Optuna's TPE.
 
 Run with ``python benchmarks/pools.py --data FOLDER`` (or the variable CALIBO_DATA), where the folder has the tables of
-``TASKS``; needs the extra ``bench``. For each seed all tools start from the same 5 random rows and are told the same
+``TASKS``; needs the extra ``bench``. For each seed all tools start from the same 5 random rows and observe the same
 replicate of a row. A run ends at a row of the top 1 % (by the mean of its replicates), or after 100 evaluations.
 Finished runs are kept in ``results/pools.json`` and are not done again; ``--table`` prints what is there.
 """
@@ -27,7 +27,7 @@ from calibo.data import Array
 from calibo.spaces.encoding import one_hot
 from calibo.tables.replay import LabelledPool, replay, top_count
 
-#: Name -> (file, target); the other columns are features, and large targets are wanted.
+#: Name -> (file, target); the other columns are features, and targets are maximized.
 TASKS = {
     "crossed_barrel": ("pvlab/crossed_barrel.csv", "toughness"),
     "autoam": ("pvlab/autoam.csv", "Score"),
@@ -49,7 +49,7 @@ Ask = Callable[[list[int], Array], int]
 
 
 def table_of(task: str, folder: Path) -> tuple[Any, list[str], str]:
-    """The table, its features and its target."""
+    """Return the table, its features and its target."""
     import pandas as pd
 
     name, target = TASKS[task]
@@ -59,7 +59,7 @@ def table_of(task: str, folder: Path) -> tuple[Any, list[str], str]:
 
 
 def random_ask(pool: LabelledPool, seed: int) -> Ask:
-    """A row that was not measured, at random."""
+    """Choose at random a row that was not measured."""
     rng = np.random.default_rng([seed, 3])
     return lambda known, values: int(rng.choice(np.setdiff1d(np.arange(len(pool)), known)))
 
@@ -106,7 +106,7 @@ def tpe_ask(pool: LabelledPool, seed: int) -> Ask:
         numeric = indices if on_grid[j] else FloatDistribution(0.0, 1.0)
         space[f"x{j}"] = CategoricalDistribution(tuple(range(len(grid)))) if choices else numeric
     features = one_hot(pool.space.X, pool.space.categories)
-    told = 0
+    added = 0
 
     def point(params: dict[str, Any]) -> Array:
         return np.array([grids[j][params[f"x{j}"]] if on_grid[j] else params[f"x{j}"] for j in range(len(grids))])
@@ -115,17 +115,17 @@ def tpe_ask(pool: LabelledPool, seed: int) -> Ask:
         return {f"x{j}": int(np.searchsorted(grids[j], v)) if on_grid[j] else float(v) for j, v in enumerate(x)}
 
     def ask(known: list[int], values: Array) -> int:
-        nonlocal told
-        for row, value in zip(known[told:], values[told:], strict=True):
+        nonlocal added
+        for row, value in zip(known[added:], values[added:], strict=True):
             params = params_of(pool.space.X[row])
             study.add_trial(optuna.trial.create_trial(params=params, distributions=space, value=float(value)))
-        told = len(known)
+        added = len(known)
         distance = np.empty(0)
         for _ in range(REDRAWS):
             trial = study.ask(space)
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
-            wanted = one_hot(point(trial.params)[None, :], pool.space.categories)
-            distance = cdist(wanted, features)[0]
+            suggested = one_hot(point(trial.params)[None, :], pool.space.categories)
+            distance = cdist(suggested, features)[0]
             if int(distance.argmin()) not in known:
                 break
         distance[known] = np.inf
@@ -138,29 +138,29 @@ ASKS: dict[str, Callable[[LabelledPool, int], Ask]] = dict(zip(PEERS, (random_as
 
 
 def run(task: str, tool: str, seed: int, folder: Path) -> int | None:
-    """Evaluations until a row of the top 1 % was measured; ``None`` if there was none within the limit."""
+    """Return the number of evaluations until a row of the top 1 % was measured; ``None`` if none was within the limit."""
     table, features, target = table_of(task, folder)
     if tool not in ASKS:
         start, steps = ("random", INITIAL), LIMIT - INITIAL
         done = replay(table, features, target, method=tool, start=start, steps=steps, seed=seed, until=SHARE)
         return done.evaluations_to_top(SHARE)
     pool = LabelledPool.of(table, features, target, direction="max")
-    _, told = pool.measurements("draw", seed=seed)
+    _, observed = pool.measurements("draw", seed=seed)
     known = pool.start(("random", INITIAL), seed=seed).tolist()
     ask, top = ASKS[tool](pool, seed), pool.ranks < top_count(len(pool), SHARE)
     while not top[known].any() and len(known) < min(SOONER.get((task, tool), LIMIT), len(pool)):
-        known.append(ask(known, told[known]))
+        known.append(ask(known, observed[known]))
     hits = np.flatnonzero(top[known])
     return int(hits[0]) + 1 if len(hits) else None
 
 
 def load() -> dict[str, dict[str, dict[str, int | None]]]:
-    """What is known: task -> tool -> seed -> evaluations."""
+    """Read the finished runs: task -> tool -> seed -> evaluations."""
     return json.loads(PATH.read_text()) if PATH.exists() else {}
 
 
 def save(task: str, tool: str, seed: int, evaluations: int | None) -> None:
-    """Adds a finished run."""
+    """Add a finished run."""
     known = load()
     known.setdefault(task, {}).setdefault(tool, {})[str(seed)] = evaluations
     PATH.parent.mkdir(exist_ok=True)

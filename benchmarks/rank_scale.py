@@ -39,7 +39,7 @@ def outcome(X: np.ndarray) -> np.ndarray:
 
 
 def make(path: Path, rows: int) -> None:
-    """A pool of ``rows`` rows as a Parquet file, a million at a time."""
+    """Write a pool of ``rows`` rows as a Parquet file, a million at a time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -59,14 +59,14 @@ def make(path: Path, rows: int) -> None:
 
 
 def ranked(path: Path, method: str) -> None:
-    """The call that is measured."""
+    """Make the call that is measured."""
     import calibo
 
     calibo.rank(path, target="y", n=10, method=method, study=False, progress=False)
 
 
 def plain(path: Path) -> None:
-    """What NumPy needs for less: the mean of a GP with given hyper-parameters, and the ten largest of it.
+    """Do less with plain NumPy: the mean of a GP with given hyper-parameters, and the ten largest of it.
 
     One pass for the measured rows, one for the candidates; no ranges, no sample, no variance, no sets.
     """
@@ -107,7 +107,7 @@ TASKS: dict[str, Callable[[Path], None]] = {
 
 
 def child(task: str, path: Path) -> None:
-    """Runs one task and prints its seconds, without those of the imports, and its peak memory."""
+    """Run one task and print its seconds, without those of the imports, and its peak memory."""
     warnings.simplefilter("ignore")
     if task == "make":
         make(path, int(path.stem))
@@ -123,7 +123,7 @@ def child(task: str, path: Path) -> None:
 
 
 def in_child(task: str, path: Path) -> str:
-    """What a process that runs a task prints."""
+    """Return what a process that runs a task prints."""
     words = [sys.executable, __file__, "--child", task, str(path)]
     return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout
 
@@ -146,7 +146,7 @@ def measure(sizes: list[int]) -> list[dict[str, object]]:
 
 
 def table(rows: list[dict[str, object]]) -> str:
-    """The measurements as a Markdown table."""
+    """Return the measurements as a Markdown table."""
     lines = ["| rows | what | seconds (CPU) | rows per second | of NumPy's | peak MiB |", "|---|---|---|---|---|---|"]
     plain_speed = {row["rows"]: row["rows_per_second"] for row in rows if row["task"] == next(iter(TASKS))}
     for row in rows:

@@ -57,11 +57,10 @@ class Indicators:
 
 
 class Loss(ABC):
-    """A loss of single rows, by outputs of shape `M x b x o` and targets of shape `M x b x 1`."""
+    """A loss of single rows, by its derivative, which is all that training needs.
 
-    @abstractmethod
-    def value(self, outputs: Real, targets: Real) -> Real:
-        """Return the loss of each row, `M x b`."""
+    Outputs have the shape `M x b x o`, targets `M x b x 1`.
+    """
 
     @abstractmethod
     def slope(self, outputs: Real, targets: Real) -> Real:
@@ -72,9 +71,6 @@ class Loss(ABC):
 class AbsoluteError(Loss):
     """|output - target|, summed over the outputs."""
 
-    def value(self, outputs: Real, targets: Real) -> Real:
-        return np.abs(outputs - targets).sum(axis=-1)
-
     def slope(self, outputs: Real, targets: Real) -> Real:
         return np.sign(outputs - targets)
 
@@ -82,9 +78,6 @@ class AbsoluteError(Loss):
 @dataclass(frozen=True)
 class SquaredError(Loss):
     """(output - target)^2 / 2, summed over the outputs."""
-
-    def value(self, outputs: Real, targets: Real) -> Real:
-        return 0.5 * np.square(outputs - targets).sum(axis=-1)
 
     def slope(self, outputs: Real, targets: Real) -> Real:
         return outputs - targets
@@ -100,10 +93,6 @@ class Pinball(Loss):
 
     levels: Array
 
-    def value(self, outputs: Real, targets: Real) -> Real:
-        excess = targets - outputs
-        return np.maximum(self.levels * excess, (self.levels - 1.0) * excess).sum(axis=-1)
-
     def slope(self, outputs: Real, targets: Real) -> Real:
         return (outputs > targets) - self.levels.astype(outputs.dtype)
 
@@ -111,9 +100,6 @@ class Pinball(Loss):
 @dataclass(frozen=True)
 class CrossEntropy(Loss):
     """Logistic loss of outputs that are log-odds, for targets 0 and 1."""
-
-    def value(self, outputs: Real, targets: Real) -> Real:
-        return (np.logaddexp(0.0, outputs) - targets * outputs).sum(axis=-1)
 
     def slope(self, outputs: Real, targets: Real) -> Real:
         return expit(outputs) - targets
@@ -363,12 +349,7 @@ def descend(
 
 
 class _Adam:
-    """Adam on one vector of all parameters, in place on its own copies.
-
-    Args:
-        state: Where to start.
-        training: Settings.
-    """
+    """Adam on one vector of all parameters, in place on its own copies."""
 
     def __init__(self, state: TrainingState, training: Training) -> None:
         self._networks, self._training, self._steps = state.networks, training, state.steps
@@ -459,13 +440,7 @@ def minimize_full_batch(
 
 
 class _Passes:
-    """Buffers of one pass forward and one back through the layers, used again in every step.
-
-    Args:
-        layers: Weights of each layer, `M x (inputs + 1) x outputs`.
-        batch: Rows of a batch, b.
-        activation: Activation function of the hidden layers.
-    """
+    """Buffers of one pass forward and one back through the layers, used again in every step."""
 
     def __init__(self, layers: Sequence[Real], batch: int, activation: str) -> None:
         count, dtype = len(layers[0]), layers[0].dtype

@@ -26,7 +26,7 @@ class Reproduction:
         full: The size of a full run; ``repeats`` says how many seeds each part has.
         smoke: The size of one that means nothing.
         figure: (name, size) -> a part, with its ``jobs``.
-        finished: (part, what came of all jobs by key) -> a part whose runs are there.
+        finished: (part, results of all jobs by key) -> a part whose runs are there.
         job: The dataclass of a job.
         filed_by: Its field by which files are named.
         perform: What a job is.
@@ -53,7 +53,7 @@ class Reproduction:
     write: Callable[[Mapping[str, Any], Any, Path], None]
 
     def main(self, argv: Sequence[str] | None = None) -> int:
-        """Runs the command line; the number of jobs that were run."""
+        """Run the command line and return the number of jobs that were run."""
         arguments = self._parsed(argv)
         size = self.smoke if arguments.smoke else self.full
         if arguments.repeats:
@@ -83,7 +83,7 @@ class Reproduction:
         return ran
 
     def stored(self, figures: Mapping[str, Any], store: Store) -> dict[str, Any]:
-        """The parts all of whose runs are stored, by name; the others are named."""
+        """Return the parts all of whose runs are stored, by name; the others are named."""
         found, done = store.load(), {}
         for name, one in figures.items():
             missing = len({key_of(job) for job in one.jobs} - found.keys())
@@ -111,7 +111,7 @@ class Reproduction:
 
 
 def write_figures(done: Mapping[str, Any], results: Path, draw: Callable[[Any, Path], None]) -> None:
-    """Writes a table and a picture of each finished figure, named by its number."""
+    """Write a table and a picture of each finished figure, named by its number."""
     for number, one in done.items():
         table = {"title": one.figure.title, "seconds": round(one.seconds, 1), "rows": one.summary()}
         (results / f"figure{number}.json").write_text(json.dumps(table) + "\n")

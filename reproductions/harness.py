@@ -9,24 +9,27 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
+
+from calibo.data import Array
 
 #: Between these lines of a README stand the tables made from stored runs.
 _START, _END = "<!-- results -->", "<!-- end of results -->"
 
 
 def key_of(job: Any) -> str:
-    """A job, a dataclass of plain values, as text: the same for the same job, and for no other."""
+    """Return a job, a dataclass of plain values, as text: the same for the same job, and for no other."""
     return " ".join(f"{name}={value}" for name, value in asdict(job).items() if value is not None)
 
 
 def of_seeds(job: Any, repeats: int) -> tuple[Any, ...]:
-    """The same job with the first so many seeds."""
+    """Return the same job with the first so many seeds."""
     return tuple(replace(job, seed=seed) for seed in range(repeats))
 
 
 def seconds_of(jobs: Iterable[Any], found: Mapping[str, Mapping[str, Any]]) -> float:
-    """That jobs took together, each counted once."""
+    """Return the seconds that jobs took together, each counted once."""
     return float(sum(found[key]["seconds"] for key in {key_of(job) for job in jobs}))
 
 
@@ -45,7 +48,7 @@ class Store:
     filed_by: str = "problem"
 
     def load(self) -> dict[str, dict[str, Any]]:
-        """What came of all finished jobs, by key; a line that was cut off is left out, and so is run again."""
+        """Return the results of all finished jobs by key; a line that was cut off is left out, and so is run again."""
         found: dict[str, dict[str, Any]] = {}
         for file in sorted(self.folder.glob("*.jsonl")):
             for line in file.read_text().splitlines():
@@ -57,7 +60,7 @@ class Store:
         return found
 
     def add(self, job: Any, found: dict[str, Any]) -> None:
-        """Writes down a finished job."""
+        """Record a finished job."""
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / f"{getattr(job, self.filed_by)}.jsonl"
         settings = {name: value for name, value in asdict(job).items() if value is not None}
@@ -75,7 +78,7 @@ def finish(
     processes: int,
     order: Callable[[Any], Any],
 ) -> int:
-    """Runs the jobs that are not stored; the number of those that were run.
+    """Run the jobs that are not stored and return their number.
 
     Args:
         jobs: All that are needed; several may be the same.
@@ -96,7 +99,7 @@ def finish(
 def _performed(
     jobs: Sequence[Any], perform: Callable[[Any], dict[str, Any]], processes: int
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The jobs with what came of them, in the order they finish."""
+    """Yield the jobs with their results, in the order they finish."""
     if processes == 1:
         yield from ((job, perform(job)) for job in jobs)
         return
@@ -110,7 +113,29 @@ def _performed(
             raise
 
 
+@dataclass(frozen=True, eq=False)
+class FinishedFigure:
+    """A figure whose runs are there.
+
+    Attributes:
+        figure: The figure, with its ``jobs``.
+        found: Results of its jobs, by key.
+    """
+
+    figure: Any
+    found: Mapping[str, Mapping[str, Any]]
+
+    def of(self, cell: Any, what: str = "curve") -> Array:
+        """Return what the runs of a cell stored, repeats x length, or repeats where that is a number."""
+        return np.array([self.found[key_of(job)][what] for job in cell.jobs])
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that all its runs took together."""
+        return seconds_of(self.figure.jobs, self.found)
+
+
 def fill(text: str, tables: str) -> str:
-    """A README's text with new tables between its two marks."""
+    """Return a README's text with new tables between its two marks."""
     head, rest = text.split(_START)
     return f"{head}{_START}\n{tables}\n{_END}{rest.split(_END)[1]}"

@@ -2,7 +2,7 @@
 
 Intervals come from resampling the seeds, the same ones on both sides of a comparison, since methods share their initial
 points. A claim agrees if the whole interval lies within what it claims, disagrees if the whole interval lies outside, and is
-"open" otherwise: the repeats cannot tell.
+"open" otherwise: the repeats cannot decide.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Claim:
 
 
 def resampled(statistic: Statistic, repeats: int, confidence: float) -> Found:
-    """A statistic of all seeds, and its interval when the seeds are resampled."""
+    """Return a statistic of all seeds, and its interval when the seeds are resampled."""
     rows = np.random.default_rng(0).integers(repeats, size=(_RESAMPLES, repeats))
     low, high = np.quantile(statistic(rows), [0.5 - confidence / 2, 0.5 + confidence / 2])
     return float(statistic(np.arange(repeats)[None, :])[0]), float(low), float(high)
@@ -75,13 +75,59 @@ def verdict(found: Found, repeats: int, *, low: float = -np.inf, high: float = n
     return "disagrees" if most <= low or least >= high else "open"
 
 
+@dataclass(frozen=True)
+class Ratios:
+    """Claims about the ratio mean a / mean b, an entry of a and b for each seed.
+
+    Attributes:
+        confidence: Probability of the intervals.
+        digits: Format of the numbers.
+    """
+
+    confidence: float
+    digits: str
+
+    def claim(
+        self,
+        part: str,
+        text: str,
+        a: Array,
+        b: Array,
+        *,
+        low: float = -np.inf,
+        high: float = np.inf,
+        claimed: str = "-",
+        least: float = TINY,
+    ) -> Claim:
+        """Return the claim that the ratio lies between two numbers; nothing is claimed where ``claimed`` is "-".
+
+        Means below ``least`` count as that.
+        """
+        found = resampled(ratio_of_means(a, b, least), len(a), self.confidence)
+        middle, lower, upper = (format(number, self.digits) for number in found)
+        said = "-" if claimed == "-" else verdict(found, len(a), low=low, high=high)
+        return Claim(part, text, claimed, f"{middle} ({lower} to {upper})", said)
+
+    def below(self, part: str, text: str, a: Array, b: Array, bound: float = 1.0, least: float = TINY) -> Claim:
+        """Return the claim that the ratio is below a number."""
+        return self.claim(part, text, a, b, high=bound, claimed=f"< {bound:g}", least=least)
+
+    def above(self, part: str, text: str, a: Array, b: Array, bound: float = 1.0, least: float = TINY) -> Claim:
+        """Return the claim that the ratio is above a number."""
+        return self.claim(part, text, a, b, low=bound, claimed=f"> {bound:g}", least=least)
+
+    def about(self, part: str, text: str, a: Array, b: Array, number: float, give: float) -> Claim:
+        """Return the claim that the ratio is a number, give or take so much."""
+        return self.claim(part, text, a, b, low=number - give, high=number + give, claimed=f"about {number:g}")
+
+
 def held(part: str, text: str, claimed: str, ours: str, holds: bool) -> Claim:
-    """A claim that holds or does not, without noise."""
+    """Return a claim that holds or does not, without noise."""
     return Claim(part, text, claimed, ours, "agrees" if holds else "disagrees")
 
 
 def counted(part: str, text: str, holds: Sequence[bool]) -> Claim:
-    """The claim that something holds in all of some cases."""
+    """Return the claim that something holds in all of some cases."""
     return held(part, text, f"{len(holds)} of {len(holds)}", f"{sum(holds)} of {len(holds)}", all(holds))
 
 
@@ -101,7 +147,7 @@ def claim_lines(rows: Iterable[Claim], *, part: str, paper: str, confidence: flo
 
 
 def print_claims(rows: Sequence[Claim]) -> None:
-    """Prints claims as a table."""
+    """Print claims as a table."""
     wide = max((len(row.text) for row in rows), default=0)
     first = max((len(row.part) for row in rows), default=0)
     for row in rows:

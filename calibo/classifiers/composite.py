@@ -180,23 +180,13 @@ def composed_values(outer: Outer, H: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Utility:
-    """Map from standardized outputs, `m x k`, to log u, `m`.
-
-    Attributes:
-        outer: g.
-        centre: Mean of the vectors, `k`.
-        spread: Standard deviation of the vectors, `k`.
-        threshold: tau.
-        scale: Standard deviation of y.
-        beta: Sharpness of the softplus.
-        threads: Threads of torch.
-    """
+    """Map from standardized outputs, `m x k`, to log u, `m`."""
 
     outer: Outer
-    centre: Array
-    spread: Array
+    centre: Array  # mean of the vectors, k
+    spread: Array  # standard deviation of the vectors, k
     threshold: float
-    scale: float
+    scale: float  # standard deviation of y
     beta: float
     threads: int
 
@@ -221,21 +211,13 @@ class _Utility:
 
 @dataclass(frozen=True, eq=False)
 class _Objective:
-    """The training objective as a function of the standardized outputs at all points.
-
-    Attributes:
-        utility: Map from outputs to log u.
-        weights: Weights w of the points, `p`.
-        targets: Standardized vectors of the points that have one, `r x k`.
-        rows: Which points have one, `r`.
-        count: Number of observed points, by which all sums are divided, as pending points are no data.
-    """
+    """The training objective as a function of the standardized outputs at all points."""
 
     utility: _Utility
-    weights: Array
-    targets: Array
-    rows: np.ndarray
-    count: int
+    weights: Array  # w of the points, p
+    targets: Array  # standardized vectors of the points that have one, r x k
+    rows: np.ndarray  # which points have one, r
+    count: int  # observed points, by which all sums are divided, as pending points are no data
 
     def __call__(self, outputs: Real) -> tuple[float, Real]:
         """Return the objective and its gradient by the outputs, `1 x p x k`.

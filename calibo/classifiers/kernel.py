@@ -74,7 +74,7 @@ class KernelLogistic(Classifier):
         gaps = _distances(points, points)
         apart = gaps[np.triu_indices(len(points), 1)]
         usual = float(np.median(apart[apart > 0.0])) if (apart > 0.0).any() else 1.0
-        best: tuple[Mode, float, float] | None = None
+        best: tuple[_Mode, float, float] | None = None
         for length in (scale * usual for scale in _SCALES):
             shape = _matern(gaps / length)
             for variance in _VARIANCES:
@@ -129,23 +129,16 @@ def _matern(r: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Mode:
-    """The most probable f, and the Gaussian approximation around it (Laplace).
+class _Mode:
+    """The most probable f, and the Gaussian approximation around it (Laplace)."""
 
-    Attributes:
-        evidence: Approximate log marginal likelihood.
-        slope: K^-1 f = a - (a + b) p, n.
-        root: Square root of W = (a + b) p (1 - p), n.
-        factor: Cholesky factor of I + W^1/2 K W^1/2, n x n, lower.
-    """
-
-    evidence: float
-    slope: Array
-    root: Array
-    factor: Array
+    evidence: float  # approximate log marginal likelihood
+    slope: Array  # K^-1 f = a - (a + b) p, n
+    root: Array  # square root of W = (a + b) p (1 - p), n
+    factor: Array  # Cholesky factor of I + W^1/2 K W^1/2, n x n, lower
 
 
-def _mode(K: Array, a: Array, b: Array) -> Mode:
+def _mode(K: Array, a: Array, b: Array) -> _Mode:
     """Find the most probable f under a kernel matrix, `n x n`, by Newton's method."""
     total, f0 = a + b, _prior(a, b)
 
@@ -172,7 +165,7 @@ def _mode(K: Array, a: Array, b: Array) -> Mode:
             break
     p = expit(f + f0)
     root, factor = _factor(K, total, p)
-    return Mode(value - float(np.log(np.diag(factor)).sum()), a - total * p, root, factor)
+    return _Mode(value - float(np.log(np.diag(factor)).sum()), a - total * p, root, factor)
 
 
 def _factor(K: Array, total: Array, p: Array) -> tuple[Array, Array]:

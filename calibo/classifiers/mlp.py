@@ -2,7 +2,7 @@
 
 The theorem of Song et al. (2022), 3.4, maximizes E[u f'(s) - f*(f'(s))] over s > 0, with f* the convex conjugate of f: for
 every strictly convex f the optimum is s = E[u], the expected utility. All functions here take t = log s, which may be any
-real number, so that the conjugate at f'(s) is a plain function of t and no domain has to be observed.
+real number, so that no domain has to be observed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from scipy.special import expit
 from calibo.checks import check_between, check_instance, check_whole
 from calibo.classifiers.base import Classifier, History, LogOdds
 from calibo.classifiers.labels import Labelled
-from calibo.data import Array
 from calibo.networks import Indicators, Loss, Networks, Real, Training, TrainingState, descend, random_batches
 
 #: Losses are followed as far as |t| = 30: beyond, powers of exp(t) would dominate all other rows of a batch.
@@ -32,30 +31,16 @@ _MOST_KEPT = 64
 
 
 class Convex(ABC):
-    """A strictly convex function f of s > 0, by what its loss needs of it; all elementwise in t = log s."""
-
-    @abstractmethod
-    def slope(self, t: Real) -> Real:
-        """Return f'(s)."""
-
-    @abstractmethod
-    def conjugate(self, t: Real) -> Real:
-        """Return f*(f'(s)) = s f'(s) - f(s), up to a constant."""
+    """A strictly convex function f of s > 0, by all that the gradient of its loss needs."""
 
     @abstractmethod
     def steepness(self, t: Real) -> Real:
-        """Return the derivative of the slope by t, s f''(s), which is positive."""
+        """Return the derivative of f'(s) by t = log s, which is s f''(s) > 0, elementwise."""
 
 
 @dataclass(frozen=True)
 class JensenShannon(Convex):
     """f(s) = s log s - (1 + s) log(1 + s): weighted classification (Corollary 3.5), with t the log-odds."""
-
-    def slope(self, t: Real) -> Real:
-        return -np.logaddexp(0.0, -t)
-
-    def conjugate(self, t: Real) -> Real:
-        return np.logaddexp(0.0, t)
 
     def steepness(self, t: Real) -> Real:
         return expit(-t)
@@ -65,12 +50,6 @@ class JensenShannon(Convex):
 class KullbackLeibler(Convex):
     """f(s) = s log s: the loss s - u log s of counts (Poisson regression), convex in t."""
 
-    def slope(self, t: Real) -> Real:
-        return t + 1.0
-
-    def conjugate(self, t: Real) -> Real:
-        return np.exp(t)
-
     def steepness(self, t: Real) -> Real:
         return np.ones_like(t)
 
@@ -79,12 +58,6 @@ class KullbackLeibler(Convex):
 class ChiSquared(Convex):
     """f(s) = (s - 1)^2: least squares of the utility, dominated by large utilities."""
 
-    def slope(self, t: Real) -> Real:
-        return 2.0 * np.expm1(t)
-
-    def conjugate(self, t: Real) -> Real:
-        return np.expm1(2.0 * t)
-
     def steepness(self, t: Real) -> Real:
         return 2.0 * np.exp(t)
 
@@ -92,12 +65,6 @@ class ChiSquared(Convex):
 @dataclass(frozen=True)
 class SquaredHellinger(Convex):
     """f(s) = (sqrt(s) - 1)^2: the loss sqrt(s) + u / sqrt(s), convex in t, dominated by small utilities."""
-
-    def slope(self, t: Real) -> Real:
-        return -np.expm1(-0.5 * t)
-
-    def conjugate(self, t: Real) -> Real:
-        return np.expm1(0.5 * t)
 
     def steepness(self, t: Real) -> Real:
         return 0.5 * np.exp(-0.5 * t)
@@ -115,9 +82,6 @@ class VariationalLoss(Loss):
     """
 
     f: Convex
-
-    def value(self, outputs: Real, targets: Real) -> Real:
-        return ((1.0 - targets) * self.f.conjugate(outputs) - targets * self.f.slope(outputs)).sum(axis=-1)
 
     def slope(self, outputs: Real, targets: Real) -> Real:
         # d f*(f'(s)) / dt = s d f'(s) / dt, so it is the steepness times s for negatives and -1 for positives.
@@ -209,7 +173,7 @@ class MLP(Classifier):
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         """Train a network without a history."""
         trained = self.trained(self.start(categories, rng), labelled, categories, self.cold_steps, rng)
-        return NetworkLogOdds(trained.networks, categories)
+        return _log_odds(trained.networks, categories)
 
     def resumed(self, history: History, *, categories: tuple[int, ...], member: int) -> Classifier:
         """Return the network after a history, or the recipe itself if nothing could be learned yet."""
@@ -266,24 +230,13 @@ class WarmNetwork(Classifier):
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         """Take some more steps on labelled points."""
         trained = self.recipe.trained(self.state, labelled, categories, self.recipe.steps, rng)
-        return NetworkLogOdds(trained.networks, categories)
+        return _log_odds(trained.networks, categories)
 
 
-@dataclass(frozen=True, eq=False)
-class NetworkLogOdds:
-    """Log-odds by a trained network.
-
-    Attributes:
-        networks: One network with one output.
-        categories: Number of choices of each categorical column, 0 for a numeric one, `d`.
-    """
-
-    networks: Networks
-    categories: tuple[int, ...]
-
-    def __call__(self, X: Array) -> Array:
-        """Return the log-odds, `m`, at points, `m x d`."""
-        return self.networks(Indicators(self.categories)(X))[0, :, 0]
+def _log_odds(networks: Networks, categories: tuple[int, ...]) -> LogOdds:
+    """Return the output of a network as a function of points."""
+    indicators = Indicators(categories)
+    return lambda X: networks(indicators(X))[0, :, 0]
 
 
 def _hashable(value: object) -> bool:

@@ -158,11 +158,6 @@ class Fitted:
         return self.networks(self.encode(points))[..., 0][:, index]
 
 
-def encoder(data: Dataset) -> Callable[[Array], Array]:
-    """Return the map from points to features: that of the space if it has one, else its columns with indicators."""
-    return Indicators(data.categories) if data.features is None else data.features
-
-
 def fit_networks(
     data: Dataset,
     subsets: Subsets,
@@ -189,7 +184,8 @@ def fit_networks(
     y = single_outcome(data.Y)
     if data.Y_var is not None:
         warnings.warn("known noise variances are not used by neural surrogates", FallbackWarning, stacklevel=3)
-    encode = encoder(data)
+    # The features of a space that has its own, else its columns with indicators.
+    encode = Indicators(data.categories) if data.features is None else data.features
     features = encode(data.X)
     order = np.lexsort((y, *features.T[::-1]))
     counts = np.array([np.bincount(rows, minlength=len(y))[order] for rows in subsets], dtype=np.float64)

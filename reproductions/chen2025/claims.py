@@ -52,7 +52,7 @@ def compared(a: Array, b: Array, how: How) -> Found:
 
 
 def judged(part: str, text: str, a: Array, b: Array, how: How, side: Side, thesis: str) -> Claim:
-    """The claim that the difference of means is above or below 0, or their ratio above or below 1."""
+    """Return the claim that the difference of means is above or below 0, or their ratio above or below 1."""
     found, bound = compared(a, b, how), 0.0 if how == "difference" else 1.0
     said = verdict(found, len(a), low=bound) if side == "above" else verdict(found, len(a), high=bound)
     middle, low, high = found
@@ -61,7 +61,7 @@ def judged(part: str, text: str, a: Array, b: Array, how: How, side: Side, thesi
 
 
 def of_table(rows: list[dict[str, Any]]) -> list[Claim]:
-    """What Table 3.1 shows."""
+    """Return the claims about Table 3.1."""
     at = {(row["n"], row["estimator"]): row for row in rows}
     last = SIZES[-1]
 
@@ -141,7 +141,7 @@ def demanded(done: Finished, dataset: str, base: str) -> list[Claim]:
 
 
 def of_sides(finished: Mapping[str, Finished]) -> list[Claim]:
-    """What the settings do; the thesis chose mutation, ten levels and ITS."""
+    """Return the claims about the settings; the thesis chose mutation, ten levels and ITS."""
     claims = []
     for part, labels, chosen in (
         ("candidates", ("mutation", "random", "dynamic"), "mutation"),

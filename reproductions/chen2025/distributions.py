@@ -48,7 +48,7 @@ def _true(wide: bool) -> Array:
 
 @cache
 def table(trials: int) -> list[dict[str, Any]]:
-    """A row for each size and estimator: means over the trials of mean, sd and divergence, the thesis's beside."""
+    """Return a row for each size and estimator: means over the trials of mean, sd and divergence, the thesis's beside."""
     rows = []
     for n in SIZES:
         samples = [sample(n, seed) for seed in range(trials)]
@@ -68,7 +68,7 @@ def sample(n: int, seed: int) -> Array:
 
 
 def estimated(y: Array, q: int) -> QuantileTable:
-    """The distribution between a sample's quantiles at the thesis's levels; their ranks are rounded up, as there."""
+    """Return the distribution between a sample's quantiles at the thesis's levels; their ranks are rounded up, as there."""
     levels, n = np.array(thesis_levels(q)), len(y)
     ranks = np.minimum(np.ceil((n + 1) * levels) / n, 1.0)
     return QuantileTable(levels, np.quantile(y, ranks))

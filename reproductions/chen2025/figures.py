@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from harness import key_of, of_seeds, seconds_of
+from harness import FinishedFigure, key_of, of_seeds
 from runs import BATCH, COVERAGE
 from settings import (
     BANANAS,
@@ -72,7 +71,7 @@ class Figure:
 
 
 def figure(name: str, size: Size) -> Figure:
-    """The part of that name."""
+    """Return the part of that name."""
 
     def job(dataset: str, method: str, **settings: Any) -> Job:
         return Job(dataset, method, 0, size.evaluations, **{"network": size.network, **settings})
@@ -93,31 +92,19 @@ def figure(name: str, size: Size) -> Figure:
 
 
 @dataclass(frozen=True, eq=False)
-class Finished:
-    """A part whose runs are there.
-
-    Attributes:
-        figure: The part.
-        found: What came of its jobs, by key.
-    """
-
-    figure: Figure
-    found: Mapping[str, Mapping[str, Any]]
+class Finished(FinishedFigure):
+    """A figure whose runs are there."""
 
     def cell(self, label: str, dataset: str = SIDE) -> Cell:
-        """The cell of that label."""
+        """Return the cell of that label."""
         return next(cell for cell in self.figure.cells if (cell.label, cell.dataset) == (label, dataset))
-
-    def of(self, cell: Cell, what: str) -> Array:
-        """What the runs of a cell stored, repeats x ... ."""
-        return np.array([self.found[key_of(job)][what] for job in cell.jobs])
 
     def forecasts(self, cell: Cell) -> bool:
         """Whether its method makes any."""
         return "held" in self.found[key_of(cell.jobs[0])]
 
     def accuracy(self, cell: Cell) -> Array:
-        """Validation accuracies of the best cells found, one for each seed."""
+        """Return the validation accuracies of the best cells found, one for each seed."""
         return self.of(cell, "curve")[:, -1]
 
     def coverage(self, cell: Cell) -> Array:
@@ -126,13 +113,13 @@ class Finished:
         return held.sum(axis=1) / (BATCH * held.shape[1])
 
     def by_stage(self, cell: Cell) -> Array:
-        """The same of the first and the second half of the rounds, 2."""
+        """Return the same of the first and the second half of the rounds, 2."""
         held = self.of(cell, "held")
         half = max(held.shape[1] // 2, 1)
         return np.array([part.mean() / BATCH for part in (held[:, :half], held[:, -half:])])
 
     def summary(self) -> list[dict[str, Any]]:
-        """The table that is stored: means over the seeds, and standard errors."""
+        """Return the table that is stored: means over the seeds, and standard errors."""
         rows = []
         for cell in self.figure.cells:
             row: dict[str, Any] = {"dataset": cell.dataset, "label": cell.label, "seeds": len(cell.jobs)}
@@ -150,11 +137,6 @@ class Finished:
                 row[name], row[f"{name}_se"] = round(float(values.mean()), 4), round(standard_error(values), 4)
             rows.append(row)
         return rows
-
-    @property
-    def seconds(self) -> float:
-        """That all its runs took together."""
-        return seconds_of(self.figure.jobs, self.found)
 
 
 def standard_error(values: Array) -> float:

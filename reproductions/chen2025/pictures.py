@@ -186,7 +186,7 @@ def _scores(done: Finished) -> Any:
 
 
 def _sweeps(finished: Mapping[str, Finished]) -> Any:
-    """Final accuracies by setting."""
+    """Draw the final accuracies by setting."""
     sheet, panels = _panels(3, 15.0, 4.2)
     for panel, side in zip(panels, _SIDES, strict=True):
         done = finished[side]

@@ -29,7 +29,7 @@ from tables import markdown
 
 
 def write(done: Mapping[str, Finished], size: Size, results: Path) -> None:
-    """Writes the tables and pictures of finished parts."""
+    """Write the tables and pictures of finished parts."""
     rows = table(size.trials)
     (results / "table31.json").write_text(json.dumps(rows) + "\n")
     for name, one in done.items():

@@ -27,7 +27,7 @@ _POPULATION, _TOURNAMENT = 30, 10
 
 
 def perform(job: Job) -> dict[str, Any]:
-    """Runs a job: what came of it, as plain numbers, and the seconds of computing (of one core) it took."""
+    """Run a job and return its results as plain numbers, with the seconds of computing (of one core) it took."""
     started = time.process_time()
     table = nas_bench_201(job.dataset)
     cell = CellSpace()
@@ -61,7 +61,7 @@ def calibration(distributions: list[Marginal], y: Array) -> dict[str, Any]:
 
 
 def model_based(job: Job, cell: CellSpace) -> tuple[Array, list[Marginal]]:
-    """The cells asked for, evaluations x E, and the forecasts of all but the initial ones, by the library's optimizer."""
+    """Return the cells the library's optimizer suggests, evaluations x E, and the forecasts of all but the initial ones."""
     optimizer = Optimizer(cell, strategy(job), direction="maximize", seed=job.seed, n_initial=INITIAL)
     table, asked, distributions = nas_bench_201(job.dataset), list[Array](), list[Marginal]()
     while len(asked) < job.evaluations:
@@ -74,7 +74,7 @@ def model_based(job: Job, cell: CellSpace) -> tuple[Array, list[Marginal]]:
 
 
 def model_free(job: Job, cell: CellSpace) -> tuple[Array, list[Marginal]]:
-    """The cells of random search or regularised evolution, evaluations x E, from the same initial ones; no forecasts."""
+    """Return the cells of random search or regularised evolution, evaluations x E, from the same initial cells."""
     optimizer = Optimizer(cell, gp_ei(), direction="maximize", seed=job.seed, n_initial=INITIAL)
     first = np.stack([suggestion.x for suggestion in optimizer.ask(INITIAL)])
     rng = np.random.default_rng([job.seed, 1])

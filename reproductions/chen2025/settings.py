@@ -53,7 +53,7 @@ CONFORMAL = (
 )
 #: Ours: noise learned from points that members leave out, and levels that follow how the search's forecasts came out.
 OURS = (HELD_OUT, DTACI, AGACI, ONLINE, ONLINE_TEN, ONLINE_FOUR)
-#: Without calibration: what is believed is the spread of the networks.
+#: Without calibration: the predictive distribution is the spread of the networks.
 UNCALIBRATED = (BANANAS, BANANAS_FOUR)
 _ONLINE: dict[str, Recalibrator] = {
     DTACI: DtACI(),
@@ -138,7 +138,7 @@ SMOKE = Size(20, 2, {"search": 1, "candidates": 1, "levels": 1, "acquisition": 1
 
 
 def strategy(job: Job) -> ModelBased:
-    """The method of a job, composed of the library's parts."""
+    """Return the method of a job, composed of the library's parts."""
     rule, search = RULES[job.rule or "ITS"], CANDIDATES[job.candidates or "mutation"]
     if job.method in (BANANAS_FOUR, ONLINE_FOUR):
         search = MutatedBest(parents=4, candidates=100)

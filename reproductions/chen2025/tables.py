@@ -13,7 +13,7 @@ from settings import DATASETS, Size
 
 
 def markdown(finished: Mapping[str, Finished], size: Size) -> str:
-    """The claims, Table 3.1, and the means of every part."""
+    """Return the claims, Table 3.1, and the means of every part."""
     lines = claim_lines(claims(finished, size), part="part", paper="thesis", confidence=CONFIDENCE)
     lines += [
         "",

@@ -20,13 +20,13 @@ OPTIMUM = -6.0207
 
 
 def both(starts: tuple[float, ...], seed: int = 0) -> dict[str, Run]:
-    """The uncalibrated and the calibrated run from the same three points."""
+    """Return the uncalibrated and the calibrated run from the same three points."""
     points = np.asarray(starts)[:, None]
     return {kind: optimize("forrester", kind, "UCB", points, seed) for kind in (UNCALIBRATED, CALIBRATED)}
 
 
 def picture(runs: dict[str, Run], path: Path) -> None:
-    """Where each method looked, what it believed of its own next value, and the best it found."""
+    """Draw where each method looked, its forecasts of its own next values, and the best it found."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -47,7 +47,7 @@ def picture(runs: dict[str, Run], path: Path) -> None:
             inside = low <= y <= high
             right.vlines(step, max(low, -20), min(high, 30), color="#4477aa" if inside else "#cc6677", lw=3, alpha=0.6)
         right.plot(steps, run.y[3:], "k.", label="outcome")
-        right.set(title="80 % intervals stamped before each outcome", xlabel="step", ylim=(-20, 30))
+        right.set(title="80 % intervals forecast before each outcome", xlabel="step", ylim=(-20, 30))
     figure.tight_layout()
     figure.savefig(path, dpi=110)
 

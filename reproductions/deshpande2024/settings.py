@@ -42,7 +42,7 @@ class Run:
     Attributes:
         x: Points evaluated, in order, (initial + steps) x d.
         y: Their values.
-        forecasts: What was believed of each step's value (in the sign of the values), one per step.
+        forecasts: Forecast of each step's value (in the sign of the values), one per step.
     """
 
     x: np.ndarray

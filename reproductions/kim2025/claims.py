@@ -9,41 +9,17 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from figures import ALPHAS, CHANNELS, CONFIDENCE, LENGTH_SCALES, Finished
-from judging import Claim, counted, held, ratio_of_means, resampled, verdict
+from judging import Claim, Ratios, counted, held
 from settings import BO, CBO, LOCBO, LOCBO_INF, METHODS, OCBO, OCBO_L, OURS, RANDOM
 
-from calibo.data import Array
-
-#: What "similar" and "roughly a 10 % gain" leave room for.
+#: Tolerances for "similar" and "roughly a 10 % gain".
 _SIMILAR, _ROUGHLY = 0.2, 0.05
-
-
-def judged(
-    part: str, text: str, a: Array, b: Array, *, low: float = -np.inf, high: float = np.inf, claimed: str = "-"
-) -> Claim:
-    """The claim that mean a / mean b lies between ``low`` and ``high``; without either, nothing is claimed."""
-    found = resampled(ratio_of_means(a, b), len(a), CONFIDENCE)
-    said = "-" if claimed == "-" else verdict(found, len(a), low=low, high=high)
-    return Claim(part, text, claimed, "{:.2f} ({:.2f} to {:.2f})".format(*found), said)
-
-
-def below(part: str, text: str, a: Array, b: Array, bound: float = 1.0) -> Claim:
-    """The claim that mean a / mean b is below a number."""
-    return judged(part, text, a, b, high=bound, claimed=f"< {bound:g}")
-
-
-def above(part: str, text: str, a: Array, b: Array, bound: float = 1.0) -> Claim:
-    """The claim that mean a / mean b is above a number."""
-    return judged(part, text, a, b, low=bound, claimed=f"> {bound:g}")
-
-
-def about(part: str, text: str, a: Array, b: Array, number: float, give: float) -> Claim:
-    """The claim that mean a / mean b is a number, give or take so much."""
-    return judged(part, text, a, b, low=number - give, high=number + give, claimed=f"about {number:g}")
+_RATIOS = Ratios(CONFIDENCE, ".2f")
+judged, below, above, about = _RATIOS.claim, _RATIOS.below, _RATIOS.above, _RATIOS.about
 
 
 def _others(*extra: str) -> list[str]:
-    """The paper's methods but LOCBO."""
+    """Return the paper's methods but LOCBO."""
     return [method for method in (*METHODS, *extra) if method not in (LOCBO, OURS)]
 
 

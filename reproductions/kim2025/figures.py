@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from harness import key_of, of_seeds, seconds_of
+from harness import FinishedFigure, of_seeds
 from judging import mean_interval
 from runs import GRID, curve_step
 from settings import LOCBO, LOCBO_INF, METHODS, OURS, RANDOM, WITH_ALPHA, Job, Size, job
@@ -64,7 +63,7 @@ class Figure:
 
 
 def figure(number: str, size: Size) -> Figure:
-    """The panel of that number."""
+    """Return the panel of that number."""
     regret, capacity = "simple regret", "capacity, bit/s/Hz"
     rows: list[tuple[str, float | None, Job]]
     if number == "4":
@@ -111,30 +110,18 @@ def _figure(
 
 
 @dataclass(frozen=True, eq=False)
-class Finished:
-    """A figure whose runs are there.
-
-    Attributes:
-        figure: The figure.
-        found: What came of its jobs, by key.
-    """
-
-    figure: Figure
-    found: Mapping[str, Mapping[str, Any]]
-
-    def of(self, cell: Cell, what: str = "curve") -> Array:
-        """What the runs of a cell stored, repeats x length."""
-        return np.array([self.found[key_of(job)][what] for job in cell.jobs])
+class Finished(FinishedFigure):
+    """A figure whose runs are there."""
 
     def finals(self, method: str, x: float | None = None) -> Array:
-        """Final regrets or capacities of a method, one for each seed; at ``x`` of a sweep, where the method has one."""
+        """Return the final regrets or capacities of a method, one for each seed; at ``x`` of a sweep, where it has one."""
         fitting = [cell for cell in self.figure.cells if cell.method == method and cell.x in (x, None)]
         if len(fitting) != 1:
             raise KeyError(f"figure {self.figure.number} has {len(fitting)} cells of {method} at {x}")
         return self.of(fitting[0])[:, -1]
 
     def summary(self) -> list[dict[str, Any]]:
-        """The table that is stored: mean, its 70 % interval and the median of each cell."""
+        """Return the table that is stored: mean, its 70 % interval and the median of each cell."""
         rows = []
         for cell in self.figure.cells:
             row: dict[str, Any] = {"method": cell.method, "repeats": len(cell.jobs)}
@@ -166,11 +153,6 @@ class Finished:
     def visits_near(self, cell: Cell) -> Array:
         """Share of the chosen measurements within 0.5 of an optimum, one for each seed."""
         return near_optimum(self.of(cell, "x")[:, cell.jobs[0].initial :]).mean(axis=1)
-
-    @property
-    def seconds(self) -> float:
-        """That all its runs took together."""
-        return seconds_of(self.figure.jobs, self.found)
 
 
 def near_optimum(x: Array) -> np.ndarray:

@@ -108,7 +108,7 @@ class Links:
 
 @lru_cache(maxsize=1)
 def published_layout() -> Layout:
-    """The layout of the LOCBO paper's published code.
+    """Return the layout of the LOCBO paper's published code.
 
     User j of antenna i stands where NumPy's legacy generator of seed 9 i + j puts it: its first uniform draw is the angle
     within the antenna's wedge, its second the square of the distance, between 10 and 120 m.
@@ -203,7 +203,7 @@ class RadioNetwork:
         return power + np.maximum(gain, -30.0) - way.path_loss
 
     def serving(self, X: npt.ArrayLike) -> npt.NDArray[np.intp]:
-        """Number of the antenna that serves each user, m x k: the one received best before fading."""
+        """Return the number of the antenna that serves each user, m x k: the one received best before fading."""
         return np.argmax(self.received(X), axis=2)
 
     def rates(self, X: npt.ArrayLike, F: Array | None = None) -> tuple[Array, Array]:
@@ -245,7 +245,7 @@ class RadioNetwork:
         return self.capacity(points, rng.standard_exponential(shape)).mean(axis=1)
 
     def __call__(self, X: npt.ArrayLike) -> Array:
-        """The truth: objective (43), m, as the published code computes it, the average over its first 100 channel draws."""
+        """Return the true objective (43), m, as the published code has it: the average over its first 100 channel draws."""
         return self.over_published_draws(X).mean(axis=1)
 
     def over_published_draws(self, X: npt.ArrayLike) -> Array:
@@ -334,7 +334,7 @@ class RadioProblem:
         return self.network.measure(X, rng, self.n_channels)
 
     def noise_std(self, X: npt.ArrayLike) -> Array:
-        """Standard deviation of a measurement, m, at points m x 18, estimated from the 100 draws of the truth."""
+        """Return the standard deviation of a measurement, m, at points m x 18, estimated from the 100 draws of the truth."""
         return FadingNoise(self.network, self.n_channels)(X)
 
     def objective(self, params: Mapping[str, float], rng: np.random.Generator) -> float:
@@ -349,7 +349,7 @@ _BEST_POINT = (1.0, *(0.0,) * 8, 0.451740814, *(0.0,) * 8)
 
 
 def radio(n_channels: int = 1, weighting: Weighting = "mean") -> RadioProblem:
-    """The radio problem on the published layout, ``radio()(X, rng)``.
+    """Return the radio problem on the published layout, ``radio()(X, rng)``.
 
     Its ``problem`` is the truth, named "radio" or "radio_published". The optimum given there is the best that a long search
     found (CMA-ES from many starts, a third of which ended there, then small random moves), not a proven one.

@@ -27,7 +27,7 @@ from settings import FULL, SMOKE, Job
 
 
 def markdown(done: Mapping[str, Finished]) -> str:
-    """The claims, and the final means of every figure, as tables for the README."""
+    """Return the claims, and the final means of every figure, as tables for the README."""
     lines = claim_lines(claims(done), part="figure", paper="paper", confidence=CONFIDENCE)
     for number, one in done.items():
         repeats = len(one.figure.cells[0].jobs)

@@ -25,7 +25,7 @@ GRID = np.linspace(-5.0, 5.0, 101)
 
 
 def perform(job: Job) -> dict[str, Any]:
-    """Runs a job: what came of it, as plain numbers, and the seconds of computing (of one core) it took."""
+    """Run a job and return its results as plain numbers, with the seconds of computing (of one core) it took."""
     started = time.process_time()
     kinds = {"locbo_1d": intervals, "ackley": regrets, "ackley_noisy": regrets, "radio": capacities}
     with warnings.catch_warnings():
@@ -36,7 +36,7 @@ def perform(job: Job) -> dict[str, Any]:
 
 
 def measured(problem: str) -> NoisyProblem:
-    """The problem with its noise; "ackley" is without."""
+    """Return the problem with its noise; "ackley" is without."""
     if problem == "locbo_1d":
         return locbo_1d()
     noisy = ackley2_heteroscedastic()
@@ -137,7 +137,7 @@ def search(job: Job) -> Dataset:
 def choose(
     method: ModelBased, data: Dataset, candidates: Array, rng: np.random.Generator
 ) -> tuple[Array, Forecasts, tuple[tuple[float, ...], ...]]:
-    """The candidate, of c x d, with the largest acquisition, its forecast, and the hyper-parameters to store.
+    """Return the candidate, of c x d, with the largest acquisition, its forecast, and the hyper-parameters to store.
 
     A model that learns from where the search goes (CBO's weights) learns from the candidates.
     """
@@ -166,7 +166,7 @@ def curve_step(steps: int) -> int:
 def _with(
     data: Dataset, x: Array, forecasts: Forecasts | None, task: RadioProblem, noise: np.random.Generator
 ) -> Dataset:
-    """The data and one more measurement."""
+    """Return the data and one more measurement."""
     return data.with_observations(x[None, :], task(x[None, :], noise)[:, None], forecasts=(forecasts,))
 
 

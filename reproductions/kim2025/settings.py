@@ -22,7 +22,7 @@ OURS = "calibo's locbo()"
 RANDOM = "random search"
 #: The paper's six, in the order of its legends, and ours.
 METHODS = (BO, CBO, OCBO, LOCBO_INF, OCBO_L, LOCBO, OURS)
-#: Those that are told how often their intervals may miss; the others calibrate all levels, or none.
+#: Those that take a miscoverage; the others calibrate all levels, or none.
 WITH_ALPHA = (CBO, LOCBO_INF, LOCBO, OURS)
 #: Those that localize by a kernel of a given scale and length.
 LOCALIZED = (OCBO_L, LOCBO)
@@ -122,7 +122,7 @@ def job(
     length_scale: float | None = None,
     channels: int = 1,
 ) -> Job:
-    """The job of seed 0 with the section's settings but for those given; what a method does not use is left out."""
+    """Return the job of seed 0 with the section's settings but for those given; what a method does not use is left out."""
     section, radio = SECTIONS[problem], problem == "radio"
     own_kappa = section.kappa if method == LOCBO else section.kappa_quantile
     return Job(
@@ -139,7 +139,7 @@ def job(
 
 
 def strategy(job: Job, surrogate: Surrogate | None = None) -> ModelBased:
-    """The method of a job: expected improvement on the bare GP, or on one calibrated with the paper's settings.
+    """Return the method of a job: expected improvement on the bare GP, or on one calibrated with the paper's settings.
 
     OCBO and OCBO-L recalibrate the distribution of a measurement and take it for that of f, as the paper says: this
     is what costs them in noise.

@@ -35,7 +35,7 @@ class NoiselessModel(Model):
     inside: Model
 
     def predict(self, X: Array, *, latent: bool) -> Distribution:
-        """The distribution of a measurement at ``X``, ... x q x d, whether f was asked for or not."""
+        """Return the distribution of a measurement at ``X``, ... x q x d, whether f was asked for or not."""
         return self.inside.predict(X, latent=False)
 
     @property
@@ -58,7 +58,7 @@ class SeldomRefitted(Surrogate):
     surrogate: GaussianProcess = field(default_factory=GaussianProcess)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Posterior:
-        """The posterior of n x d points; the outcomes are standardised and the mean profiled anew each time."""
+        """Return the posterior of n x d points; the outcomes are standardised and the mean profiled anew each time."""
         stored = data.hyperparameters[0] if data.hyperparameters else ()
         if not stored or (len(data) - self.first) % self.every == 0:
             return self.surrogate.fit(data, rng=rng)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from figures import CONFIDENCE, Finished
-from judging import TINY, Claim, held, log_mean, ratio_of_means, resampled, verdict
+from judging import TINY, Claim, Ratios, held, log_mean, resampled, verdict
 from runs import table_of
 from settings import (
     BORE,
@@ -34,35 +34,8 @@ from settings import (
 
 from calibo.data import Array
 
-
-def ratio(
-    part: str,
-    text: str,
-    a: Array,
-    b: Array,
-    *,
-    low: float = -np.inf,
-    high: float = np.inf,
-    claimed: str = "-",
-    least: float = TINY,
-) -> Claim:
-    """The claim that mean a / mean b lies between ``low`` and ``high``; nothing is claimed where ``claimed`` is "-".
-
-    Means below ``least`` count as that.
-    """
-    found = resampled(ratio_of_means(a, b, least), len(a), CONFIDENCE)
-    shown = "{:.3g} ({:.3g} to {:.3g})".format(*found)
-    return Claim(part, text, claimed, shown, "-" if claimed == "-" else verdict(found, len(a), low=low, high=high))
-
-
-def below(part: str, text: str, a: Array, b: Array, bound: float = 1.0, least: float = TINY) -> Claim:
-    """The claim that mean a / mean b is below a number."""
-    return ratio(part, text, a, b, high=bound, claimed=f"< {bound:g}", least=least)
-
-
-def above(part: str, text: str, a: Array, b: Array, bound: float = 1.0, least: float = TINY) -> Claim:
-    """The claim that mean a / mean b is above a number."""
-    return ratio(part, text, a, b, low=bound, claimed=f"> {bound:g}", least=least)
+_RATIOS = Ratios(CONFIDENCE, ".3g")
+ratio, below, above = _RATIOS.claim, _RATIOS.below, _RATIOS.above
 
 
 def _late(done: Finished, panel: str, method: str, x: float | None = None) -> Array:

@@ -24,7 +24,7 @@ CELLS = 400
 
 
 def objective(x: Array) -> Array:
-    """The function without noise, any shape."""
+    """Return the function without noise, any shape."""
     return -np.sin(3.0 * x) - x**2 + 0.6 * x
 
 
@@ -75,7 +75,7 @@ def network(labelled: Labelled, rng: np.random.Generator) -> Array:
 
 
 def merged(labelled: Labelled) -> Labelled:
-    """The same with rows of one cell and label as one row, of their whole weight."""
+    """Return the same with rows of one cell and label as one row, of their whole weight."""
     cell = np.minimum((labelled.X[:, 0] * CELLS).astype(np.intp), CELLS - 1)
     totals = np.zeros((2, CELLS))
     np.add.at(totals, (labelled.z.astype(np.intp), cell), labelled.weights)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from harness import key_of, of_seeds, seconds_of
+from harness import FinishedFigure, of_seeds
 from judging import mean_interval
 from settings import (
     BORE,
@@ -92,7 +91,7 @@ Row = tuple[str, str, float | None, Job, str]
 
 
 def figure(number: str, size: Size) -> Figure:
-    """The figure of that number."""
+    """Return the figure of that number."""
     kind, title, across, up = _HEADS[number]
     cells = tuple(
         Cell(panel, method, x, of_seeds(job, size.repeats[number]), what)
@@ -116,10 +115,10 @@ _HEADS: dict[str, tuple[Kind, str, str, str]] = {
 
 def _rows(number: str, size: Size) -> list[Row]:
     if number == "3":
-        wanted = (("PI", BORE), ("PI", LFBO_PI), ("EI", BORE), ("EI", LFBO_EI))
+        pairs = (("PI", BORE), ("PI", LFBO_PI), ("EI", BORE), ("EI", LFBO_EI))
         return [
             (f"error to {what}", m, float(n), Job("curve", m, 0, 0, n), what)
-            for what, m in wanted
+            for what, m in pairs
             for n in size.observations
         ]
     if number in ("4", "5"):
@@ -157,37 +156,28 @@ def _rows(number: str, size: Size) -> list[Row]:
 
 
 @dataclass(frozen=True, eq=False)
-class Finished:
-    """A figure whose runs are there.
-
-    Attributes:
-        figure: The figure.
-        found: What came of its jobs, by key.
-    """
-
-    figure: Figure
-    found: Mapping[str, Mapping[str, Any]]
+class Finished(FinishedFigure):
+    """A figure whose runs are there."""
 
     def of(self, cell: Cell, what: str | None = None) -> Array:
-        """What the runs of a cell stored, repeats x length, or repeats where that is a number."""
-        return np.array([self.found[key_of(job)][what or cell.what] for job in cell.jobs])
+        return super().of(cell, what or cell.what)
 
     def cell(self, panel: str, method: str, x: float | None = None) -> Cell:
-        """The cell of a method in a panel; at ``x`` of a sweep."""
+        """Return the cell of a method in a panel; at ``x`` of a sweep."""
         (found,) = [c for c in self.figure.cells if (c.panel, c.method, c.x) == (panel, method, x)]
         return found
 
     def finals(self, panel: str, method: str, x: float | None = None) -> Array:
-        """The last numbers of a method's runs, one for each seed."""
+        """Return the last numbers of a method's runs, one for each seed."""
         return self.last(self.cell(panel, method, x))
 
     def last(self, cell: Cell) -> Array:
-        """The last numbers of a cell's runs, one for each seed."""
+        """Return the last numbers of a cell's runs, one for each seed."""
         values = self.of(cell)
         return values if values.ndim == 1 else values[:, -1]
 
     def summary(self) -> list[dict[str, Any]]:
-        """The table that is stored: mean, its 80 % interval and the median of each cell."""
+        """Return the table that is stored: mean, its 80 % interval and the median of each cell."""
         rows = []
         for cell in self.figure.cells:
             row: dict[str, Any] = {"panel": cell.panel, "method": cell.method, "repeats": len(cell.jobs)}
@@ -204,8 +194,3 @@ class Finished:
             shown = {"mean": values.mean(axis=0), "low": low, "high": high, "median": np.median(values, axis=0)}
             rows.append({**row, **{name: [float(f"{v:.4g}") for v in line] for name, line in shown.items()}})
         return rows
-
-    @property
-    def seconds(self) -> float:
-        """That all its runs took together."""
-        return seconds_of(self.figure.jobs, self.found)

@@ -19,7 +19,7 @@ TOGETHER = 500
 
 
 class OptunaTPE:
-    """Optuna's sampler on a grid of choices, asked and told: unordered choices by name, ordered ones by number."""
+    """Optuna's sampler on a grid of choices, by ask and tell: unordered choices by name, ordered ones by number."""
 
     def __init__(self, space: Mapping[str, Parameter], direction: str, seed: int, initial: int) -> None:
         import optuna
@@ -30,7 +30,7 @@ class OptunaTPE:
         self._study = optuna.create_study(direction=direction, sampler=sampler)
 
     def ask(self) -> tuple[Any, dict[str, Any]]:
-        """A trial, and its parameters."""
+        """Ask for a trial and return it with its parameters."""
         trial = self._study.ask(self._distributions())
         return trial, {
             name: value if isinstance(self._space[name], Categorical) else self._space[name].choices[value]
@@ -38,11 +38,11 @@ class OptunaTPE:
         }
 
     def tell(self, trial: Any, value: float) -> None:
-        """What came of a trial."""
+        """Record the result of a trial."""
         self._study.tell(trial, value)
 
     def add(self, params: Mapping[str, Any], value: float) -> None:
-        """A result from elsewhere."""
+        """Add a result from elsewhere."""
         import optuna
 
         coded = {
@@ -82,14 +82,14 @@ def gp_ei_choice(X: Array, y: Array, candidates: Array) -> int:
     with torch.no_grad():
         for some in torch.tensor(candidates).split(TOGETHER):
             distribution = model.posterior(some)
-            mean, sd = distribution.mean[:, 0].numpy(), distribution.variance[:, 0].sqrt().numpy()
-            z = (mean - y.max()) / sd
-            improvement.append(sd * (z * ndtr(z) + np.exp(-z * z / 2.0) / np.sqrt(2.0 * np.pi)))
+            mean, std = distribution.mean[:, 0].numpy(), distribution.variance[:, 0].sqrt().numpy()
+            z = (mean - y.max()) / std
+            improvement.append(std * (z * ndtr(z) + np.exp(-z * z / 2.0) / np.sqrt(2.0 * np.pi)))
     return int(np.argmax(np.concatenate(improvement)))
 
 
 def composite_ei_choice(problem: CompositeProblem, seed: int) -> Callable[[Array, Array], Array]:
-    """The point of the unit cube, d, that BoTorch's composite expected improvement chooses after points and vectors.
+    """Return the point of the unit cube, d, that BoTorch's composite expected improvement chooses after points and vectors.
 
     One Gaussian process for each of the k outputs (Astudillo and Frazier 2019), draws of all of them through the known
     function, and a multi-start search. ``seed`` is of the draws and of the search.

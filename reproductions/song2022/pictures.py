@@ -125,16 +125,16 @@ def _searches(done: Finished, cells: list[Cell], axis: Any) -> None:
     grid = np.linspace(0.0, 1.0, 301)
     (cell,) = cells
     failed = done.last(cell) >= FOUND
-    for lift, wanted in ((0.0, False), (25.0, True)):
+    for lift, failing in ((0.0, False), (25.0, True)):
         axis.plot(grid, problem(grid[:, None]) + lift, color="black", lw=1)
-        at = np.flatnonzero(failed == wanted)
+        at = np.flatnonzero(failed == failing)
         if not len(at):
             continue
         first = cell.jobs[int(at[0])]
         x = np.array(done.found[key_of(first)]["x"])
         y = problem(x[:, None]) + lift
         axis.plot(
-            x[: first.initial], y[: first.initial], "^", color="#c0392b", ms=7, label="initial" if wanted else None
+            x[: first.initial], y[: first.initial], "^", color="#c0392b", ms=7, label="initial" if failing else None
         )
         axis.scatter(x[first.initial :], y[first.initial :], c=np.arange(first.steps), cmap="viridis_r", s=18, zorder=3)
     axis.text(0.02, 8.0, "success", fontsize=8)

@@ -31,7 +31,7 @@ _SLOW = {COMPOSITE_EI: 0, "LFBO RF": 1, "BORE RF": 1}
 
 
 def markdown(done: Mapping[str, Finished]) -> str:
-    """The claims, and the final means of every figure, as tables for the README."""
+    """Return the claims, and the final means of every figure, as tables for the README."""
     lines = claim_lines(claims(done), part="figure", paper="paper", confidence=CONFIDENCE)
     for number, one in done.items():
         repeats = len(one.figure.cells[0].jobs)

@@ -20,7 +20,7 @@ from calibo.spaces import as_space, one_hot
 
 
 def perform(job: Job) -> dict[str, Any]:
-    """Runs a job: what came of it, as plain numbers, and the seconds of computing (of one core) it took."""
+    """Run a job and return its results as plain numbers, with the seconds of computing (of one core) it took."""
     kinds = {"curve": errors, "environmental": composite, "forrester": one_variable, "timing": timed}
     with warnings.catch_warnings():
         # BoTorch speaks of scaling and of fits it repeats.
@@ -32,7 +32,7 @@ def perform(job: Job) -> dict[str, Any]:
 
 
 def _imported(job: Job) -> None:
-    """Loads what takes long to load, so that it is not timed with the first job of a process."""
+    """Load what takes long to load, so that it is not timed with the first job of a process."""
     if job.method in (COMPOSITE_EI, GP_BOTORCH):
         importlib.import_module("botorch.acquisition")
         importlib.import_module("botorch.optim")
@@ -43,7 +43,7 @@ def _imported(job: Job) -> None:
 
 @cache
 def table_of(problem: str) -> TableProblem:
-    """The table of a short name."""
+    """Return the table of a short name."""
     return fcnet(FCNET[problem]) if problem in FCNET else nas_bench_201(NAS[problem])
 
 

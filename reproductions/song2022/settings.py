@@ -126,12 +126,12 @@ SMOKE = Size(
 
 
 def table_methods(number: str) -> tuple[str, ...]:
-    """What Figures 4 and 5 compare: the classifiers in LFBO and BORE, and the others; last is ours."""
+    """Return what Figures 4 and 5 compare: the classifiers in LFBO and BORE, and the others; last is ours."""
     return (*(f"{way} {name}" for name in ON_TABLES[number] for way in (LFBO, BORE)), TPE, GP, RANDOM, OURS)
 
 
 def table_job(problem: str, method: str, size: Size, *, gamma: float | None = None, power: float | None = None) -> Job:
-    """The job of seed 0 on a table; what a method does not use is left out."""
+    """Return the job of seed 0 on a table; what a method does not use is left out."""
     free = method.startswith((LFBO, BORE))
     return Job(
         problem=problem,
@@ -146,7 +146,7 @@ def table_job(problem: str, method: str, size: Size, *, gamma: float | None = No
 
 
 def strategy(job: Job) -> Strategy:
-    """The method of a job, composed of the library's parts; not for those of others (``peers``)."""
+    """Return the method of a job, composed of the library's parts; not for those of others (``peers``)."""
     if job.method == GP:
         return gp_ei()
     if job.method == COMPOSITE_LFBO:

@@ -52,7 +52,7 @@ class Log:
     holdout: list[tuple[int, float, float, float]] = field(default_factory=list)
 
     def query(self, model: Model, X: Array, y: Array, n: int) -> None:
-        """Writes down whether a batch's outcomes, q, were in the sets believed at its points, q x d."""
+        """Record whether a batch's outcomes, q, were in the prediction sets at its points, q x d."""
         self.n.append(n)
         low, high = model.stages[0].predict(X, latent=False).interval(1.0 - ALPHA(n))
         self.credible.append(float(np.mean((low <= y) & (y <= high))))
@@ -77,7 +77,7 @@ _CONFORMAL = ("conformal", "unweighted", "leave_one_out", "unseen", "empty", "le
 
 
 def by_leave_one_out(model: ShiftedModel) -> ShiftedModel:
-    """The same model, its sets by leave-one-out scores."""
+    """Return the same model, its sets by leave-one-out scores."""
     return replace(model, score=leave_one_out_score)
 
 

@@ -55,7 +55,7 @@ class MultiObjectiveProblem(BoxProblem):
         return np.array([1.0 if direction == "maximize" else -1.0 for direction in self.directions])
 
     def hypervolume(self, Y: npt.ArrayLike) -> float:
-        """The volume that outcomes in original units, n x m, dominate above the reference."""
+        """Return the volume that outcomes in original units, n x m, dominate above the reference."""
         return hypervolume(self.signs * np.asarray(Y, dtype=np.float64), self.signs * np.array(self.reference))
 
     def objective(self, params: Mapping[str, float]) -> tuple[float, ...]:
@@ -79,7 +79,7 @@ def branin_currin() -> MultiObjectiveProblem:
 
 
 def penicillin() -> MultiObjectiveProblem:
-    """A fed batch of penicillin: minus the yield, the carbon dioxide produced, and the hours taken.
+    """Return a fed batch of penicillin: minus the yield, the carbon dioxide produced, and the hours taken.
 
     The model of Birol et al. (2002) as Liang and Lai (2021) posed it for optimization, in Euler steps of one hour. The
     variables: culture volume (l), biomass (g/l), temperature (K), glucose (g/l), rate (l/h) and concentration (g/l) of the
@@ -153,7 +153,7 @@ def _penicillin(X: Array) -> Array:
 
 
 def _conditions(X: Array) -> Array:
-    """What does not change in a batch, 4 x n: feed, glucose fed, share of volume that evaporates, growth at full supply."""
+    """Return the constants of a batch, 4 x n: feed, glucose fed, share of volume that evaporates, growth at full supply."""
     _, _, temperature, _, feed, concentration, acidity = X.T
     evaporated = _EVAPORATION * np.expm1(5.0 * (temperature - _BOILING) / (_FREEZING - _BOILING))
     protons = 10.0**-acidity

@@ -26,7 +26,7 @@ BATCH = {6: 1, 7: 3, 15: 3}
 
 
 def strategy(method: str, surrogate: Surrogate, size: Size, q: int) -> Strategy:
-    """The strategy of a method's name. All may measure a point again, as outcomes are noisy."""
+    """Return the strategy of a method's name. All may measure a point again, as outcomes are noisy."""
     if method == CONFORMAL:
         chains = replace(size.chains, then=size.search)
         rule = ConformalUCB(BETA, size.draws)

@@ -34,13 +34,13 @@ _BANDWIDTH = 0.02
 
 
 def draw(figure: int, records: Records, path: Path) -> None:
-    """The picture of a figure's runs."""
+    """Return the picture of a figure's runs."""
     import matplotlib
 
     matplotlib.use("Agg")
     chosen = {job: record for job, record in records.items() if job.figure == figure}
-    makers = {5: _densities, 6: _heteroscedastic, 7: _queries, 12: _tradeoffs, 13: _rankings, 14: _bands, 15: _queries}
-    picture = makers[figure](chosen)
+    draw = {5: _densities, 6: _heteroscedastic, 7: _queries, 12: _tradeoffs, 13: _rankings, 14: _bands, 15: _queries}
+    picture = draw[figure](chosen)
     picture.tight_layout()
     picture.savefig(path, dpi=110)
     import matplotlib.pyplot as plt

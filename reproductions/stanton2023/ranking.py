@@ -41,7 +41,7 @@ def folder() -> Path | None:
 
 
 def table_of(problem: str, seed: int, size: RankingSize) -> tuple[Any, list[str], str, str]:
-    """The rows of a trial, and their features, target and direction."""
+    """Return the rows of a trial, and their features, target and direction."""
     import pandas as pd
 
     where = folder()
@@ -57,7 +57,7 @@ def table_of(problem: str, seed: int, size: RankingSize) -> tuple[Any, list[str]
 
 
 def strategy(method: str) -> Strategy:
-    """UCB is mean + sd for both, as in the other figures."""
+    """UCB is mean + std for both, as in the other figures."""
     if method == CONFORMAL:
         return cbo(score="in_sample", rule=ConformalUCB(BETA))
     return gp_ei(rule=UpperQuantile(LEVEL))
@@ -65,7 +65,7 @@ def strategy(method: str) -> Strategy:
 
 @dataclass
 class Log:
-    """What the sets believed at each step held.
+    """Coverage of the prediction sets at each step.
 
     Attributes:
         n: Data when the query was chosen.
@@ -90,7 +90,7 @@ class Log:
     top_conformal: list[float | None] = field(default_factory=list)
 
     def watcher(self, pool: LabelledPool) -> Callable[[Plan, Dataset, Rows, Array], None]:
-        """What writes down every step of a replay of the pool."""
+        """Return a callback that records every step of a replay of the pool."""
         X, merit = pool.space.X, pool.direction.value * pool.means
 
         def watch(plan: Plan, data: Dataset, chosen: Rows, y: Array) -> None:

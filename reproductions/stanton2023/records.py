@@ -55,7 +55,7 @@ def all_jobs(figures: Iterable[int], size: Size) -> list[Job]:
 
 
 def perform(job: Job, size: Size) -> dict[str, Any]:
-    """The run of a job."""
+    """Return the run of a job."""
     with warnings.catch_warnings():
         # Fallbacks (sets that are empty, or everything) are counted in the records instead.
         warnings.simplefilter("ignore", CaliboWarning)
@@ -71,7 +71,7 @@ def perform(job: Job, size: Size) -> dict[str, Any]:
 
 
 def load(path: Path, size: Size) -> Records:
-    """The finished runs with the settings of ``size``; a last line that was cut off is left out."""
+    """Return the finished runs with the settings of ``size``; a last line that was cut off is left out."""
     records: Records = {}
     for line in path.read_text().splitlines() if path.exists() else ():
         try:
@@ -85,7 +85,7 @@ def load(path: Path, size: Size) -> Records:
 
 
 def save(path: Path, job: Job, record: dict[str, Any], size: Size) -> None:
-    """Adds a finished run."""
+    """Add a finished run."""
     entry = {"job": asdict(job), "settings": _settings(size, job), "record": record}
     whole = not path.exists() or path.read_bytes()[-1:] in (b"", b"\n")
     with path.open("a") as file:
@@ -93,7 +93,7 @@ def save(path: Path, job: Job, record: dict[str, Any], size: Size) -> None:
 
 
 def _settings(size: Size, job: Job) -> dict[str, Any]:
-    """What makes runs comparable: all sizes but the number of trials; of Figures 12 and 13 their own sizes."""
+    """Return what makes runs comparable: all sizes but the number of trials; of Figures 12 and 13 their own sizes."""
     if job.figure == 12:
         return asdict(size.tradeoffs)
     if job.figure == 13:

@@ -75,7 +75,7 @@ def rkhs_function(
     outputscale: float = 1.0,
     noise: float = 0.04,
 ) -> RKHSFunction:
-    """The posterior mean of a Gaussian process given labels of the basis points: Algorithm 3, from the labels on.
+    """Return the posterior mean of a Gaussian process given labels of the basis points: Algorithm 3, from the labels on.
 
     c = (K + noise I)^-1 y.
 
@@ -97,7 +97,7 @@ def rkhs_function(
         c = cho_solve(cho_factor(K + noise * np.eye(len(K)), lower=True), labels)
     except LinAlgError as error:
         raise RecipeError(
-            f"{len(basis)} basis points cannot be told apart with a length scale of {lengthscale} and a noise variance of "
+            f"{len(basis)} basis points cannot be distinguished with a length scale of {lengthscale} and a noise variance of "
             f"{noise}: give more noise or a smaller length scale"
         ) from error
     return RKHSFunction(kind, basis, np.asarray(c, dtype=np.float64), lengthscale, outputscale)
@@ -113,7 +113,7 @@ def rkhs_problem(
     outputscale: float = 1.0,
     noise: float = 0.04,
 ) -> Problem:
-    """A random target on the unit cube with a known norm, which is the problem's ``norm``; maximised (Algorithm 3).
+    """Return a random target on the unit cube with a known norm, which is the problem's ``norm``; maximised (Algorithm 3).
 
     Being random, it is not among the problems that ``problem`` finds by name.
 
@@ -160,7 +160,7 @@ def rkhs_problem(
 
 
 def _maximum(f: RKHSFunction, rng: np.random.Generator) -> tuple[Array, float]:
-    """The best point found, d, and its value."""
+    """Return the best point found, d, and its value."""
     d = f.Z.shape[1]
     X = np.concatenate([f.Z, _sobol(_SEARCH_POINTS, d, rng)])
     starts = _apart(X[np.argsort(-f(X), kind="stable")[:_BEST]], 0.5 * f.lengthscale)
@@ -179,7 +179,7 @@ def _maximum(f: RKHSFunction, rng: np.random.Generator) -> tuple[Array, float]:
 
 
 def _apart(X: Array, distance: float) -> Array:
-    """The first points of a list that are no nearer to each other than a distance: many near ones climb the same bump."""
+    """Return the first points of a list that are no nearer to each other than a distance."""
     near = squared_distances(X, X) < distance**2
     kept: list[int] = []
     for i in range(len(X)):
@@ -189,7 +189,7 @@ def _apart(X: Array, distance: float) -> Array:
 
 
 def _sobol(count: int, dimension: int, rng: np.random.Generator) -> Array:
-    """The first points of a scrambled Sobol sequence, count x dimension."""
+    """Return the first points of a scrambled Sobol sequence, count x dimension."""
     # Imported here: scipy.stats takes longer to load than the rest of the package.
     from scipy.stats import qmc
 

@@ -68,20 +68,20 @@ def main() -> None:
 
 
 def study(figures: Iterable[int], size: Size, path: Path, processes: int) -> Records:
-    """Does the runs of some figures that are not in the file yet, and gives all of them."""
+    """Run the jobs of some figures that are not in the file yet, and return the results of all."""
     known = load(path, size)
-    wanted = all_jobs(figures, size)
-    missing = [job for job in wanted if job not in known]
-    print(f"{len(wanted) - len(missing)} of {len(wanted)} runs are there already")
+    jobs = all_jobs(figures, size)
+    missing = [job for job in jobs if job not in known]
+    print(f"{len(jobs) - len(missing)} of {len(jobs)} runs are there already")
     for job, record in tqdm(performed(missing, size, processes), total=len(missing), disable=not missing):
         save(path, job, record, size)
         known[job] = record
     done = load(path, size)
-    return {job: done[job] for job in wanted}
+    return {job: done[job] for job in jobs}
 
 
 def performed(jobs: list[Job], size: Size, processes: int) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """Runs as they are finished."""
+    """Yield runs as they finish."""
     if processes == 1 or len(jobs) < 2:
         yield from ((job, perform(job, size)) for job in jobs)
         return
@@ -92,7 +92,7 @@ def performed(jobs: list[Job], size: Size, processes: int) -> Iterator[tuple[Job
 
 
 def stored(out: Path, figure: int) -> list[Row]:
-    """The rows of a figure that an earlier run has written."""
+    """Return the rows of a figure that an earlier run has written."""
     path = out / f"figure{figure}.json"
     return [Row(**row) for row in json.loads(path.read_text())] if path.exists() else []
 

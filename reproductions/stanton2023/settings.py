@@ -22,7 +22,7 @@ from calibo.search.sobol import sobol_points
 
 #: alpha = max(.05, 1 / sqrt n), appendix D.3.
 ALPHA = ShrinkingAlpha()
-#: UCB is mean + sqrt(beta) sd with beta = 1, which for a Gaussian distribution is the quantile at Phi(1).
+#: UCB is mean + sqrt(beta) std with beta = 1, which for a Gaussian distribution is the quantile at Phi(1).
 BETA = 1.0
 LEVEL = float(ndtr(BETA**0.5))
 #: Normalised measurement noise: share of the objective's standard deviation over the space.
@@ -86,7 +86,7 @@ class Size:
         dimension: Of Levy and Ackley.
         search: How all but the conformal method maximise their acquisition, and it in the end.
         chains: How the conformal method explores.
-        draws: Base samples for the worth of a batch.
+        draws: Base samples of a batch's acquisition value.
         ranking: Of Figure 13.
         tradeoffs: Of Figure 12.
     """
@@ -131,7 +131,7 @@ SMOKE = Size(
 
 
 def make_problem(name: str, seed: int, size: Size) -> NoisyProblem:
-    """The noisy problem of a name; that of "rkhs5" differs from seed to seed."""
+    """Return the noisy problem of a name; that of "rkhs5" differs from seed to seed."""
     if name == "sinc":
         return sinc()
     if name == "double_knot":
@@ -144,7 +144,7 @@ def make_problem(name: str, seed: int, size: Size) -> NoisyProblem:
 
 
 def spread(problem: Problem) -> float:
-    """Standard deviation of the objective over 5000 random points."""
+    """Return the standard deviation of the objective over 5000 random points."""
     U = np.random.default_rng(_SPREAD).random((5000, problem.dimension))
     return float(problem(problem.from_unit(U)).std())
 
@@ -179,7 +179,7 @@ class KnownGP(Surrogate):
     noise: float = RKHS_NOISE
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Posterior:
-        """The posterior, outcomes as they are; ``rng`` is not used."""
+        """Return the posterior, outcomes as they are; ``rng`` is not used."""
         n, d = data.X.shape
         theta = Hyperparameters(np.full(d, self.lengthscale), 1.0, self.noise)
         as_is = Standardization(1.0, 0.0, 1.0)

@@ -41,8 +41,8 @@ class Row:
 
 
 def rows(records: Records) -> dict[int, list[Row]]:
-    """The rows of every figure that has runs."""
-    makers: dict[int, Callable[[Records], list[Row]]] = {
+    """Return the rows of every figure that has runs."""
+    of_figure: dict[int, Callable[[Records], list[Row]]] = {
         5: _offline,
         6: _best,
         7: _queries,
@@ -52,7 +52,7 @@ def rows(records: Records) -> dict[int, list[Row]]:
         15: _queries,
     }
     found: dict[int, list[Row]] = {}
-    for figure, make in makers.items():
+    for figure, make in of_figure.items():
         chosen = {job: record for job, record in records.items() if job.figure == figure}
         if chosen:
             found[figure] = make(chosen)
@@ -66,7 +66,7 @@ def markdown(lines: Sequence[Row]) -> str:
 
 
 def column(records: Records, problem: str, method: str, name: str) -> Array:
-    """A column of the logs of all trials of a method, trials x rounds; NaN where there is no entry."""
+    """Return a column of the logs of all trials of a method, trials x rounds; NaN where there is no entry."""
     runs = [record for job, record in sorted(records.items()) if (job.problem, job.method) == (problem, method)]
     return np.array([run[name] for run in runs], dtype=np.float64)
 
@@ -86,10 +86,10 @@ def _offline(records: Records) -> list[Row]:
     target = 1.0 - offline.ALPHA
 
     def row(panel: str, what: str, paper: str, values: Array) -> Row:
-        mean, sd = float(values.mean()), float(values.std())
+        mean, std = float(values.mean()), float(values.std())
         off = float(np.abs(values - target).mean())
-        ours = f"{mean:.3f}, sd {sd:.3f}, mean distance to {target} {off:.3f}"
-        return Row(f"5{panel}", what, paper, ours, {"mean": mean, "sd": sd, "off": off})
+        ours = f"{mean:.3f}, sd {std:.3f}, mean distance to {target} {off:.3f}"
+        return Row(f"5{panel}", what, paper, ours, {"mean": mean, "sd": std, "off": off})
 
     def of(name: str) -> Array:
         return np.array([trial[name] for trial in trials])
@@ -186,7 +186,7 @@ def _method(records: Records, figure: int, problem: str, method: str) -> list[Ro
 
 
 def _ending(records: Records, figure: int, problem: str, method: str) -> Row:
-    """The best value, or the simple regret, at the end: median and range."""
+    """Return the best value, or the simple regret, at the end: median and range."""
     best = column(records, problem, method, "best")[:, -1]
     optimum = column(records, problem, method, "optimum")
     what, values = ("best value", best) if figure == 7 else ("simple regret", optimum - best)
@@ -232,14 +232,14 @@ def _tradeoffs(records: Records) -> list[Row]:
 
 
 def _claimed(kind: str, conformal: bool, aim: float) -> str:
-    """What the paper says of the coverage of a kind of sets in Figure 12, of methods that are conformal or not."""
+    """Return what the paper says of the coverage of a kind of sets in Figure 12, of methods that are conformal or not."""
     if kind == "conformal":
         return f"above {aim:.3f}, a little nearer"
     return f"above {aim:.3f}" if kind == "credible" and not conformal else "not shown"
 
 
 def _each(shares: Array) -> str:
-    """The mean over the objectives, and the share of each of them."""
+    """Return the mean over the objectives, and the share of each of them."""
     return f"{shares.mean():.3f} ({', '.join(f'{share:.2f}' for share in shares)})"
 
 

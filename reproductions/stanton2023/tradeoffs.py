@@ -37,7 +37,7 @@ def conformal(method: str) -> bool:
 
 
 def strategy(method: str, problem: str, size: TradeoffSize) -> Strategy:
-    """The strategy of a method's name. All may measure a point again, as outcomes are noisy."""
+    """Return the strategy of a method's name. All may measure a point again, as outcomes are noisy."""
     tradeoff = HypervolumeImprovement(noisy=method in (NEHVI, CONFORMAL_NEHVI), draws=size.draws[problem])
     if conformal(method):
         chains = replace(size.chains, then=size.search)
@@ -52,12 +52,12 @@ def run(problem: str, method: str, seed: int, size: TradeoffSize) -> dict[str, A
     """
     target, recipe = make_problem(problem), strategy(method, problem, size)
     space = as_space(target.space())
-    noise, sd = np.random.default_rng([seed, 1]), NOISE * spread(problem)
+    noise, std = np.random.default_rng([seed, 1]), NOISE * spread(problem)
     X = orthant_design(size.initial, target.dimension, seed)
     F = truth(target, X)
     data = Dataset(
         X=X,
-        Y=F + sd * noise.standard_normal(F.shape),
+        Y=F + std * noise.standard_normal(F.shape),
         reference=tuple(target.signs * np.array(target.reference)),
     )
     logs = [Log() for _ in target.directions]
@@ -67,7 +67,7 @@ def run(problem: str, method: str, seed: int, size: TradeoffSize) -> dict[str, A
         chosen = choose(data, source=space, strategy=recipe, q=1, rng=rng)
         queries, plan = chosen.X, chosen.plan
         reached = truth(target, queries)
-        y = reached + sd * noise.standard_normal(reached.shape)
+        y = reached + std * noise.standard_normal(reached.shape)
         F = np.vstack([F, reached])
         volumes.append(_share(target, F))
         for j, log in enumerate(logs):
@@ -80,7 +80,7 @@ def run(problem: str, method: str, seed: int, size: TradeoffSize) -> dict[str, A
 
 
 def make_problem(name: str) -> MultiObjectiveProblem:
-    """The problem of a name."""
+    """Return the problem of a name."""
     return {"branin_currin": branin_currin, "penicillin": penicillin}[name]()
 
 
@@ -91,7 +91,7 @@ def truth(target: MultiObjectiveProblem, U: Array) -> Array:
 
 @lru_cache
 def spread(name: str) -> Array:
-    """Standard deviation of each objective over 5000 random points, m."""
+    """Return the standard deviation of each objective over 5000 random points, m."""
     target = make_problem(name)
     return truth(target, np.random.default_rng(3).random((5000, target.dimension))).std(axis=0)
 

@@ -26,7 +26,7 @@ KINDS = ("conformal", "conformal, weighted", "leave-one-out, weighted")
 
 
 def trial(seed: int, size: Size) -> dict[str, Any]:
-    """Sets on a grid for one target: their ends, and which outcomes they held."""
+    """Return the sets on a grid for one target: their ends, and which outcomes they held."""
     rng = generator(seed, 14)
     problem = with_noise(rkhs_problem(1, rng, basis=BASIS, lengthscale=LENGTHSCALE, noise=RKHS_NOISE))
     X = np.concatenate([BORDER * rng.random(DENSE), BORDER + (1.0 - BORDER) * rng.random(SPARSE)])[:, None]
@@ -48,7 +48,7 @@ def trial(seed: int, size: Size) -> dict[str, Any]:
 
 
 def _sets(data: Dataset, points: Array, rng: np.random.Generator) -> dict[str, ConformalSets]:
-    """The conformal sets of each kind at the points of the grid."""
+    """Return the conformal sets of each kind at the points of the grid."""
     proposals = np.linspace(0.0, 1.0, PROPOSALS)[:, None]
     plain = ConformalBayes(KnownGP(), ALPHA, "in_sample").fit(data, rng=rng)
     sets = {KINDS[0]: plain.conformal_sets(points)}
@@ -61,7 +61,7 @@ def _sets(data: Dataset, points: Array, rng: np.random.Generator) -> dict[str, C
 
 
 def _summary(low: Array, high: Array, inside: np.ndarray, unseen: np.ndarray, left: np.ndarray) -> dict[str, Any]:
-    """Ends (the hull of a set of several intervals; not a number where it is everything) and coverage by region."""
+    """Return the ends (the hull of a set of several intervals; NaN where it is everything) and coverage by region."""
     lower, upper = np.where(unseen, np.nan, low), np.where(unseen, np.nan, high)
     regions = {"dense": left, "sparse": ~left}
     return {

@@ -13,16 +13,10 @@ FOLDER = "chen2025"
 NAMES = ("settings", "distributions", "runs", "figures", "claims", "tables", "pictures", "run")
 
 
-@pytest.fixture(scope="module")
-def chen(modules: dict[str, ModuleType]) -> dict[str, ModuleType]:
-    """The modules of the folder, by name."""
-    return modules
-
-
-def test_every_part_is_written_and_drawn(chen: dict[str, ModuleType], smoke: Path) -> None:
+def test_every_part_is_written_and_drawn(modules: dict[str, ModuleType], smoke: Path) -> None:
     for name in ("table31", "accuracy", "calibration", "scores", "sweeps"):
         assert (smoke / f"{name}.png").stat().st_size > 10_000
-    settings = chen["settings"]
+    settings = modules["settings"]
     rows = json.loads((smoke / "search.json").read_text())["rows"]
     assert [row["label"] for row in rows] == [*settings.METHODS] * 3
     for dataset in settings.DATASETS:
@@ -35,23 +29,23 @@ def test_every_part_is_written_and_drawn(chen: dict[str, ModuleType], smoke: Pat
 
 
 def test_claims_stand_beside_what_was_found(
-    chen: dict[str, ModuleType], smoke: Path, capsys: pytest.CaptureFixture[str]
+    modules: dict[str, ModuleType], smoke: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    chen["run"].REPRODUCTION.main(["--smoke", "--results", str(smoke), "--table"])
+    modules["run"].REPRODUCTION.main(["--smoke", "--results", str(smoke), "--table"])
     printed = capsys.readouterr().out
     assert (
         "| search | cifar10: accuracy, Split, ensemble less BANANAS | -0.018 |" in printed and "missing" not in printed
     )
 
 
-def test_a_job_run_again_finds_the_same(chen: dict[str, ModuleType], smoke: Path) -> None:
-    job = chen["figures"].figure("search", chen["settings"].SMOKE).jobs[-1]
-    stored = chen["harness"].Store(smoke / "runs", chen["settings"].Job).load()[chen["harness"].key_of(job)]
-    assert {**chen["runs"].perform(job), "seconds": 0} == {**stored, "seconds": 0}
+def test_a_job_run_again_finds_the_same(modules: dict[str, ModuleType], smoke: Path) -> None:
+    job = modules["figures"].figure("search", modules["settings"].SMOKE).jobs[-1]
+    stored = modules["harness"].Store(smoke / "runs", modules["settings"].Job).load()[modules["harness"].key_of(job)]
+    assert {**modules["runs"].perform(job), "seconds": 0} == {**stored, "seconds": 0}
 
 
-def test_the_gaussian_of_table_31_is_the_thesis_s(chen: dict[str, ModuleType]) -> None:
-    distributions = chen["distributions"]
+def test_the_gaussian_of_table_31_is_the_thesis_s(modules: dict[str, ModuleType]) -> None:
+    distributions = modules["distributions"]
     from scipy.stats import skewnorm
 
     samples = [distributions.sample(150, seed) for seed in range(50)]
@@ -61,8 +55,8 @@ def test_the_gaussian_of_table_31_is_the_thesis_s(chen: dict[str, ModuleType]) -
     assert np.isclose(distributions.MEAN, truth.mean()) and np.isclose(distributions.SD, truth.std())
 
 
-def test_the_density_of_a_table_is_the_slope_of_its_cdf(chen: dict[str, ModuleType]) -> None:
-    distributions = chen["distributions"]
+def test_the_density_of_a_table_is_the_slope_of_its_cdf(modules: dict[str, ModuleType]) -> None:
+    distributions = modules["distributions"]
     distribution = distributions.estimated(np.random.default_rng(0).normal(size=60), 10)
     x, step = np.linspace(-6.0, 6.0, 2001), 1e-6
     slope = (distribution.cdf(x + step) - distribution.cdf(x - step)) / (2.0 * step)
@@ -71,7 +65,7 @@ def test_the_density_of_a_table_is_the_slope_of_its_cdf(chen: dict[str, ModuleTy
     assert np.isclose(distributions.divergence(distributions.log_truth(x), distributions.log_truth(x), x), 0.0)
 
 
-def test_evolution_copies_with_one_edit_and_climbs(chen: dict[str, ModuleType]) -> None:
+def test_evolution_copies_with_one_edit_and_climbs(modules: dict[str, ModuleType]) -> None:
     from calibo.spaces import CellSpace
 
     cell, rng = CellSpace(), np.random.default_rng(1)
@@ -80,7 +74,7 @@ def test_evolution_copies_with_one_edit_and_climbs(chen: dict[str, ModuleType]) 
     def convolutions(x: np.ndarray) -> float:
         return float((cell.indices(x[None]) == 3).sum())
 
-    found = np.stack(list(chen["runs"].evolution(first, cell, convolutions, 150, rng)))
+    found = np.stack(list(modules["runs"].evolution(first, cell, convolutions, 150, rng)))
     assert found.shape == (150, 6) and np.array_equal(found[:10], first)
     kinds = cell.indices(found)
     for i in range(30, 150):
@@ -90,14 +84,14 @@ def test_evolution_copies_with_one_edit_and_climbs(chen: dict[str, ModuleType]) 
     assert max(values) == 6.0 > max(values[:30])
 
 
-def test_calibration_is_counted_on_what_was_queried(chen: dict[str, ModuleType]) -> None:
+def test_calibration_is_counted_on_what_was_queried(modules: dict[str, ModuleType]) -> None:
     from calibo.data import Marginal
 
     distributions = [Marginal(0.0, 1.0)] * 20
     y = np.array([0.0] * 15 + [5.0] * 5)
-    found = chen["runs"].calibration(distributions, y)
+    found = modules["runs"].calibration(distributions, y)
     assert found["held"] == [10, 5] and found["infinite"] == 0
-    observed = dict(zip(chen["runs"].CURVE_LEVELS, found["observed"], strict=True))
+    observed = dict(zip(modules["runs"].CURVE_LEVELS, found["observed"], strict=True))
     assert observed[0.45] == 0.0 and observed[0.5] == 0.75 and observed[0.999] == 0.75
-    levels = np.array(chen["runs"].SCORE_LEVELS)
+    levels = np.array(modules["runs"].SCORE_LEVELS)
     assert np.isclose(found["sum_score"], ((levels - 0.75 * (levels >= 0.5)) ** 2).sum(), atol=1e-5)

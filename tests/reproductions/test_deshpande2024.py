@@ -1,4 +1,4 @@
-"""The Forrester story of Deshpande et al. 2024, Figures 1 and 6, with the reproduction's own code."""
+"""The Forrester example of Deshpande et al. 2024, Figures 1 and 6, with the reproduction's own code."""
 
 import importlib.util
 import sys

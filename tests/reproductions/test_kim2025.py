@@ -11,19 +11,13 @@ FOLDER = "kim2025"
 NAMES = ("settings", "problems", "radio", "variants", "runs", "figures", "claims", "pictures", "run")
 
 
-@pytest.fixture(scope="module")
-def kim(modules: dict[str, ModuleType]) -> dict[str, ModuleType]:
-    """The modules of the folder, by name."""
-    return modules
-
-
-def test_every_figure_is_written_and_drawn(kim: dict[str, ModuleType], smoke: Path) -> None:
-    for number in kim["figures"].NUMBERS:
+def test_every_figure_is_written_and_drawn(modules: dict[str, ModuleType], smoke: Path) -> None:
+    for number in modules["figures"].NUMBERS:
         assert (smoke / f"figure{number}.png").stat().st_size > 10_000
         rows = json.loads((smoke / f"figure{number}.json").read_text())["rows"]
         assert {row["method"] for row in rows} >= {"calibo's locbo()"}
     curves = json.loads((smoke / "figure5a.json").read_text())["rows"]
-    assert [row["method"] for row in curves] == list(kim["settings"].METHODS)
+    assert [row["method"] for row in curves] == list(modules["settings"].METHODS)
     for row in curves:
         assert row["steps"] == [0, 1, 2] and row["repeats"] == 2
         # Measurements are without noise in this figure, so the best measured point can only get better.
@@ -32,21 +26,21 @@ def test_every_figure_is_written_and_drawn(kim: dict[str, ModuleType], smoke: Pa
 
 
 def test_claims_stand_beside_what_was_found(
-    kim: dict[str, ModuleType], smoke: Path, capsys: pytest.CaptureFixture[str]
+    modules: dict[str, ModuleType], smoke: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kim["run"].REPRODUCTION.main(["--smoke", "--results", str(smoke), "--table"])
+    modules["run"].REPRODUCTION.main(["--smoke", "--results", str(smoke), "--table"])
     printed = capsys.readouterr().out
     assert "| 8a | capacity LOCBO / CBO | about 1.2 |" in printed and "missing" not in printed
 
 
-def test_a_job_run_again_finds_the_same(kim: dict[str, ModuleType], smoke: Path) -> None:
-    job = kim["figures"].figure("8a", kim["settings"].SMOKE).jobs[-1]
-    stored = kim["harness"].Store(smoke / "runs", kim["settings"].Job).load()[kim["harness"].key_of(job)]
-    assert {**kim["runs"].perform(job), "seconds": 0} == {**stored, "seconds": 0}
+def test_a_job_run_again_finds_the_same(modules: dict[str, ModuleType], smoke: Path) -> None:
+    job = modules["figures"].figure("8a", modules["settings"].SMOKE).jobs[-1]
+    stored = modules["harness"].Store(smoke / "runs", modules["settings"].Job).load()[modules["harness"].key_of(job)]
+    assert {**modules["runs"].perform(job), "seconds": 0} == {**stored, "seconds": 0}
 
 
-def test_one_station_is_moved_at_each_step(kim: dict[str, ModuleType]) -> None:
-    settings, runs = kim["settings"], kim["runs"]
+def test_one_station_is_moved_at_each_step(modules: dict[str, ModuleType]) -> None:
+    settings, runs = modules["settings"], modules["runs"]
     job = settings.job("radio", settings.LOCBO, settings.Size(2, 12, 11, {}))
     data = runs.search(job)
     for step in range(job.steps):
@@ -58,12 +52,12 @@ def test_one_station_is_moved_at_each_step(kim: dict[str, ModuleType]) -> None:
     assert data.forecasts[job.initial - 1] is None
 
 
-def test_hyperparameters_are_refitted_at_every_tenth_point_only(kim: dict[str, ModuleType]) -> None:
+def test_hyperparameters_are_refitted_at_every_tenth_point_only(modules: dict[str, ModuleType]) -> None:
     from calibo.data import Dataset
     from calibo.models import GaussianProcess
 
     rng = np.random.default_rng(0)
-    X, gp = rng.random((21, 2)), kim["variants"].SeldomRefitted(first=10)
+    X, gp = rng.random((21, 2)), modules["variants"].SeldomRefitted(first=10)
     Y = np.sin(5 * X[:, :1]) + 0.1 * rng.standard_normal((21, 1))
     first = GaussianProcess().fit(Dataset(X=X[:10], Y=Y[:10]), rng=rng)
     stored = (first.hyperparameters,)
@@ -74,12 +68,12 @@ def test_hyperparameters_are_refitted_at_every_tenth_point_only(kim: dict[str, M
     assert again.hyperparameters == full.hyperparameters != first.hyperparameters
     # Carried along without a fit, the same hyper-parameters on the same data say the same.
     data = Dataset(X=X[:20], Y=Y[:20], hyperparameters=(full.hyperparameters,))
-    same = kim["variants"].SeldomRefitted(first=11).fit(data, rng=rng).predict(X, latent=True)
+    same = modules["variants"].SeldomRefitted(first=11).fit(data, rng=rng).predict(X, latent=True)
     assert np.allclose(same.mean, full.predict(X, latent=True).mean)
     assert np.allclose(same.std, full.predict(X, latent=True).std)
 
 
-def test_noiseless_models_take_a_measurement_for_the_truth(kim: dict[str, ModuleType]) -> None:
+def test_noiseless_models_take_a_measurement_for_the_truth(modules: dict[str, ModuleType]) -> None:
     from calibo.data import Dataset
     from calibo.models import GaussianProcess
 
@@ -87,12 +81,12 @@ def test_noiseless_models_take_a_measurement_for_the_truth(kim: dict[str, Module
     data = Dataset(X=rng.random((12, 1)), Y=rng.standard_normal((12, 1)))
     X = np.array([[0.2], [0.9]])
     blind, seeing = (
-        one.fit(data, rng=rng) for one in (kim["variants"].Noiseless(GaussianProcess()), GaussianProcess())
+        one.fit(data, rng=rng) for one in (modules["variants"].Noiseless(GaussianProcess()), GaussianProcess())
     )
     assert np.array_equal(blind.predict(X, latent=True).std, seeing.predict(X, latent=False).std)
     assert np.all(blind.predict(X, latent=True).std > seeing.predict(X, latent=True).std)
 
 
-def test_the_incumbent_is_the_first_largest_measurement(kim: dict[str, ModuleType]) -> None:
-    assert kim["runs"].incumbents(np.array([1.0, 0.0, 3.0, 2.0, 4.0])).tolist() == [0, 0, 2, 2, 4]
-    assert kim["runs"].incumbents(np.array([-1.0, -2.0, -0.5])).tolist() == [0, 0, 2]
+def test_the_incumbent_is_the_first_largest_measurement(modules: dict[str, ModuleType]) -> None:
+    assert modules["runs"].incumbents(np.array([1.0, 0.0, 3.0, 2.0, 4.0])).tolist() == [0, 0, 2, 2, 4]
+    assert modules["runs"].incumbents(np.array([-1.0, -2.0, -0.5])).tolist() == [0, 0, 2]

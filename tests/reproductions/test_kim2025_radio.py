@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from calibo.data import Array
 from calibo.diagnostics import simple_regret
-from calibo.errors import DataError, RecipeError, SpaceError
-from calibo.problems import with_noise
+from calibo.errors import DataError, RecipeError
+from calibo.testing.randomness import global_state
 from reproductions.kim2025.radio import (
     Layout,
     RadioNetwork,
     Weighting,
-    links,
     published_fading,
     published_layout,
     radio,
@@ -92,22 +88,6 @@ def test_the_fast_sum_is_the_one_written_out(layout: Layout | None, weighting: W
         np.testing.assert_allclose(network.capacity(X, F), expected, rtol=1e-11)
 
 
-@given(st.integers(0, 10_000))
-def test_rates_grow_with_the_signal_and_shrink_with_interference(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network, X, F = RadioNetwork(TINY), rng.uniform(size=(4, 4)), rng.standard_exponential((3, 3, 2))
-    ground, air = network.rates(X, F)
-    assert ground.shape == (4, 3, 3)
-    assert air.shape == (4, 2)
-    assert np.all(ground >= 0)
-    assert np.all(air >= 0)
-    serving = network.serving(X)[:, None, :3, None] == np.arange(2)
-    better, _ = network.rates(X, np.where(serving, 2.0, 1.0) * F)
-    worse, _ = network.rates(X, np.where(serving, 1.0, 2.0) * F)
-    assert np.all(better >= ground)
-    assert np.all(worse <= ground)
-
-
 def test_draws_are_those_of_their_number() -> None:
     many = published_fading(range(5))
     assert many.shape == (5, 36, 9)
@@ -132,29 +112,22 @@ def test_the_truth_is_the_average_over_a_hundred_draws() -> None:
 
 
 def test_measurements_scatter_around_the_truth_less_with_more_channels() -> None:
-    X = np.repeat(points(2, seed=5), 5000, axis=0)
+    X = np.repeat(points(2, seed=5), 1000, axis=0)
     for n_channels in (1, 4):
         p = radio(n_channels)
-        Y = p(X, np.random.default_rng(0)).reshape(2, 5000)
-        std = p.noise_std(X[::5000])
+        Y = p(X, np.random.default_rng(0)).reshape(2, 1000)
+        std = p.noise_std(X[::1000])
         # The truth is itself an average of 100 draws; five of its standard errors, a false alarm in a million.
-        truth = p.problem(X[::5000])
+        truth = p.problem(X[::1000])
         assert np.all(np.abs(Y.mean(axis=1) - truth) < 5 * np.sqrt(n_channels) * std / np.sqrt(100))
         np.testing.assert_allclose(Y.std(axis=1), std, rtol=0.35)
 
 
-def test_noise_depends_on_the_point() -> None:
-    std = radio().noise_std(points(200))
-    assert std.max() > 1.5 * std.min() > 0
-
-
-def test_the_same_generator_gives_the_same_measurements_and_the_global_one_is_left_alone() -> None:
-    p, X = radio(2), points(4)
-    before = str(np.random.get_state())
-    first = p(X, np.random.default_rng(3))
-    p.problem(X)
-    np.testing.assert_array_equal(first, p(X, np.random.default_rng(3)))
-    assert str(np.random.get_state()) == before
+def test_the_generator_is_all_the_randomness() -> None:
+    p, X, before = radio(2), points(4), global_state()
+    published_layout.cache_clear()
+    np.testing.assert_array_equal(p(X, np.random.default_rng(3)), radio(2)(X, np.random.default_rng(3)))
+    assert global_state() == before
     # Each point has channels of its own.
     assert len(np.unique(p(np.repeat(X[:1], 5, axis=0), np.random.default_rng(3)))) == 5
 
@@ -172,34 +145,9 @@ def test_the_optimum_is_attained_and_not_beaten_nearby_or_at_random(weighting: W
     assert simple_regret(values, p.optimum, direction=p.direction)[-1] >= -1e-9
 
 
-def test_no_antenna_alone_does_better_than_the_optimum() -> None:
-    p = radio().problem
-    tilts = np.linspace(0, 1, 181)
-    X = np.zeros((9, len(tilts), 18))
-    for i in range(9):
-        X[i, :, i], X[i, :, 9 + i] = 1.0, tilts
-    values = p(X.reshape(-1, 18)).reshape(9, -1)
-    assert values.max() <= p.optimum + 1e-9
-    assert int(np.argmax(values.max(axis=1))) == 0
-
-
-def test_objectives_by_name() -> None:
-    p, X = radio(), points(1)
-    params = dict(zip(p.problem.names, X[0].tolist(), strict=True))
-    assert list(p.problem.space()) == [f"x{i}" for i in range(18)]
-    assert p.problem.objective(params) == p.problem(X)[0]
-    assert p.objective(params, np.random.default_rng(0)) == p(X, np.random.default_rng(0))[0]
-    gaussian = with_noise(p.problem)
-    np.testing.assert_array_equal(gaussian.noise_std(X), p.noise_std(X))
-    with pytest.raises(SpaceError, match="radio takes the parameters"):
-        p.objective({"x0": 0.5}, np.random.default_rng(0))
-
-
 def test_mistakes_are_explained() -> None:
     with pytest.raises(RecipeError, match="n_channels must be at least 1, got 0"):
         radio(0)
-    with pytest.raises(RecipeError, match="n_channels must be at least 1, got 0"):
-        RadioNetwork().measure(points(1), np.random.default_rng(0), 0)
     with pytest.raises(RecipeError, match="'mean' or 'published', got 'sum'"):
         radio(weighting="sum")  # pyright: ignore[reportArgumentType]
     with pytest.raises(RecipeError, match="ground_weight"):
@@ -221,45 +169,6 @@ def test_reference_places(golden: Callable[[str], Any]) -> None:
     assert layout.boresights == tuple(constants["sector_boresights_deg"]) * constants["n_sites"]
     heights = (layout.antenna_height, layout.ground_height, layout.aircraft_height)
     assert heights == (constants["bs_height"], constants["gu_height"], constants["uav_height"])
-
-
-def test_users_stand_in_the_ring_of_their_antenna() -> None:
-    layout = published_layout()
-    assert (len(layout.antennas), len(layout.ground), len(layout.aircraft)) == (9, 36, 28)
-    away = np.array(layout.ground) - np.repeat(layout.antennas, 4, axis=0)
-    distance = np.hypot(*away.T)
-    assert np.all((distance >= 10) & (distance <= 120))
-
-
-def test_the_layout_is_drawn_without_the_global_state() -> None:
-    before = str(np.random.get_state())
-    published_layout.cache_clear()
-    first = published_layout()
-    published_layout.cache_clear()
-    assert published_layout() == first
-    assert hash(published_layout()) == hash(first)
-    assert str(np.random.get_state()) == before
-
-
-def test_links_by_hand() -> None:
-    # One antenna at the origin that faces north; one user 100 m to the east, one aircraft 125 m to the north and above.
-    way = links(Layout(((0.0, 0.0),), (90.0,), ((100.0, 0.0),), ((0.0, 125.0),)))
-    np.testing.assert_allclose(way.azimuth, [[-90.0], [0.0]], atol=1e-12)
-    np.testing.assert_allclose(way.elevation, [[-np.degrees(np.arctan(0.235))], [45.0]], atol=1e-12)
-    ground = 13.54 + 39.08 * np.log10(np.sqrt(100**2 + 23.5**2)) + 20 * np.log10(2)
-    air = 28 + 22 * np.log10(125 * np.sqrt(2)) + 20 * np.log10(2)
-    np.testing.assert_allclose(way.path_loss, [[ground], [air]], atol=1e-12)
-
-
-def test_links_turn_with_the_antenna_and_cannot_be_changed() -> None:
-    layout = published_layout()
-    way = links(layout)
-    assert way.path_loss.shape == (64, 9)
-    assert np.all(np.abs(way.azimuth) <= 180)
-    turned = links(replace(layout, boresights=tuple(angle + 360 for angle in layout.boresights)))
-    np.testing.assert_allclose(turned.azimuth, way.azimuth, atol=1e-9)
-    with pytest.raises(ValueError, match="read-only"):
-        way.path_loss[0, 0] = 0.0
 
 
 def test_layouts_that_cannot_be_are_refused() -> None:

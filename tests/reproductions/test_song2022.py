@@ -12,18 +12,12 @@ NAMES = ("settings", "peers", "estimates", "runs", "figures", "claims", "picture
 pytestmark = pytest.mark.extras
 
 
-@pytest.fixture(scope="module")
-def song(modules: dict[str, ModuleType]) -> dict[str, ModuleType]:
-    """The modules of the folder, by name."""
-    return modules
-
-
-def test_every_figure_is_written_and_drawn(song: dict[str, ModuleType], smoke: Path) -> None:
-    for number in song["figures"].NUMBERS:
+def test_every_figure_is_written_and_drawn(modules: dict[str, ModuleType], smoke: Path) -> None:
+    for number in modules["figures"].NUMBERS:
         assert (smoke / f"figure{number}.png").stat().st_size > 10_000
         assert json.loads((smoke / f"figure{number}.json").read_text())["rows"]
     curves = json.loads((smoke / "figure4.json").read_text())["rows"]
-    assert [row["method"] for row in curves] == list(song["settings"].table_methods("4"))
+    assert [row["method"] for row in curves] == list(modules["settings"].table_methods("4"))
     for row in curves:
         assert row["evaluations"] == [4, 5, 6] and row["repeats"] == 2
         assert min(row["mean"]) >= 0.0, "regrets of means, unlike those of measurements, cannot be negative"
@@ -34,25 +28,25 @@ def test_every_figure_is_written_and_drawn(song: dict[str, ModuleType], smoke: P
 
 
 def test_claims_stand_beside_what_was_found(
-    song: dict[str, ModuleType], smoke: Path, capsys: pytest.CaptureFixture[str]
+    modules: dict[str, ModuleType], smoke: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    song["run"].REPRODUCTION.main(["--smoke", "--results", str(smoke), "--table"])
+    modules["run"].REPRODUCTION.main(["--smoke", "--results", str(smoke), "--table"])
     printed = capsys.readouterr().out
     assert "| 7 | regret composite LFBO / GP-EI | < 1 |" in printed and "missing" not in printed
 
 
-def test_a_job_run_again_finds_the_same(song: dict[str, ModuleType], smoke: Path) -> None:
-    job = song["figures"].figure("4", song["settings"].SMOKE).jobs[-1]
-    stored = song["harness"].Store(smoke / "runs", song["settings"].Job).load()[song["harness"].key_of(job)]
-    assert {**song["runs"].perform(job), "seconds": 0} == {**stored, "seconds": 0}
+def test_a_job_run_again_finds_the_same(modules: dict[str, ModuleType], smoke: Path) -> None:
+    job = modules["figures"].figure("4", modules["settings"].SMOKE).jobs[-1]
+    stored = modules["harness"].Store(smoke / "runs", modules["settings"].Job).load()[modules["harness"].key_of(job)]
+    assert {**modules["runs"].perform(job), "seconds": 0} == {**stored, "seconds": 0}
 
 
-def test_the_incumbent_is_the_first_largest_measurement(song: dict[str, ModuleType]) -> None:
-    assert song["runs"].incumbents(np.array([1.0, 0.0, 3.0, 2.0, 4.0])).tolist() == [0, 0, 2, 2, 4]
+def test_the_incumbent_is_the_first_largest_measurement(modules: dict[str, ModuleType]) -> None:
+    assert modules["runs"].incumbents(np.array([1.0, 0.0, 3.0, 2.0, 4.0])).tolist() == [0, 0, 2, 2, 4]
 
 
-def test_the_true_acquisition_functions_are_those_of_draws(song: dict[str, ModuleType]) -> None:
-    estimates = song["estimates"]
+def test_the_true_acquisition_functions_are_those_of_draws(modules: dict[str, ModuleType]) -> None:
+    estimates = modules["estimates"]
     probability, improvement = estimates.truth(0.3)
     y = estimates.objective(estimates.GRID)[:, None] + 0.1 * np.random.default_rng(0).standard_normal((1, 4000))
     # 401 means of 4,000 draws, 4 standard errors: a false alarm in about 1 of 40 choices of the seed.
@@ -60,30 +54,30 @@ def test_the_true_acquisition_functions_are_those_of_draws(song: dict[str, Modul
     assert np.abs(np.maximum(y - 0.3, 0.0).mean(axis=1) - improvement).max() < 4 * 0.1 / 4000**0.5
 
 
-def test_rows_of_one_cell_are_merged_with_their_weight(song: dict[str, ModuleType]) -> None:
+def test_rows_of_one_cell_are_merged_with_their_weight(modules: dict[str, ModuleType]) -> None:
     from calibo.classifiers import Improvement, WeightedLabels
 
     rng = np.random.default_rng(0)
     X = rng.random((5000, 1))
     labelled = WeightedLabels(Improvement()).label(X, np.sin(5 * X[:, 0]))
     assert labelled is not None
-    merged = song["estimates"].merged(labelled)
-    assert len(merged) <= 2 * song["estimates"].CELLS < len(labelled) and merged.weights.mean() == pytest.approx(1.0)
+    merged = modules["estimates"].merged(labelled)
+    assert len(merged) <= 2 * modules["estimates"].CELLS < len(labelled) and merged.weights.mean() == pytest.approx(1.0)
     for label in (0.0, 1.0):
         share = merged.weights[merged.z == label].sum() / merged.weights.sum()
         assert share == pytest.approx(labelled.weights[labelled.z == label].sum() / labelled.weights.sum())
         centre = np.average(merged.X[merged.z == label, 0], weights=merged.weights[merged.z == label])
         exact = np.average(labelled.X[labelled.z == label, 0], weights=labelled.weights[labelled.z == label])
-        assert centre == pytest.approx(exact, abs=0.5 / song["estimates"].CELLS)
+        assert centre == pytest.approx(exact, abs=0.5 / modules["estimates"].CELLS)
 
 
-def test_tpe_sees_ordered_choices_by_number_and_repeats_with_its_seed(song: dict[str, ModuleType]) -> None:
+def test_tpe_sees_ordered_choices_by_number_and_repeats_with_its_seed(modules: dict[str, ModuleType]) -> None:
     from calibo.spaces import Categorical, Ordinal
 
     space = {"width": Ordinal((16, 64, 256)), "way": Categorical(("a", "b"))}
 
     def asked(seed: int) -> list[dict[str, object]]:
-        tpe = song["peers"].OptunaTPE(space, "minimize", seed, 2)
+        tpe = modules["peers"].OptunaTPE(space, "minimize", seed, 2)
         for width in (16, 64, 256):
             tpe.add({"width": width, "way": "b"}, float(width))
         found = []
@@ -97,14 +91,14 @@ def test_tpe_sees_ordered_choices_by_number_and_repeats_with_its_seed(song: dict
     assert all(params["width"] in (16, 64, 256) and params["way"] in ("a", "b") for params in asked(0))
 
 
-def test_botorch_finds_the_better_of_two_candidates(song: dict[str, ModuleType]) -> None:
+def test_botorch_finds_the_better_of_two_candidates(modules: dict[str, ModuleType]) -> None:
     X = np.random.default_rng(0).random((12, 2))
-    chosen = song["peers"].gp_ei_choice(X, -((X - 0.5) ** 2).sum(axis=1), np.array([[0.0, 0.05], [0.5, 0.5]]))
+    chosen = modules["peers"].gp_ei_choice(X, -((X - 0.5) ** 2).sum(axis=1), np.array([[0.0, 0.05], [0.5, 0.5]]))
     assert chosen == 1
 
 
-def test_a_slope_is_found(song: dict[str, ModuleType]) -> None:
+def test_a_slope_is_found(modules: dict[str, ModuleType]) -> None:
     n = np.array([100.0, 1000.0, 10_000.0])
     errors = np.outer(n**-0.5, [1.0, 2.0])
-    slope = song["claims"]._slope(np.log(n), np.log(errors))
+    slope = modules["claims"]._slope(np.log(n), np.log(errors))
     assert slope(np.array([[0, 1], [1, 1]])) == pytest.approx([-0.5, -0.5])
