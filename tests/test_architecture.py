@@ -11,7 +11,7 @@ import calibo
 PACKAGE = Path(calibo.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-_CORE = {"data", "errors", "pareto", "checks"}
+_CORE = {"data", "errors", "files", "pareto", "checks"}
 _BELIEFS = _CORE | {"spaces", "distributions"}
 _MODELS = _BELIEFS | {"models"}
 _CALIBRATED = _MODELS | {"calibration"}
@@ -23,6 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "checks": {"errors"},
     "data": {"errors"},
     "errors": set(),
+    "files": set(),
     "pareto": {"data", "errors"},
     "networks": _CORE | {"spaces"},
     "spaces": _CORE,

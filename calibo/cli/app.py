@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import signal
 import sys
 import traceback
@@ -17,6 +16,7 @@ import typer
 
 from calibo.cli.run_options import RunOptions
 from calibo.errors import CaliboError, CaliboWarning, ObjectiveError, StudyError, TrialFailedWarning
+from calibo.files import why_unwritable
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -390,8 +390,8 @@ def _parameter_names(space: Any) -> list[str]:
 
 def _check_report(path: Path) -> None:
     """Fail before the first trial rather than after the last."""
-    if not path.parent.is_dir() or path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise StudyError(f"a report cannot be written to {path}: give a file in a folder you may write to")
+    if reason := why_unwritable(path):
+        raise StudyError(f"a report cannot be written to {path} ({reason}): give a file in a folder you may write to")
 
 
 def _write_report(result: Result, path: Path) -> None:

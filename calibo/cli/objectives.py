@@ -14,6 +14,7 @@ import string
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,20 +39,19 @@ _PATIENCE = 5.0
 
 def load_objective(reference: str) -> Callable[[dict[str, Any]], float]:
     """Load the function that `FILE.py:name` (or `FILE.py`, with the name `objective`) refers to."""
-    found = _load(reference, default="objective")
-    if not callable(found):
-        raise ObjectiveError(f"{reference} is a {type(found).__name__}; name a function of a dict of parameters")
-    return found  # pyright: ignore[reportReturnType]
+    return _function(reference, "objective", "a dict of parameters")
 
 
 def load_composite(reference: str) -> Callable[[Any], Any]:
     """Load the known function of a composite objective from `FILE.py:name` (by default `composite`)."""
-    found = _load(reference, default="composite")
+    return _function(reference, "composite", "a torch tensor m x k that returns m values")
+
+
+def _function(reference: str, default: str, argument: str) -> Callable[[Any], Any]:
+    found = _load(reference, default)
     if not callable(found):
-        raise ObjectiveError(
-            f"{reference} is a {type(found).__name__}; name a function of a torch tensor m x k that returns m values"
-        )
-    return found  # pyright: ignore[reportReturnType]
+        raise ObjectiveError(f"{reference} is a {type(found).__name__}; name a function of {argument}")
+    return found
 
 
 def load_space(reference: str) -> Space:
@@ -137,12 +137,8 @@ def _module_name(path: Path) -> str:
 
 def _line(error: BaseException, path: Path) -> str:
     """The line of the file where an error was raised, if it was raised there."""
-    lines: list[int] = []
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            lines.append(trace.tb_lineno)
-        trace = trace.tb_next
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == str(path)]
     return f" (line {lines[-1]})" if lines else ""
 
 
@@ -188,9 +184,9 @@ class CommandObjective:
             )
         if unused := [name for name in known if name not in used]:
             raise ObjectiveError(f"the command does not use {_braced(unused)}; add it, or remove it from the space")
-        program = words[0]
-        if all(name is None for _, name in program):
-            _find_program("".join(text for text, _ in program))
+        program = "".join(text for text, _ in words[0])
+        if all(name is None for _, name in words[0]) and shutil.which(program) is None:
+            raise ObjectiveError(f"the command's program {program!r} was not found or is not executable; give its path")
         return cls(words, objectives)
 
     def arguments(self, params: Mapping[str, Any]) -> list[str]:
@@ -248,11 +244,6 @@ def _braced(names: Iterable[str]) -> str:
     return ", ".join(f"{{{name}}}" for name in names)
 
 
-def _find_program(program: str) -> None:
-    if shutil.which(program) is None:
-        raise ObjectiveError(f"the command's program {program!r} was not found or is not executable; give its path")
-
-
 @contextlib.contextmanager
 def _stopped_if_interrupted(process: subprocess.Popen[bytes]) -> Iterator[None]:
     try:
@@ -297,7 +288,8 @@ def _outcome(line: str, objectives: int | None) -> Outcome:
     values, sem = printed["values"], printed.get("sem")
     numbers = [_number(value, line) for value in (values if isinstance(values, list) else [values])]
     if not numbers or objectives not in (None, len(numbers)):
-        raise ValueError(f"the last line of its output is {line[:200]!r}, not {_numbers(objectives or 1)}")
+        expected = f"{objectives} numbers, one for each direction" if (objectives or 1) > 1 else "a number"
+        raise ValueError(f"the last line of its output is {line[:200]!r}, not {expected}")
     from calibo.trials import finite_constraints, standard_errors
 
     limits = finite_constraints(printed.get("constraints"))
@@ -328,7 +320,3 @@ def _number(value: Any, line: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"the value it printed is {number}")
     return number
-
-
-def _numbers(count: int) -> str:
-    return "a number" if count == 1 else f"{count} numbers, one for each direction"

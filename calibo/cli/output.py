@@ -6,6 +6,7 @@ import contextlib
 import csv as csv_format
 import json
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,7 @@ def show_result(result: Result) -> None:
         name = f"Objective {outcome}: " if several and isinstance(outcome, int) else ""
         _show_calibration(result, outcome, f"Constraint {outcome!r}: " if isinstance(outcome, str) else name)
     if result.constraints:
-        typer.echo(result.feasibility().headline())
+        wrapped(result.feasibility().headline())
 
 
 def _show_best(result: Result) -> None:
@@ -66,22 +67,22 @@ def _show_front(result: Result) -> None:
     typer.echo(f"{len(front)} Pareto-optimal trials (hypervolume {volume:.6g}):")
     names = ["number", *(name for name in front.columns if name.startswith(("value_", "constraint_", "params_")))]
     first, *others = [[_heading(name), *(shown(value) for value in front[name])] for name in names]
-    console = _console()
+    terminal = console()
     tables: list[list[list[str]]] = []
     room = 0
     for column in others:
         width = 3 + max(map(len, column))
         if width > room:
             tables.append([first])
-            room = console.width - 3 - max(map(len, first))
+            room = terminal.width - 3 - max(map(len, first))
         tables[-1].append(column)
         room -= width
     for columns in tables:
         headings, *rows = zip(*columns, strict=True)
-        table = _table(*headings)
+        table = plain_table(*headings)
         for row in rows:
             table.add_row(*map(Text, row))
-        console.print(table)
+        terminal.print(table)
 
 
 def _heading(column: str) -> str:
@@ -94,9 +95,9 @@ def _heading(column: str) -> str:
 
 def _show_calibration(result: Result, outcome: int | str, name: str) -> None:
     table = result.calibration(outcome)
-    typer.echo(f"{name}{table.headline()}")
+    wrapped(f"{name}{table.headline()}")
     for sentence in table.sentences():
-        typer.echo(f"  {sentence}")
+        wrapped(sentence, indent="  ")
 
 
 def counted(result: Result) -> str:
@@ -110,20 +111,19 @@ def show_methods() -> None:
     """Print the methods that have a name."""
     from calibo.methods import METHODS
 
-    table = _table("name", "what it does", "paper")
+    table = plain_table("name", "what it does", "paper")
     for name, method in METHODS.items():
         table.add_row(*(Text(text) for text in (name, method.summary, method.paper)))
-    _console().print(table)
+    console().print(table)
 
 
 def show_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame) -> None:
     """Print the predictions for each point: intervals of the next measurement, and of the mean value."""
-    console = _console()
     outcomes = [column.removesuffix("median") for column in table.columns if column.endswith("median")]
     for point, (_, row) in zip(points, table.iterrows(), strict=True):
         typer.echo(", ".join(f"{name} = {shown(value)}" for name, value in point.items()))
         for prefix in outcomes:
-            console.print(_prediction(row, prefix))
+            console().print(_prediction(row, prefix))
         if "feasible" in table.columns:
             typer.echo(f"meets all constraints with probability {row['feasible']:.3g}")
 
@@ -132,7 +132,7 @@ def _prediction(row: pd.Series, prefix: str) -> Table:
     """The prediction of one outcome at one point; `prefix` begins the names of its columns."""
     name = prefix.removesuffix("_")
     heading = f"objective {name}" if name.isdigit() else name.removeprefix("constraint_")
-    predictions = _table(heading, *_DISTRIBUTIONS.values())
+    predictions = plain_table(heading, *_DISTRIBUTIONS.values())
     predictions.add_row("mean", Text(f"{row[f'{prefix}mean']:.5g}"), "")
     predictions.add_row("median", Text(f"{row[f'{prefix}median']:.5g}"), "")
     for c in (round(100 * coverage) for coverage in COVERAGES):
@@ -221,12 +221,19 @@ def shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _table(*columns: str) -> Table:
+def wrapped(text: str, indent: str = "") -> None:
+    """Print a sentence in lines of at most 80 characters."""
+    typer.echo(textwrap.fill(text, 80, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False))
+
+
+def plain_table(*columns: str) -> Table:
+    """Return an empty table with these headings, in which long cells are folded."""
     table = Table(box=box.SIMPLE_HEAD)
     for column in columns:
         table.add_column(Text(column), overflow="fold")
     return table
 
 
-def _console() -> Console:
+def console() -> Console:
+    """Return a console that prints text as it is."""
     return Console(highlight=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from calibo.cli.app import Debug, app, explained
 from calibo.errors import DataError, MissingExtra
+from calibo.files import replacing, why_unwritable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +37,7 @@ def rank(
     ] = None,
     feature: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A feature column; may be repeated. By default all that can be used.", show_default=False
-        ),
+        typer.Option(help="A feature column; may be repeated. By default all that can be used.", show_default=False),
     ] = None,
     smiles: Annotated[
         list[str] | None,
@@ -91,10 +89,9 @@ def rank(
 
 def show_ranking(answer: pd.DataFrame, table: Path) -> None:
     """Print the suggested rows as a table, and how earlier forecasts came out."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
+
+    from calibo.cli.output import console, plain_table, shown
 
     about: dict[str, Any] = answer.attrs["calibo"]
     typer.echo(
@@ -105,16 +102,18 @@ def show_ranking(answer: pd.DataFrame, table: Path) -> None:
         typer.echo(f"note: {note}")
     features = about["features"][:SHOWN_COLUMNS]
     targets: list[str] = about["targets"]
-    shown = Table(box=box.SIMPLE_HEAD)
-    for column in ("row", *features, *(f"{name}: mean (80 %)" for name in targets), "chance to improve", "reason"):
-        shown.add_column(Text(column), overflow="fold")
+    forecasts = [f"{name}: mean (80 %)" for name in targets]
+    rows = plain_table("row", *features, *forecasts, "chance to improve", "reason")
     # The columns that rank adds come last: three for each target, the probability and the reason.
     ours = answer.iloc[:, -3 * len(targets) - 2 :]
     for (index, row), added in zip(answer.iterrows(), ours.itertuples(index=False, name=None), strict=True):
-        cells = [str(index), *(_cell(row[name]) for name in features)]
+        cells = [
+            str(index),
+            *("" if row[name] != row[name] or row[name] is None else _cut(shown(row[name])) for name in features),
+        ]
         cells += [_expected(*added[3 * j : 3 * j + 3]) for j in range(len(targets))]
-        shown.add_row(*(Text(cell) for cell in (*cells, _percent(added[-2]), added[-1])))
-    Console(highlight=False).print(shown)
+        rows.add_row(*(Text(cell) for cell in (*cells, _percent(added[-2]), added[-1])))
+    console().print(rows)
     hidden = len(about["features"]) - len(features)
     if hidden:
         typer.echo(
@@ -123,18 +122,20 @@ def show_ranking(answer: pd.DataFrame, table: Path) -> None:
     for name in targets:
         _print_calibration(name, about["calibration"].get(name))
     if about["study"] is not None:
-        typer.echo(f"The forecasts are stored in {about['study']}. Fill in the results in {table}, then run this again.")
+        typer.echo(
+            f"The forecasts are stored in {about['study']}. Fill in the results in {table}, then run this again."
+        )
 
 
 def _print_calibration(target: str, found: dict[str, Any] | None) -> None:
     """Print how the forecasts of earlier rounds came out."""
+    from calibo.cli.output import wrapped
+
     if found is None:
-        typer.echo(
-            f"{target}: no suggested row has been measured yet, so it is too early to judge the intervals."
-        )
+        wrapped(f"{target}: no suggested row has been measured yet, so it is too early to judge the intervals.")
         return
     fell = f"{found['contained']['0.8']} fell inside their 80 % intervals"
-    typer.echo(f"{target}: of {_counted(found['of'], 'result', 'results')} {fell}. {found['headline']}")
+    wrapped(f"{target}: of {_counted(found['of'], 'result', 'results')} {fell}. {found['headline']}")
 
 
 def _expected(mean: float, low: float, high: float) -> str:
@@ -145,10 +146,7 @@ def _percent(chance: float) -> str:
     return "not known" if chance != chance else f"{100 * chance:.0f} %"
 
 
-def _cell(value: Any) -> str:
-    from calibo.cli.output import shown
-
-    text = "" if value != value or value is None else shown(value)
+def _cut(text: str) -> str:
     return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
 
 
@@ -165,8 +163,8 @@ def _check_output(output: Path, table: Path, study: Path | None, force: bool) ->
     for other, what in ((table, "the table itself"), (kept, "the study file")):
         if output.absolute() == other.absolute() or (output.exists() and other.exists() and output.samefile(other)):
             raise DataError(f"-o {output} is {what}, which is never replaced; give another file")
-    if not output.parent.is_dir() or output.is_dir() or not os.access(output.parent, os.W_OK):
-        raise DataError(f"the rows cannot be written to {output}: give a file in a folder you may write to")
+    if reason := why_unwritable(output):
+        raise DataError(f"the rows cannot be written to {output} ({reason}): give a file in a folder you may write to")
     if output.exists() and not force:
         raise DataError(f"{output} exists; give another file, or replace it with --force")
 
@@ -178,24 +176,12 @@ def write_answer(answer: pd.DataFrame, output: Path) -> None:
     numbered = answer.rename_axis(index=free_names(["row"], list(answer.columns))[0]).reset_index()
     # The further information is not part of the table.
     numbered.attrs = {}
-    written = output.with_name(f".{output.stem}.{os.getpid()}.tmp{output.suffix}")
+    kind = output.suffix.lower()
+    write = {".parquet": numbered.to_parquet, ".xlsx": numbered.to_excel}.get(kind, numbered.to_csv)
     try:
-        try:
-            _write(numbered, written)
-            os.replace(written, output)
-        finally:
-            written.unlink(missing_ok=True)
+        with replacing(output) as new:
+            write(new, index=False)
     except ImportError as error:
         raise MissingExtra(f"{output} needs {error.name}: pip install 'calibo[tables]', or write a .csv file") from None
     except OSError as error:
         raise DataError(f"{output} cannot be written ({error.strerror or error}); give another file") from error
-
-
-def _write(frame: pd.DataFrame, path: Path) -> None:
-    kind = path.suffix.lower()
-    if kind == ".parquet":
-        frame.to_parquet(path, index=False)
-    elif kind == ".xlsx":
-        frame.to_excel(path, index=False)
-    else:
-        frame.to_csv(path, index=False)

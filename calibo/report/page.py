@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from calibo.errors import StudyError
+from calibo.files import replacing, why_unwritable
 from calibo.report.calibration import plot_coverage, plot_feasibility, plot_forecasts, plot_reliability
 from calibo.report.data import OutcomeData, ReportData
 from calibo.report.figure import OUTCOME, evenly
@@ -150,17 +150,22 @@ def write_report(data: ReportData, path: str | os.PathLike[str]) -> Path:
         StudyError: If the folder is missing or cannot be written to.
     """
     target = Path(path)
-    _check(target)
+    if reason := why_unwritable(target):
+        raise _unwritable(target, reason)
     text = page(data, script=get_plotlyjs())
     try:
-        _replace(target, text)
+        with replacing(target) as new:
+            new.write_text(text, encoding="utf-8")
     except OSError as error:
-        reason = error.strerror or error
-        raise StudyError(
-            f"the report cannot be written to {target} ({reason}); give a path in a folder you may write to, "
-            "or make room. The study itself is untouched."
-        ) from error
+        raise _unwritable(target, error.strerror or str(error)) from error
     return target
+
+
+def _unwritable(target: Path, reason: str) -> StudyError:
+    return StudyError(
+        f"the report cannot be written to {target} ({reason}): give a file in a folder you may write to, such as "
+        "report.html. The study itself is untouched"
+    )
 
 
 def page(data: ReportData, *, script: str) -> str:
@@ -293,39 +298,3 @@ def _row(data: ReportData, index: int, names: list[str]) -> list[str]:
 
 def _cut(text: str) -> str:
     return html.escape(shortened(text))
-
-
-def _check(target: Path) -> None:
-    """Refuse what cannot be written before the figures are drawn."""
-    if target.exists() and not target.is_file() and not target.is_dir():
-        raise StudyError(f"{target} is not a file that may be replaced: give the name of a file of its own")
-    if target.is_dir():
-        raise StudyError(f"{target} is a folder: give the name of a file in it, such as {target / 'report.html'}")
-    if not target.parent.is_dir():
-        raise StudyError(
-            f"the report cannot be written to {target}: there is no folder {target.parent}; "
-            "create it, or give a path in a folder that exists"
-        )
-
-
-def _replace(target: Path, text: str) -> None:
-    """Write beside the target, then put the file in its place in one step."""
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        part.chmod(_mode(target))
-        part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def _mode(target: Path) -> int:
-    """Permissions of the old report, or those of a plain open(); temporary files are private."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -12,7 +12,7 @@ import numpy as np
 from calibo.checks import check_instance
 from calibo.data import Array
 from calibo.errors import RepeatWarning
-from calibo.search.plan import Plan
+from calibo.search.plan import Acquisition, Plan
 from calibo.spaces import Space
 
 #: Points drawn before a small space is enumerated.
@@ -94,6 +94,12 @@ def one_by_one(plan: Plan, q: int, choose: Callable[[Plan], Array]) -> Array:
     for _ in range(q):
         chosen.append(choose(plan.given(chosen)))
     return np.stack(chosen)
+
+
+def in_chunks(acquisition: Acquisition, X: Array, chunk: int) -> Array:
+    """Evaluate an acquisition function at `m x d` points, ``chunk`` at a time to bound memory; NaN becomes minus infinity."""
+    parts = [acquisition(X[i : i + chunk]) for i in range(0, len(X), chunk)]
+    return np.nan_to_num(np.concatenate([np.empty(0), *parts]), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 
 
 def coincides(X: Array, points: Array) -> np.ndarray:

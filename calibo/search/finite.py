@@ -9,7 +9,7 @@ import numpy as np
 
 from calibo.data import Array
 from calibo.errors import RecipeError, RepeatWarning
-from calibo.search.base import Search, best_available, coincides, one_by_one
+from calibo.search.base import Search, best_available, coincides, in_chunks, one_by_one
 from calibo.search.multistart import scattered
 from calibo.search.plan import Plan
 from calibo.spaces import Space
@@ -50,9 +50,7 @@ class Pool(Search):
             rows, chunk = free, self.chunk
             if self.drawn is not None and len(free) > self.drawn:
                 rows, chunk = free[rng.choice(len(free), size=self.drawn, replace=False)], self.drawn
-            acquisition = plan.given(chosen).acquisition
-            parts = [acquisition(rows[i : i + chunk]) for i in range(0, len(rows), chunk)]
-            chosen.append(rows[int(np.argmax(np.nan_to_num(np.concatenate(parts), nan=-np.inf)))])
+            chosen.append(rows[int(np.argmax(in_chunks(plan.given(chosen).acquisition, rows, chunk)))])
             free = free[~coincides(free, chosen[-1][None, :])]
         return np.stack(chosen)
 

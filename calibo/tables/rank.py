@@ -14,10 +14,10 @@ from calibo.errors import DataError, FallbackWarning, RecipeError
 from calibo.optimize import ModelBased, Strategy
 from calibo.tables.answer import own_columns
 from calibo.tables.encoding import encoding
-from calibo.tables.reading import BATCH, Table, open_table
+from calibo.tables.reading import BATCH, joined, open_table
 from calibo.tables.round import TableRound
 from calibo.tables.study_file import StudyFile
-from calibo.tables.survey import Question, Survey, surveyed
+from calibo.tables.survey import SAMPLE, Question, Survey, surveyed
 from calibo.trials import Direction
 
 if TYPE_CHECKING:
@@ -88,14 +88,24 @@ def rank(
     directions = _checked_directions(direction, targets)
     columns = _checked_features(opened.columns, features, targets)
     remembered = StudyFile.open(_study_path(table, study))
-    question = _question(opened, columns, targets, directions, remembered, max_labels)
-    question = replace(question, sample=max(question.sample, 2 * count))
+    _check_key_columns(remembered, opened.columns, targets)
+    question = Question(
+        columns=(*columns, *(name for name in remembered.key_columns if name not in columns)),
+        targets=targets,
+        signs=tuple(direction.value for direction in directions),
+        key_columns=remembered.key_columns,
+        known=frozenset(remembered.rows),
+        most_labels=max_labels,
+        sample=max(SAMPLE, 2 * count),
+    )
     watched = Progress(opened.rows, progress)
     found, question = surveyed(opened, question, watched)
     if not found.candidates:
         raise DataError(_nothing_left(found))
     profiles = {name: found.profiles[name] for name in _of_candidates(columns, found, named=features is not None)}
-    points = encoding(profiles, _looked_at(found), named=features is not None, smiles=smiles)
+    # Medians and descriptors are computed from the sampled and the measured rows.
+    looked_at = joined([found.sample.frame, found.labels.frame])
+    points = encoding(profiles, looked_at, named=features is not None, smiles=smiles)
     job = TableRound(opened, question, found, points, strategy, directions, count, seed, watched)
     return job.run(remembered if remembered.key_columns else replace(remembered, key_columns=points.names))
 
@@ -137,14 +147,6 @@ class Progress:
             for part in parts:
                 bar.update(part.rows)
                 yield part
-
-
-def _looked_at(found: Survey) -> pd.DataFrame:
-    """Return the sampled and the measured rows, from which medians and descriptors are computed."""
-    import pandas as pd
-
-    frames = [frame for frame in (found.sample.frame, found.labels.frame) if len(frame)]
-    return pd.concat(frames) if len(frames) > 1 else frames[0]
 
 
 def _nothing_left(found: Survey) -> str:
@@ -191,7 +193,18 @@ def _checked_features(
 ) -> tuple[str, ...]:
     if isinstance(features, str):
         raise DataError(f"features must be a list of columns, got the string {features!r}; write [{features!r}]")
-    names = _default_features(columns, targets) if features is None else tuple(features)
+    if features is None:
+        features = [name for name in columns if name not in targets]
+        ours = own_columns(targets)
+        if set(ours) <= set(columns):
+            warnings.warn(
+                f"the columns {', '.join(ours)} come from an earlier ranking and are left out; name the features to use "
+                "them",
+                FallbackWarning,
+                stacklevel=3,
+            )
+            features = [name for name in features if name not in ours]
+    names = tuple(features)
     missing = [name for name in names if name not in columns]
     if missing:
         raise DataError(
@@ -202,42 +215,13 @@ def _checked_features(
     return names
 
 
-def _default_features(columns: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
-    """Return all columns but the targets and those of an earlier ranking that was copied into the table."""
-    ours = own_columns(targets)
-    if set(ours) <= set(columns):
-        warnings.warn(
-            f"the columns {', '.join(ours)} come from an earlier ranking and are left out; name the features to use them",
-            FallbackWarning,
-            stacklevel=4,
-        )
-        return tuple(name for name in columns if name not in (*targets, *ours))
-    return tuple(name for name in columns if name not in targets)
-
-
-def _question(
-    table: Table,
-    columns: tuple[str, ...],
-    targets: tuple[str, ...],
-    directions: Sequence[Direction],
-    study: StudyFile,
-    most_labels: int,
-) -> Question:
-    """Return what to collect from the table, including the columns that identify rows in the study file."""
-    missing = [name for name in study.key_columns if name not in table.columns or name in targets]
+def _check_key_columns(study: StudyFile, columns: Sequence[str], targets: Sequence[str]) -> None:
+    missing = [name for name in study.key_columns if name not in columns or name in targets]
     if missing:
         raise DataError(
             f"the study file {study.path} identifies rows by the columns {', '.join(study.key_columns)}, but the table "
             f"has no {', '.join(map(repr, missing))} among its features; choose another study file with study= (--study)"
         )
-    return Question(
-        columns=(*columns, *(name for name in study.key_columns if name not in columns)),
-        targets=targets,
-        signs=tuple(direction.value for direction in directions),
-        key_columns=study.key_columns,
-        known=frozenset(study.rows),
-        most_labels=most_labels,
-    )
 
 
 def _study_path(table: Any, study: str | Path | Literal[False] | None) -> Path | None:

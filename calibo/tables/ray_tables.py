@@ -5,35 +5,27 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from calibo.errors import CaliboError, DataError
-from calibo.tables.reading import BATCH
+from calibo.tables.reading import Part, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Part = TypeVar("Part")
-
 
 @dataclass(frozen=True, eq=False)
-class RayTable:
-    """Rows of a Ray Dataset. Rows have no global number, so the index of a ranking only counts its own rows.
+class RayTable(Table):
+    """Rows of a ``ray.data.Dataset``.
 
-    Attributes:
-        dataset: A ``ray.data.Dataset``.
-        columns: Names of the columns.
-        rows: Always ``None``, because counting may read all data.
-        batch: Rows per batch.
+    Rows have no global number, so the index of a ranking only counts its own rows; their number is not known, because
+    counting may read all data.
     """
 
     dataset: Any
-    columns: tuple[str, ...]
-    batch: int = BATCH
-    rows: None = None
 
     @classmethod
-    def open(cls, dataset: Any, batch: int = BATCH) -> RayTable:
+    def open(cls, dataset: Any, batch: int) -> RayTable:
         """Open a dataset and check its schema."""
         if not hasattr(dataset, "map_batches"):
             raise DataError(f"expected a ray.data.Dataset, got a {type(dataset).__name__} of ray")
@@ -42,7 +34,7 @@ class RayTable:
             raise DataError(
                 "the Ray Dataset has no columns or no rows; expected a target and columns that describe the rows"
             )
-        return cls(dataset, tuple(columns), batch)
+        return cls(tuple(columns), None, batch, dataset)
 
     def mapped(self, function: Callable[[pd.DataFrame], Part], *, text: frozenset[str]) -> Iterator[Part]:
         parts = self.dataset.map_batches(_pickled(function), batch_size=self.batch, batch_format="pandas")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from calibo.errors import DataError, MissingExtra
 from calibo.spaces.pool import is_frame
@@ -18,7 +19,7 @@ Part = TypeVar("Part")
 #: Rows per batch.
 BATCH = 65_536
 
-#: First bytes of file formats that are not text, whatever the file's name says.
+#: First bytes of file formats that are not text, whatever the file's name.
 _MAGIC = {
     b"\x89PNG": "a PNG picture",
     b"\xff\xd8\xff": "a JPEG picture",
@@ -33,20 +34,21 @@ _PARQUET = (".parquet", ".pq")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
-class Table(Protocol):
+@dataclass(frozen=True, eq=False)
+class Table(ABC):
     """Rows with named columns, read batch by batch.
 
     Attributes:
         columns: Names of the columns.
         rows: Number of rows, ``None`` if it is not known before reading.
+        batch: Rows per batch.
     """
 
-    @property
-    def columns(self) -> tuple[str, ...]: ...
+    columns: tuple[str, ...]
+    rows: int | None
+    batch: int
 
-    @property
-    def rows(self) -> int | None: ...
-
+    @abstractmethod
     def mapped(self, function: Callable[[Frame], Part], *, text: frozenset[str]) -> Iterator[Part]:
         """Apply a function to each batch of rows, in any order.
 
@@ -57,50 +59,35 @@ class Table(Protocol):
         Returns:
             An iterator over the results.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)
-class FrameTable:
-    """A DataFrame in memory.
-
-    Attributes:
-        frame: The rows; never modified.
-        batch: Rows per batch.
-    """
+class FrameTable(Table):
+    """A DataFrame in memory, which is never modified."""
 
     frame: Frame
-    batch: int = BATCH
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.frame.columns)
-
-    @property
-    def rows(self) -> int:
-        return len(self.frame)
+    @classmethod
+    def open(cls, frame: Frame, batch: int) -> FrameTable:
+        """Open a DataFrame and check the names of its columns."""
+        return cls(_checked_columns(frame.columns), len(frame), batch, frame)
 
     def mapped(self, function: Callable[[Frame], Part], *, text: frozenset[str]) -> Iterator[Part]:
         for start in range(0, len(self.frame), self.batch):
             yield function(self.frame.iloc[start : start + self.batch])
 
 
-@dataclass(frozen=True)
-class CsvTable:
+@dataclass(frozen=True, eq=False)
+class CsvTable(Table):
     """A CSV or TSV file, optionally compressed by gzip.
 
     Attributes:
         path: Path of the file.
-        columns: Names of the columns.
         separator: Field separator.
-        batch: Rows per batch.
     """
 
     path: Path
-    columns: tuple[str, ...]
-    separator: str = ","
-    batch: int = BATCH
-    rows: None = None
+    separator: str
 
     @classmethod
     def open(cls, path: Path, separator: str, batch: int) -> CsvTable:
@@ -114,7 +101,7 @@ class CsvTable:
             raise DataError(f"{path} is empty; expected a line with the names of the columns, then the rows") from None
         except (ValueError, OSError, EOFError) as error:
             raise _unreadable(path, "a CSV table", error) from None
-        return cls(path, _checked_columns(head.columns), separator, batch)
+        return cls(_checked_columns(head.columns), None, batch, path, separator)
 
     def mapped(self, function: Callable[[Frame], Part], *, text: frozenset[str]) -> Iterator[Part]:
         import pandas as pd
@@ -136,23 +123,17 @@ class CsvTable:
             raise _unreadable(self.path, "a CSV table", error) from None
 
 
-@dataclass(frozen=True)
-class ParquetTable:
-    """A Parquet file, read one batch at a time.
+@dataclass(frozen=True, eq=False)
+class ParquetTable(Table):
+    """A Parquet file.
 
     Attributes:
         path: Path of the file.
-        columns: Names of the columns.
-        rows: Number of rows.
         indexed: Whether pandas stored an index in the file, which is kept; otherwise rows are numbered.
-        batch: Rows per batch.
     """
 
     path: Path
-    columns: tuple[str, ...]
-    rows: int
     indexed: bool
-    batch: int = BATCH
 
     @classmethod
     def open(cls, path: Path, batch: int) -> ParquetTable:
@@ -162,14 +143,16 @@ class ParquetTable:
         arrow = _pyarrow(path)
         try:
             with arrow.parquet.ParquetFile(path) as file:
-                _checked_columns(file.schema_arrow.names)
+                _checked_columns(file.schema_arrow.names)  # pandas would rename some
                 none = file.schema_arrow.empty_table().to_pandas()
                 indexed = not isinstance(none.index, pd.RangeIndex)
-                return cls(path, _checked_columns(none.columns), file.metadata.num_rows, indexed, batch)
+                return cls(_checked_columns(none.columns), file.metadata.num_rows, batch, path, indexed)
         except (arrow.ArrowException, OSError) as error:
             raise _unreadable(path, "a Parquet file", error) from None
 
     def mapped(self, function: Callable[[Frame], Part], *, text: frozenset[str]) -> Iterator[Part]:
+        import pandas as pd
+
         arrow = _pyarrow(self.path)
         start = 0
         try:
@@ -178,7 +161,7 @@ class ParquetTable:
                 for batch in file.iter_batches(self.batch):
                     frame = batch.to_pandas()[list(self.columns)]
                     if not self.indexed:
-                        frame.index = _row_numbers(start, len(frame))
+                        frame.index = pd.RangeIndex(start, start + len(frame))
                     start += len(frame)
                     yield function(frame)
         except (arrow.ArrowException, OSError) as error:
@@ -197,8 +180,7 @@ def open_table(table: Any, *, batch: int = BATCH) -> Table:
         MissingExtra: If reading the file needs a package that is not installed.
     """
     if is_frame(table):
-        _checked_columns(table.columns)
-        return FrameTable(table, batch)
+        return FrameTable.open(table, batch)
     if type(table).__module__.partition(".")[0] == "ray":
         from calibo.tables.ray_tables import RayTable
 
@@ -216,9 +198,17 @@ def open_table(table: Any, *, batch: int = BATCH) -> Table:
     if kind in _PARQUET:
         return ParquetTable.open(path, batch)
     if kind in _EXCEL:
-        return FrameTable(_from_excel(path), batch)
+        return FrameTable.open(_from_excel(path), batch)
     known = ", ".join((*_SEPARATORS, *_PARQUET, *_EXCEL))
     raise DataError(f"{path} does not end in {known}, so it is not known how to read it; rename or convert it")
+
+
+def joined(frames: Sequence[Frame]) -> Frame:
+    """Concatenate DataFrames; empty ones are left out, because they would change the types of columns."""
+    import pandas as pd
+
+    filled = [frame for frame in frames if len(frame)] or list(frames[:1])
+    return pd.concat(filled) if len(filled) > 1 else filled[0]
 
 
 def _from_excel(path: Path) -> Frame:
@@ -231,11 +221,9 @@ def _from_excel(path: Path) -> Frame:
     except ImportError:
         raise _needs_tables(path, "openpyxl") from None
     try:
-        frame = pd.read_excel(path, engine="openpyxl")
+        return pd.read_excel(path, engine="openpyxl")
     except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
         raise _unreadable(path, "an Excel file", error) from None
-    _checked_columns(frame.columns)
-    return frame
 
 
 def _pyarrow(path: Path) -> Any:
@@ -253,12 +241,6 @@ def _needs_tables(path: Path, package: str) -> MissingExtra:
     )
 
 
-def _row_numbers(start: int, count: int) -> Any:
-    import pandas as pd
-
-    return pd.RangeIndex(start, start + count)
-
-
 def _check_text(path: Path) -> None:
     """Raise ``DataError`` if a file is not text; pandas would read some pictures as tables."""
     with path.open("rb") as file:
@@ -266,16 +248,14 @@ def _check_text(path: Path) -> None:
     compressed = path.suffix.lower() == ".gz"
     for magic, what in _MAGIC.items():
         if first.startswith(magic) and not (compressed and magic == b"\x1f\x8b"):
-            raise DataError(f"{path} is not the CSV table its name says but {what}; rename it, or give another file")
+            raise DataError(f"{path} is named like a CSV table but is {what}; rename it, or give another file")
     if b"\0" in first and not compressed:
-        raise DataError(
-            f"{path} is not the CSV table its name says: it contains bytes that are not text (UTF-8 is expected)"
-        )
+        raise DataError(f"{path} is named like a CSV table but contains bytes that are not text (UTF-8 is expected)")
 
 
 def _unreadable(path: Path, what: str, error: Exception) -> DataError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return DataError(f"{path} cannot be read as {what}, which its name says it is ({reason}); check the file")
+    return DataError(f"{path} is named like {what} but cannot be read as one ({reason}); check the file")
 
 
 def _checked_columns(columns: Any) -> tuple[str, ...]:

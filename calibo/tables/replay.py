@@ -21,15 +21,9 @@ import numpy.typing as npt
 
 from calibo.checks import check_seed, check_whole
 from calibo.data import Array, Dataset, Forecasts, Marginal
-from calibo.diagnostics import best_so_far, covered, simple_regret
+from calibo.diagnostics import covered
 from calibo.errors import DataError, RecipeError
-from calibo.optimize import (
-    Plan,
-    PoolSource,
-    Strategy,
-    choose,
-    generator,
-)
+from calibo.optimize import Plan, PoolSource, Strategy, choose, generator
 from calibo.spaces import PoolSpace
 from calibo.spaces.pool import is_frame
 from calibo.trials import Direction, convert_forecasts
@@ -98,13 +92,11 @@ class LabelledPool:
 
     def start(self, start: Start, *, seed: int) -> Rows:
         """Return the `s` candidates known at the start, the same for every method."""
-        if isinstance(start, str) or not len(start):
-            raise RecipeError(f'start is ("worst", k), ("random", k) or positions of rows, got {start!r}')
-        if not isinstance(start[0], str):
+        if len(start) and not isinstance(start, str) and not isinstance(start[0], str):
             return self._candidates(start)
-        kind, count = start[0], check_whole("the number of rows at the start", start[-1])
-        if len(start) != 2 or kind not in ("worst", "random"):
+        if len(start) != 2 or start[0] not in ("worst", "random"):
             raise RecipeError(f'start is ("worst", k), ("random", k) or positions of rows, got {start!r}')
+        kind, count = start[0], check_whole("the number of rows at the start", start[1])
         if count > len(self):
             raise RecipeError(f"the table has {len(self)} different candidates, too few to start from {count}")
         if kind == "worst":
@@ -113,13 +105,13 @@ class LabelledPool:
 
     def _candidates(self, rows: Sequence[Any]) -> Rows:
         """Return the candidates of some rows of the table, each once."""
-        wanted = np.asarray(rows)
-        if wanted.ndim != 1 or wanted.dtype.kind not in "iu" or wanted.min() < 0 or wanted.max() >= len(self.labels):
+        given = np.asarray(rows)
+        if given.ndim != 1 or given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= len(self.labels):
             raise RecipeError(f"rows to start from are positions from 0 to {len(self.labels) - 1}, got {rows!r}")
         owner = np.empty(len(self.labels), dtype=np.intp)
         for candidate, members in enumerate(self.members):
             owner[members] = candidate
-        return np.array(list(dict.fromkeys(owner[wanted].tolist())), dtype=np.intp)
+        return np.array(list(dict.fromkeys(owner[given].tolist())), dtype=np.intp)
 
     def measurements(self, replicates: Replicates, *, seed: int) -> tuple[Rows, Array]:
         """Return what a measurement of each candidate reveals, the same for every method.
@@ -170,12 +162,12 @@ class Replay:
     @property
     def best_so_far(self) -> Array:
         """Best true value revealed after each evaluation, `n`."""
-        return best_so_far(self.true_values, direction=self._wanted)
+        return self.direction.value * np.maximum.accumulate(self.direction.value * self.true_values)
 
     @property
     def simple_regret(self) -> Array:
         """Difference of the best true value revealed to the table's best, after each evaluation, `n`."""
-        return simple_regret(self.true_values, self.optimum, direction=self._wanted)
+        return np.abs(self.best_so_far - self.optimum)
 
     @property
     def cumulative_regret(self) -> Array:
@@ -202,16 +194,9 @@ class Replay:
         return {level: float(self.covered(level).mean()) if len(self.regret) else float("nan") for level in levels}
 
     def evaluations_to_top(self, share: float) -> int | None:
-        """Return the number of evaluations, start included, until one of the best ``share`` of candidates was revealed.
-
-        ``None`` if none was.
-        """
+        """Return the number of evaluations, start included, until one of the best ``share`` was revealed, or ``None``."""
         hits = np.flatnonzero(self.ranks < top_count(self.size, share))
         return int(hits[0]) + 1 if len(hits) else None
-
-    @property
-    def _wanted(self) -> Literal["minimize", "maximize"]:
-        return "maximize" if self.direction is Direction.MAXIMIZE else "minimize"
 
 
 def top_count(size: int, share: float) -> int:
@@ -257,9 +242,11 @@ def replay(
         until: Stop once a candidate of this best share was revealed (0.01 for the top 1 %); ``None`` goes on.
         watch: Called at every step with the plan, the data, the candidates chosen and their outcomes.
     """
+    from calibo.methods import strategy as strategy_of
+
     pool = LabelledPool.of(table, features, target, direction=direction)
     seed, q = check_seed(seed), check_whole("q", q)
-    strategy, sign = _strategy(method), pool.direction.value
+    strategy, sign = strategy_of(method), pool.direction.value
     rows, values = pool.measurements(replicates, seed=seed)
     chosen = pool.start(start, seed=seed).tolist()
     steps = min(check_whole("steps", steps), len(pool) - len(chosen))
@@ -305,13 +292,7 @@ def _suggested(
 
 
 def _regret(merit: Array, order: Rows, begun: int) -> Array:
-    """Return the difference of each suggestion to the best candidate left, `T`.
-
-    Args:
-        merit: True values of all candidates, larger is better, `N`.
-        order: Candidates in the order revealed, `n`.
-        begun: Number of candidates known at the start.
-    """
+    """Return the difference of each suggestion to the best candidate left, `T`; ``merit`` is in the internal sign."""
     left = merit.copy()
     left[order[:begun]] = -np.inf
     regret = np.empty(len(order) - begun)
@@ -319,12 +300,6 @@ def _regret(merit: Array, order: Rows, begun: int) -> Array:
         regret[step] = left.max() - merit[candidate]
         left[candidate] = -np.inf
     return regret
-
-
-def _strategy(method: str | Strategy) -> Strategy:
-    from calibo.methods import strategy
-
-    return strategy(method)
 
 
 def _labels(table: Any, target: str) -> Array:

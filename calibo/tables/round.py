@@ -20,7 +20,7 @@ from calibo.pareto import pareto_front
 from calibo.tables.answer import LITTLE_MEASURED, NOTHING_MEASURED, answer, expectations, reasons
 from calibo.tables.columns import Keys, column_keys, row_keys
 from calibo.tables.encoding import Encoding
-from calibo.tables.reading import Frame, Table
+from calibo.tables.reading import Frame, Table, joined
 from calibo.tables.source import CandidateSource, TableSource, check_enough, is_among, spread
 from calibo.tables.study_file import Round, StudyFile, SuggestedRow
 from calibo.tables.survey import SAMPLE, Question, Survey
@@ -73,7 +73,8 @@ class TableRound:
             categories=self.encoding.categories,
             hyperparameters=study.start(number, self.encoding.names, question.targets),
         )
-        chosen = self._suggested(data, generator(self.seed, number))
+        suggest = self._chosen if len(data) >= _FEWEST_LABELS else self._spread
+        chosen = suggest(data, generator(self.seed, number))
         made = Round(
             fingerprint=self.found.fingerprint,
             method=self.strategy.name,
@@ -143,9 +144,6 @@ class TableRound:
         frame = frame.iloc[first[~is_among(keys[first], self._seen)]]
         return frame, self.encoding(frame)
 
-    def _suggested(self, data: Dataset, rng: np.random.Generator) -> _Suggested:
-        return self._chosen(data, rng) if len(data) >= _FEWEST_LABELS else self._spread(data, rng)
-
     def _spread(self, data: Dataset, rng: np.random.Generator) -> _Suggested:
         """Suggest rows spread over the table, from the sample of candidates."""
         frame, X = self._sample()
@@ -160,8 +158,6 @@ class TableRound:
 
     def _chosen(self, data: Dataset, rng: np.random.Generator) -> _Suggested:
         """Suggest rows by the strategy: jointly up to 16, then given the predicted means of those chosen before."""
-        import pandas as pd
-
         sample = self._sample()[1]
         source: CandidateSource | None = TableSource(
             self.table,
@@ -185,9 +181,8 @@ class TableRound:
                 means = np.column_stack([model.predict(X, latent=True).mean for model in first.plan.models])
                 known = replace(data.with_observations(X, means), hyperparameters=first.plan.hyperparameters)
         assert first is not None, "at least one row is asked for"
-        rows = pd.concat(frames) if len(frames) > 1 else frames[0]
         why = _reasons(first.plan, X, sample if len(sample) else X)
-        return _Suggested(rows, why, self._forecasts(first.plan, X, data, rng), first.plan.hyperparameters)
+        return _Suggested(joined(frames), why, self._forecasts(first.plan, X, data, rng), first.plan.hyperparameters)
 
     def _forecasts(self, plan: Plan, X: Array, data: Dataset, rng: np.random.Generator) -> tuple[Forecasts, ...]:
         """Forecast measurements at `q x d` points, corrected by the forecasts of earlier rounds.
@@ -221,10 +216,10 @@ class _Suggested:
     """Suggested rows.
 
     Attributes:
-        rows: The rows, `n`.
-        reasons: Why each was suggested, `n`.
-        forecasts: Their forecasts in the internal sign, `n`; ``None`` without a model.
-        hyperparameters: Of the models, per target.
+        rows: `n` rows.
+        reasons: `n` reasons.
+        forecasts: `n` forecasts in the internal sign; ``None`` without a model.
+        hyperparameters: Those of each target's model.
     """
 
     rows: Frame
@@ -235,12 +230,7 @@ class _Suggested:
 
 @dataclass(frozen=True)
 class _Fitted(Surrogate):
-    """A surrogate whose model is already fitted.
-
-    Attributes:
-        surrogate: The surrogate.
-        model: Its model.
-    """
+    """A surrogate whose model is already fitted."""
 
     surrogate: Surrogate
     model: Model

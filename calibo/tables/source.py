@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ from calibo.errors import DataError, FallbackWarning
 from calibo.optimize.sources import CandidateSource, Chosen
 from calibo.optimize.strategy import Strategy
 from calibo.search import Acquisition, Plan
+from calibo.search.base import in_chunks
 from calibo.tables.columns import Keys, column_keys, row_keys
 from calibo.tables.encoding import Encoding
-from calibo.tables.reading import Frame, Table
+from calibo.tables.reading import Frame, Table, joined
 from calibo.tables.survey import outcomes
 
 #: Rows scored in one call, so that their arrays stay in the cache.
@@ -91,47 +92,30 @@ class Shortlist:
             coarse = np.nan_to_num(self.scores.astype(np.float32), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
         order = np.lexsort((self.keys, -coarse))
         first = np.sort(np.unique(self.keys[order], return_index=True)[1])
-        kept = order[first[:size]]
-        return Shortlist(
-            frame=self.frame.iloc[kept],
-            X=self.X[kept],
-            scores=self.scores[kept],
-            keys=self.keys[kept],
-            rows=self.rows,
-            again=self.again,
-            repeats=self.repeats + len(order) - len(first),
-        )
+        return replace(self.rows_at(order[first[:size]]), repeats=self.repeats + len(order) - len(first))
 
     def plus(self, other: Shortlist, size: int) -> Shortlist:
         """Combine two shortlists and keep the best of both."""
-        import pandas as pd
-
-        filled = [part for part in (self, other) if len(part.keys)] or [self]
+        both = (self, other)
         return Shortlist(
-            frame=pd.concat([part.frame for part in filled]) if len(filled) > 1 else filled[0].frame,
-            X=np.vstack([part.X for part in filled]),
-            scores=np.concatenate([part.scores for part in filled]),
-            keys=np.concatenate([part.keys for part in filled]),
+            frame=joined([part.frame for part in both]),
+            X=np.vstack([part.X for part in both]),
+            scores=np.concatenate([part.scores for part in both]),
+            keys=np.concatenate([part.keys for part in both]),
             rows=self.rows + other.rows,
             again=self.again + other.again,
             repeats=self.repeats + other.repeats,
         ).best(size)
 
-    def by_key(self) -> Shortlist:
-        """Sort the rows by their keys, which is a random order."""
-        return self._taken(np.argsort(self.keys))
-
-    def without(self, index: list[int]) -> Shortlist:
-        """Remove rows by position."""
-        return self._taken(np.delete(np.arange(len(self.keys)), index))
-
-    def _taken(self, kept: np.ndarray) -> Shortlist:
-        parts = (self.frame.iloc[kept], self.X[kept], self.scores[kept], self.keys[kept])
-        return Shortlist(*parts, self.rows, self.again, self.repeats)
+    def rows_at(self, index: np.ndarray) -> Shortlist:
+        """Select rows by position."""
+        return replace(
+            self, frame=self.frame.iloc[index], X=self.X[index], scores=self.scores[index], keys=self.keys[index]
+        )
 
 
 def shortlisted(table: Table, scoring: Scoring, watched: Callable[[Any, str], Any]) -> Shortlist:
-    """Find the best candidates of a whole table.
+    """Find the best candidates of a whole table, in random order: sorted by their keys.
 
     Args:
         table: A table with at least one row.
@@ -142,7 +126,7 @@ def shortlisted(table: Table, scoring: Scoring, watched: Callable[[Any, str], An
     for part in watched(table.mapped(scoring, text=scoring.text), "scoring candidates"):
         whole = part if whole is None else whole.plus(part, scoring.size)
     assert whole is not None, "a table that was surveyed has rows"
-    return whole.by_key()
+    return whole.rows_at(np.argsort(whole.keys))
 
 
 def is_among(keys: Keys, seen: Keys) -> np.ndarray:
@@ -151,12 +135,6 @@ def is_among(keys: Keys, seen: Keys) -> np.ndarray:
         return np.zeros(len(keys), dtype=bool)
     place = np.minimum(np.searchsorted(seen, keys), len(seen) - 1)
     return seen[place] == keys
-
-
-def in_chunks(acquisition: Acquisition, X: Array, chunk: int) -> Array:
-    """Evaluate an acquisition function at `N x d` points in chunks; NaN becomes minus infinity."""
-    parts = [acquisition(X[i : i + chunk]) for i in range(0, len(X), chunk)]
-    return np.nan_to_num(np.concatenate([np.empty(0), *parts]), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 
 
 def chosen_batch(plan: Plan, X: Array, n: int) -> list[int]:
@@ -174,14 +152,11 @@ def chosen_batch(plan: Plan, X: Array, n: int) -> list[int]:
         Indices of the points in the order in which they are chosen.
     """
     chosen: list[int] = []
-    free = np.ones(len(X), dtype=bool)
-    for _ in range(min(n, len(X))):
-        left = np.flatnonzero(free)
-        acquisition = plan.given([X[i] for i in chosen]).acquisition
-        size = len(chosen) + 1
+    left = list(range(len(X)))
+    for size in range(1, min(n, len(X)) + 1):
         chunk = CHUNK if size == 1 else max(32, _SETS // (64 * size + size * size))
-        chosen.append(int(left[int(np.argmax(in_chunks(acquisition, X[left], chunk)))]))
-        free[chosen[-1]] = False
+        values = in_chunks(plan.given([X[i] for i in chosen]).acquisition, X[left], chunk)
+        chosen.append(left.pop(int(np.argmax(values))))
     return chosen
 
 
@@ -213,7 +188,6 @@ class TableSource(CandidateSource):
     watched: Callable[[Any, str], Any]
 
     def choose(self, plan: Plan, strategy: Strategy, q: int, *, rng: np.random.Generator) -> Chosen:
-        """Score all candidates of the table and choose among the best."""
         plan = plan.learned(self.sample, rng=rng) if len(self.sample) else plan
         size = max(SHORTLIST, 4 * self.count)
         scoring = Scoring(self.encoding, plan.acquisition, self.targets, self.text, self.seen, size)
@@ -235,7 +209,6 @@ class ShortlistSource(CandidateSource):
     sample: Array
 
     def choose(self, plan: Plan, strategy: Strategy, q: int, *, rng: np.random.Generator) -> Chosen:
-        """Choose among the candidates that are left."""
         return self.chosen(plan.learned(self.sample, rng=rng) if len(self.sample) else plan, q)
 
     def chosen(self, plan: Plan, q: int) -> Chosen:
@@ -243,18 +216,13 @@ class ShortlistSource(CandidateSource):
         best = self.shortlist
         index = chosen_batch(plan, best.X, q)
         rows = best.frame.iloc[index]
-        rest = ShortlistSource(best.without(index), self.sample) if len(index) < len(best.keys) else None
+        left = np.delete(np.arange(len(best.keys)), index)
+        rest = ShortlistSource(best.rows_at(left), self.sample) if len(left) else None
         return Chosen(best.X[index], tuple(rows.to_dict("records")), plan, rows=rows, rest=rest)
 
 
 def check_enough(points: int, count: int, *, again: int = 0, repeats: int = 0) -> None:
-    """Warn if fewer rows can be suggested than asked for, and of rows with equal features.
-
-    Args:
-        points: Number of distinct candidates.
-        count: Number of rows asked for.
-        again: Number of candidates with the features of a measured row.
-        repeats: Number of candidates with the features of another candidate.
+    """Warn if there are fewer distinct candidates than rows asked for, and of rows with equal features (`Shortlist`).
 
     Raises:
         DataError: If there is no candidate.

@@ -6,14 +6,14 @@ The next round is calibrated by them. The table itself is never written.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from calibo.data import Forecast, KnownForecasts
 from calibo.errors import StudyError
+from calibo.files import replacing, why_unwritable
 from calibo.trials.serialization import forecast_from_json, forecast_to_json, names_from_json
 
 #: Identifies a study file and the version of its format.
@@ -136,22 +136,16 @@ class StudyFile:
         """Write the file atomically."""
         if self.path is None:
             return
-        text = json.dumps(_plain(self), indent=1) + "\n"
-        written = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
-            try:
-                written.write_text(text, encoding="utf-8")
-                os.replace(written, self.path)
-            finally:
-                written.unlink(missing_ok=True)
+            with replacing(self.path) as new:
+                new.write_text(json.dumps(_plain(self), indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             raise _unwritable(self.path, error.strerror or str(error)) from error
 
 
 def _check_writable(path: Path) -> None:
-    """Raise ``StudyError`` if the file cannot be written, before the table is read rather than after."""
-    if not path.parent.is_dir() or path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise _unwritable(path, "not a file in a folder you may write to")
+    if reason := why_unwritable(path):
+        raise _unwritable(path, reason)
 
 
 def _unwritable(path: Path, reason: str) -> StudyError:
@@ -173,17 +167,7 @@ def _plain(study: StudyFile) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "key_columns": list(study.key_columns),
-        "rounds": [
-            {
-                "fingerprint": f"{one.fingerprint:016x}",
-                "method": one.method,
-                "seed": one.seed,
-                "features": list(one.features),
-                "targets": list(one.targets),
-                "hyperparameters": [list(h) for h in one.hyperparameters],
-            }
-            for one in study.rounds
-        ],
+        "rounds": [asdict(one) | {"fingerprint": f"{one.fingerprint:016x}"} for one in study.rounds],
         "rows": {
             f"{key:016x}": {
                 "round": row.round,

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from calibo.data import Array
 from calibo.errors import DataError, FallbackWarning, ValueRejected
 from calibo.tables.columns import Keys, Profile, column_keys, numbers, row_keys, value_keys
-from calibo.tables.reading import Frame, Series, Table
+from calibo.tables.reading import Frame, Series, Table, joined
 
+Flags = npt.NDArray[np.bool_]
 #: Size of the random sample of candidates.
 SAMPLE = 2048
 
@@ -56,32 +57,30 @@ class Question:
             measured=int(measured.sum()),
             profiles={name: Profile.of(frame[name], text=name in self.text) for name in self.columns},
             seen=of_values[measured],
-            labels=self.thinned(labels),
+            labels=self.kept(labels, final=False),
             fingerprint=int(value_keys(keys[measured], Y[measured]).sum(dtype=np.uint64)),
             sample=Sample(frame[~touched], keys[~touched]).smallest(self.sample),
         )
 
-    def thinned(self, labels: Labels) -> Labels:
-        """Drop measured rows that cannot be among those kept in the end, whatever other batches contain."""
-        if len(labels.frame) <= self.most_labels:
-            return labels
-        best = self._best(labels)
-        drawn = np.argsort(row_keys(labels.keys), kind="stable")[: self.most_labels]
-        kept = best | self.forecast(labels)
-        kept[drawn] = True
-        return labels.rows(kept)
+    def kept(self, labels: Labels, *, final: bool) -> Labels:
+        """Select measured rows: those with forecasts, the best ones, and a random sample of the others.
 
-    def kept(self, labels: Labels) -> Labels:
-        """Select the measured rows to use: those with forecasts, the best ones, and a random sample of the rest."""
+        Args:
+            labels: Measured rows.
+            final: Whether these are all of the table, of which ``most_labels`` are kept. Otherwise only those are dropped
+                that would not be kept in the end, whatever other batches contain.
+        """
         if len(labels.frame) <= self.most_labels:
             return labels
-        kept = self._best(labels) | self.forecast(labels)
+        kept = self._best(labels) | self._forecast(labels)
         order = np.argsort(row_keys(labels.keys), kind="stable")
-        others = order[~kept[order]]
-        kept[others[: max(0, self.most_labels - int(kept.sum()))]] = True
+        room = self.most_labels
+        if final:
+            order, room = order[~kept[order]], max(0, room - int(kept.sum()))
+        kept[order[:room]] = True
         return labels.rows(kept)
 
-    def _best(self, labels: Labels) -> npt.NDArray[np.bool_]:
+    def _best(self, labels: Labels) -> Flags:
         best = np.zeros(len(labels.frame), dtype=bool)
         share = self.most_labels // (2 * len(self.targets))
         for column in (labels.Y * np.asarray(self.signs)).T:
@@ -89,10 +88,8 @@ class Question:
             best[np.lexsort((row_keys(labels.keys), -column))[:share]] = True
         return best
 
-    def forecast(self, labels: Labels) -> npt.NDArray[np.bool_]:
+    def _forecast(self, labels: Labels) -> Flags:
         """Return which of `n` measured rows the study file has forecasts of."""
-        if not self.known:
-            return np.zeros(len(labels.frame), dtype=bool)
         known = np.fromiter(self.known, dtype=np.uint64, count=len(self.known))
         return np.isin(self.study_keys(labels.keys), known)
 
@@ -171,19 +168,14 @@ class Survey:
 
     def plus(self, other: Survey, question: Question) -> Survey:
         """Combine the surveys of two parts of a table."""
-        import pandas as pd
-
-        def joined(*frames: Frame) -> Frame:
-            filled = [frame for frame in frames if len(frame)]
-            return pd.concat(filled) if len(filled) > 1 else (filled or frames)[0]
-
+        both = (self.labels, other.labels)
         labels = Labels(
-            joined(self.labels.frame, other.labels.frame),
-            np.vstack([self.labels.Y, other.labels.Y]),
-            np.vstack([self.labels.keys, other.labels.keys]),
+            joined([part.frame for part in both]),
+            np.vstack([part.Y for part in both]),
+            np.vstack([part.keys for part in both]),
         )
         sample = Sample(
-            joined(self.sample.frame, other.sample.frame), np.concatenate([self.sample.keys, other.sample.keys])
+            joined([self.sample.frame, other.sample.frame]), np.concatenate([self.sample.keys, other.sample.keys])
         )
         return Survey(
             rows=self.rows + other.rows,
@@ -192,7 +184,7 @@ class Survey:
             profiles={name: profile + other.profiles[name] for name, profile in self.profiles.items()},
             seen=np.vstack([self.seen, other.seen]),
             # Thinning sorts all rows kept so far, so it is not done after every batch.
-            labels=question.thinned(labels) if len(labels.frame) > 4 * question.most_labels else labels,
+            labels=question.kept(labels, final=False) if len(labels.frame) > 4 * question.most_labels else labels,
             fingerprint=(self.fingerprint + other.fingerprint) % 2**64,
             sample=sample.smallest(question.sample),
         )
@@ -225,7 +217,7 @@ def surveyed(table: Table, question: Question, watched: Callable[[Any, str], Any
 
 def _settled(whole: Survey, question: Question) -> Survey:
     """Limit the measured rows to as many as can be used, in an order that does not depend on the table's."""
-    labels = question.kept(whole.labels)
+    labels = question.kept(whole.labels, final=True)
     if len(labels.frame) < whole.measured:
         warnings.warn(
             f"{whole.measured} rows are measured, too many for an exact Gaussian process: the best ones and a random sample "

@@ -70,23 +70,23 @@ def test_a_large_row_group_is_read_in_batches(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(64), "a PNG picture"),
         ("book.csv", b"PK\x03\x04" + bytes(64), "an Excel or zip file"),
         ("noise.csv", b"a,b\n1,\x00\x01", "not text"),
-        ("latin.csv", "größe,y\n1,2\n".encode("latin-1"), "cannot be read as a CSV table"),
+        ("latin.csv", "größe,y\n1,2\n".encode("latin-1"), "named like a CSV table but cannot be read"),
         ("empty.csv", b"", "is empty"),
-        ("text.parquet", b"a,b\n1,2\n", "cannot be read as a Parquet file"),
-        ("text.xlsx", b"a,b\n1,2\n", "cannot be read as an Excel file"),
-        ("plain.csv.gz", b"a,b\n1,2\n", "cannot be read as a CSV table"),
+        ("text.parquet", b"a,b\n1,2\n", "named like a Parquet file but cannot be read"),
+        ("text.xlsx", b"a,b\n1,2\n", "named like an Excel file but cannot be read"),
+        ("plain.csv.gz", b"a,b\n1,2\n", "named like a CSV table but cannot be read"),
         ("table.json", b"{}", "does not end in .csv"),
     ],
 )
-def test_a_file_that_is_not_what_its_name_says(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+def test_a_file_that_is_not_what_it_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         open_table(path)
     assert path.read_bytes() == content
 
@@ -99,7 +99,7 @@ def test_uneven_rows_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "message"),
     [
         ("nowhere.csv", "not there"),
         (".", "a folder"),
@@ -109,8 +109,8 @@ def test_uneven_rows_are_named(tmp_path: Path) -> None:
         (pd.DataFrame(), "no columns"),
     ],
 )
-def test_what_is_no_table(table: Any, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_what_is_no_table(table: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         open_table(table)
 
 
