@@ -91,7 +91,7 @@ def show_ranking(answer: pd.DataFrame, table: Path) -> None:
     """Print the suggested rows as a table, and how earlier forecasts came out."""
     from rich.text import Text
 
-    from calibo.cli.output import console, plain_table, shown
+    from calibo.cli.output import console, plain_table
 
     about: dict[str, Any] = answer.attrs["calibo"]
     typer.echo(
@@ -107,24 +107,18 @@ def show_ranking(answer: pd.DataFrame, table: Path) -> None:
     # The columns that rank adds come last: three for each target, the probability and the reason.
     ours = answer.iloc[:, -3 * len(targets) - 2 :]
     for (index, row), added in zip(answer.iterrows(), ours.itertuples(index=False, name=None), strict=True):
-        cells = [
-            str(index),
-            *("" if row[name] != row[name] or row[name] is None else _cut(shown(row[name])) for name in features),
-        ]
+        cells = [str(index), *(_cell(row[name]) for name in features)]
         cells += [_expected(*added[3 * j : 3 * j + 3]) for j in range(len(targets))]
         rows.add_row(*(Text(cell) for cell in (*cells, _percent(added[-2]), added[-1])))
     console().print(rows)
-    hidden = len(about["features"]) - len(features)
-    if hidden:
-        typer.echo(
-            f"({_counted(hidden, 'more column', 'more columns')} of the table not shown; -o FILE.csv has them all.)"
-        )
+    if hidden := len(about["features"]) - len(features):
+        columns = _counted(hidden, "more column", "more columns")
+        typer.echo(f"({columns} of the table not shown; -o FILE.csv has them all.)")
     for name in targets:
         _print_calibration(name, about["calibration"].get(name))
     if about["study"] is not None:
-        typer.echo(
-            f"The forecasts are stored in {about['study']}. Fill in the results in {table}, then run this again."
-        )
+        stored = f"The forecasts are stored in {about['study']}."
+        typer.echo(f"{stored} Fill in the results in {table}, then run this again.")
 
 
 def _print_calibration(target: str, found: dict[str, Any] | None) -> None:
@@ -146,7 +140,10 @@ def _percent(chance: float) -> str:
     return "not known" if chance != chance else f"{100 * chance:.0f} %"
 
 
-def _cut(text: str) -> str:
+def _cell(value: Any) -> str:
+    from calibo.cli.output import shown
+
+    text = "" if value != value or value is None else shown(value)
     return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
 
 

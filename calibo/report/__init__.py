@@ -38,26 +38,22 @@ __all__ = [
     "write_report",
 ]
 
-_MODULES = {
-    "OutcomeData": "data",
-    "ReportData": "data",
-    "plot_best_so_far": "progress",
-    "plot_coverage": "calibration",
-    "plot_feasibility": "calibration",
-    "plot_forecasts": "calibration",
-    "plot_hypervolume": "progress",
-    "plot_pareto_front": "pareto",
-    "plot_reliability": "calibration",
-    "plot_slices": "slices",
-    "write_report": "page",
+_NAMES = {
+    "calibration": ("plot_coverage", "plot_feasibility", "plot_forecasts", "plot_reliability"),
+    "data": ("OutcomeData", "ReportData"),
+    "page": ("write_report",),
+    "pareto": ("plot_pareto_front",),
+    "progress": ("plot_best_so_far", "plot_hypervolume"),
+    "slices": ("plot_slices",),
 }
 
 
 def __getattr__(name: str) -> Any:
     """Import a name with its module: Plotly is imported only with the figures."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -29,12 +29,13 @@ from calibo.report.figure import (
     RAW,
     add_views,
     band,
+    bars,
     blank,
-    drawable,
+    dots,
     empty,
     evenly,
+    line,
     not_yet,
-    segments,
     subtitle,
     thinned,
     tint,
@@ -50,8 +51,6 @@ from calibo.report.summary import counted, number, params_text, percent, room_fo
 _BOTTOM, _TOP = 0.03, 0.97
 #: Name of the curves of the raw model.
 RAW_NAME = "raw model"
-#: Why a figure of forecasts is empty.
-NO_FORECAST_YET = "no trial with a forecast has a result"
 #: With fewer results the band of the reliability figure fills the whole square.
 _FEWEST = points_needed(0.8)
 _MARKERS = {
@@ -74,8 +73,8 @@ def plot_forecasts(outcome: OutcomeData, *, coverage: float = 0.8, wide: float =
     if not len(outcome):
         return empty(figure, "no trial has finished")
     with np.errstate(over="ignore", invalid="ignore"):
-        inside = covered(outcome.calibrated, outcome.outcomes, coverage)
-    missed = {i for i, hit in zip(outcome.forecasted, inside.tolist(), strict=True) if not hit}
+        hits = covered(outcome.calibrated, outcome.outcomes, coverage)
+    missed = {i for i, hit in zip(outcome.forecasted, hits.tolist(), strict=True) if not hit}
     shown = thinned(len(outcome), keep=sorted(missed)).tolist()
     forecasted = [i for i in shown if i in set(outcome.forecasted)]
     numbers = [outcome.numbers[i] for i in forecasted]
@@ -84,28 +83,20 @@ def plot_forecasts(outcome: OutcomeData, *, coverage: float = 0.8, wide: float =
         for level in (coverage, wide)
     }
     for level, width, opacity in ((wide, 1.5, 0.55), (coverage, 5.0, 0.5)):
-        line = dict(color=tint(CALIBRATED, opacity), width=min(width, 1.2 + 600 / len(shown)))
-        name = f"{percent(level)} interval"
-        figure.add_trace(
-            go.Scatter(**segments(numbers, ends[level]), mode="lines", line=line, name=name, hoverinfo="skip")
-        )
+        look = dict(color=tint(CALIBRATED, opacity), width=min(width, 1.2 + 600 / len(shown)))
+        figure.add_trace(bars(numbers, ends[level], f"{percent(level)} interval", look))
     plain = [i for i in shown if outcome.forecasts[i] is None and outcome.values[i] is not None]
     texts = _hover_texts(outcome, forecasted, ends, room_for(len(shown)))
     size = 1.0 if len(shown) <= 200 else 0.65
+    inside, outside = ([i for i in forecasted if (i in missed) is miss] for miss in (False, True))
+    hover = "<b>trial %{x}</b><br>value %{y:.5~g}<br>%{customdata[0]}%{customdata[1]}"
     for name, indices, marker in (
-        (
-            f"inside {percent(coverage)}",
-            [i for i in forecasted if i not in missed],
-            dict(color=OUTCOME, symbol="circle", size=7 * size),
-        ),
-        (
-            f"outside {percent(coverage)}: a miss",
-            [i for i in forecasted if i in missed],
-            dict(color=MISS, symbol="x", size=10 * size),
-        ),
+        (f"inside {percent(coverage)}", inside, dict(color=OUTCOME, symbol="circle", size=7 * size)),
+        (f"outside {percent(coverage)}: a miss", outside, dict(color=MISS, symbol="x", size=10 * size)),
         ("no forecast", plain, dict(color=RAW, symbol="circle-open", size=7 * size)),
     ):
-        figure.add_trace(_dots(outcome, indices, texts, name, marker))
+        x, y = [outcome.numbers[i] for i in indices], [outcome.value(i) for i in indices]
+        figure.add_trace(dots(x, y, name, marker, hover, customdata=[texts[i] for i in indices]))
     # A second axis holds marks at fixed heights, whatever the value axis shows.
     figure.update_layout(yaxis2=dict(overlaying="y", range=[0, 1], visible=False, fixedrange=True))
     _mark_failures(figure, outcome, shown)
@@ -128,56 +119,21 @@ def _hover_texts(
     return texts
 
 
-def _dots(
-    outcome: OutcomeData,
-    indices: Sequence[int],
-    texts: dict[int, tuple[str, str]],
-    name: str,
-    marker: Mapping[str, object],
-) -> go.Scatter:
-    return go.Scatter(
-        x=[outcome.numbers[i] for i in indices],
-        y=drawable([outcome.value(i) for i in indices]),
-        mode="markers",
-        name=name,
-        marker=marker,
-        customdata=[texts[i] for i in indices],
-        hovertemplate="<b>trial %{x}</b><br>value %{y:.5~g}<br>%{customdata[0]}%{customdata[1]}<extra></extra>",
-        showlegend=bool(indices),
-    )
-
-
 def _mark_failures(figure: go.Figure, outcome: OutcomeData, shown: Sequence[int]) -> None:
     """Mark failed trials, which have no value, on the lower edge."""
-    failed = [i for i in shown if outcome.values[i] is None]
-    figure.add_trace(
-        go.Scatter(
-            x=[outcome.numbers[i] for i in failed],
-            y=[_BOTTOM] * len(failed),
-            yaxis="y2",
-            mode="markers",
-            name="failed",
-            marker=dict(color=RAW, symbol="cross-thin-open", size=11, line=dict(width=2)),
-            hovertemplate="<b>trial %{x}</b><br>failed: no value<extra></extra>",
-            showlegend=bool(failed),
-        )
-    )
+    failed = [outcome.numbers[i] for i in shown if outcome.values[i] is None]
+    marker = dict(color=RAW, symbol="cross-thin-open", size=11, line=dict(width=2))
+    hover = "<b>trial %{x}</b><br>failed: no value"
+    figure.add_trace(dots(failed, [_BOTTOM] * len(failed), "failed", marker, hover, yaxis="y2"))
 
 
 def _mark_unbounded(figure: go.Figure, numbers: Sequence[int], ends: Array, level: float, width: float) -> None:
     """Draw intervals without a finite end, for which too few results were held out, from edge to edge."""
     unbounded = [trial for trial, row in zip(numbers, ends, strict=True) if np.isinf(row).any()]
-    figure.add_trace(
-        go.Scatter(
-            **segments(unbounded, [(0.0, 1.0)] * len(unbounded)),
-            yaxis="y2",
-            mode="lines",
-            line=dict(color=tint(CALIBRATED, 0.25), width=width, dash="dot"),
-            name=f"unbounded at {percent(level)}: too few held-out results",
-            hoverinfo="skip",
-            showlegend=bool(unbounded),
-        )
-    )
+    name = f"unbounded at {percent(level)}: too few held-out results"
+    look = dict(color=tint(CALIBRATED, 0.25), width=width, dash="dot")
+    edges = [(0.0, 1.0)] * len(unbounded)
+    figure.add_trace(bars(unbounded, edges, name, look, yaxis="y2", showlegend=bool(unbounded)))
 
 
 def _add_zoom(figure: go.Figure, outcome: OutcomeData, indices: Sequence[int], ends: Array) -> None:
@@ -188,17 +144,16 @@ def _add_zoom(figure: go.Figure, outcome: OutcomeData, indices: Sequence[int], e
         return
     beyond = [i for i, value in zip(indices, values.tolist(), strict=True) if not found.low <= value <= found.high]
     above = [outcome.value(i) > found.high for i in beyond]
+    marker = dict(color=MISS, symbol=["triangle-up" if up else "triangle-down" for up in above], size=10)
     figure.add_trace(
-        go.Scatter(
-            x=[outcome.numbers[i] for i in beyond],
-            y=[_TOP if up else _BOTTOM for up in above],
+        dots(
+            [outcome.numbers[i] for i in beyond],
+            [_TOP if up else _BOTTOM for up in above],
+            "beyond this view",
+            marker,
+            "<b>trial %{x}</b><br>value %{customdata}, beyond this view",
             yaxis="y2",
-            mode="markers",
-            name="beyond this view",
-            marker=dict(color=MISS, symbol=["triangle-up" if up else "triangle-down" for up in above], size=10),
             customdata=[number(outcome.value(i)) for i in beyond],
-            hovertemplate="<b>trial %{x}</b><br>value %{customdata}, beyond this view<extra></extra>",
-            showlegend=bool(beyond),
             visible=found.needed,
         )
     )
@@ -238,7 +193,8 @@ def plot_coverage(
     figure = blank("Coverage over time", x="results so far", y="share inside the interval")
     figure.update_layout(yaxis=dict(range=[0, 1.02], tickformat=".0%"))
     if not outcome.forecasted:
-        return empty(figure, NO_FORECAST_YET) if outcome.makes_forecasts else without_forecasts(figure)
+        early = "no trial with a forecast has a result"
+        return empty(figure, early) if outcome.makes_forecasts else without_forecasts(figure)
     whole_numbers(figure, len(outcome.forecasted))
     first = coverages.index(0.8) if 0.8 in coverages else 0
     layouts: list[dict[str, object]] = [
@@ -259,19 +215,13 @@ def _coverage_traces(outcome: OutcomeData, coverage: float, confidence: float) -
     at = evenly(len(calibrated.count), CURVE_POINTS)
     x = calibrated.count[at].tolist()
     name = f"expected of calibrated intervals ({percent(confidence)} band)"
-    nominal = go.Scatter(
-        x=[x[0], x[-1]],
-        y=[coverage] * 2,
-        mode="lines",
-        line=dict(color=OUTCOME, width=1, dash="dot"),
-        name=f"nominal: {percent(coverage)}",
-        hoverinfo="skip",
-    )
+    dotted = dict(color=OUTCOME, width=1, dash="dot")
+    nominal = line([x[0], x[-1]], [coverage] * 2, f"nominal: {percent(coverage)}", dotted)
     traces = [*band(x, *calibrated.band[at].T, color=tint(CALIBRATED, 0.13), name=name), nominal]
     if _too_early(outcome, coverage):
         return traces
     return traces + [
-        _coverage_curve(raw if name == RAW_NAME else calibrated, at, name, line) for name, line in _curves(outcome)
+        _coverage_curve(raw if name == RAW_NAME else calibrated, at, name, look) for name, look in _curves(outcome)
     ]
 
 
@@ -282,16 +232,10 @@ def _curves(outcome: OutcomeData) -> list[tuple[str, dict[str, object]]]:
     return [(RAW_NAME, dict(color=RAW, width=2, dash="dash")), ("calibrated", dict(color=CALIBRATED, width=2.5))]
 
 
-def _coverage_curve(running: RunningCoverage, at: np.ndarray, name: str, line: dict[str, object]) -> go.Scatter:
-    return go.Scatter(
-        x=running.count[at].tolist(),
-        y=running.fraction[at].tolist(),
-        mode="lines",
-        line=line,
-        name=name,
-        customdata=running.contained[at].tolist(),
-        hovertemplate=f"{name}: %{{customdata}} of %{{x}} inside (%{{y:.1%}})<extra></extra>",
-    )
+def _coverage_curve(running: RunningCoverage, at: np.ndarray, name: str, look: dict[str, object]) -> go.Scatter:
+    hover = f"{name}: %{{customdata}} of %{{x}} inside (%{{y:.1%}})"
+    x, inside = running.count[at].tolist(), running.contained[at].tolist()
+    return line(x, running.fraction[at], name, look, hover, customdata=inside)
 
 
 def _too_early(outcome: OutcomeData, coverage: float) -> bool:
@@ -335,31 +279,19 @@ def plot_reliability(outcome: OutcomeData, *, confidence: float = 0.95) -> go.Fi
     half = min(1.0, after.half_width)
     levels = np.unique([0.0, half, 1.0 - half, 1.0])  # the band is straight between these
     name = f"expected of calibrated forecasts ({percent(confidence)} band)"
-    diagonal = go.Scatter(
-        x=[0, 1],
-        y=[0, 1],
-        mode="lines",
-        line=dict(color=OUTCOME, width=1, dash="dot"),
-        name="exactly calibrated",
-        hoverinfo="skip",
-    )
-    curves = [_staircase(before if name == RAW_NAME else after, name, line) for name, line in _curves(outcome)]
+    diagonal = line([0, 1], [0, 1], "exactly calibrated", dict(color=OUTCOME, width=1, dash="dot"))
+    curves = [_staircase(before if name == RAW_NAME else after, name, look) for name, look in _curves(outcome)]
     bands = band(levels.tolist(), *after.band(levels).T, color=tint(CALIBRATED, 0.13), name=name)
     figure.add_traces([*bands, diagonal, *curves])
     subtitle(figure, _reliability_summary(outcome, before, after))
     return figure
 
 
-def _staircase(curve: ReliabilityCurve, name: str, line: dict[str, object]) -> go.Scatter:
+def _staircase(curve: ReliabilityCurve, name: str, look: dict[str, object]) -> go.Scatter:
     at = evenly(curve.levels.size, CURVE_POINTS)
-    return go.Scatter(
-        x=[0.0, *curve.levels[at].tolist(), 1.0],
-        y=[0.0, *curve.observed[at].tolist(), 1.0],
-        mode="lines",
-        line={**line, "shape": "hv"},
-        name=name,
-        hovertemplate=f"{name}: %{{y:.1%}} of results at or below level %{{x:.1%}}<extra></extra>",
-    )
+    x, y = ([0.0, *values[at].tolist(), 1.0] for values in (curve.levels, curve.observed))
+    hover = f"{name}: %{{y:.1%}} of results at or below level %{{x:.1%}}"
+    return line(x, y, name, {**look, "shape": "hv"}, hover)
 
 
 def _reliability_summary(outcome: OutcomeData, before: ReliabilityCurve, after: ReliabilityCurve) -> str:
@@ -382,29 +314,18 @@ def plot_feasibility(data: ReportData) -> go.Figure:
     rows = [(at, row) for at, row in enumerate(table.rows) if row.of]
     if not rows:
         return empty(figure, "no trial with a forecast of the constraints has a result")
-    figure.add_trace(
-        go.Scatter(
-            **segments(
-                [at for at, _ in rows], [(row.expected[0] / row.of, row.expected[1] / row.of) for _, row in rows]
-            ),
-            mode="lines",
-            line=dict(color=tint(CALIBRATED, 0.25), width=26),
-            name="expected of calibrated probabilities (95 % band)",
-            hoverinfo="skip",
-        )
-    )
-    figure.add_trace(
-        go.Scatter(
-            x=[at for at, _ in rows],
-            y=[row.stated for _, row in rows],
-            mode="markers",
-            name="predicted on average",
-            marker=dict(color=CALIBRATED, symbol="line-ew-open", size=26, line=dict(width=2)),
-            hovertemplate="predicted on average: %{y:.1%}<extra></extra>",
-        )
-    )
+    places = [at for at, _ in rows]
+    ends = [(row.expected[0] / row.of, row.expected[1] / row.of) for _, row in rows]
+    look = dict(color=tint(CALIBRATED, 0.25), width=26)
+    figure.add_trace(bars(places, ends, "expected of calibrated probabilities (95 % band)", look))
+    marker = dict(color=CALIBRATED, symbol="line-ew-open", size=26, line=dict(width=2))
+    stated = [row.stated for _, row in rows]
+    figure.add_trace(dots(places, stated, "predicted on average", marker, "predicted on average: %{y:.1%}"))
     for verdict, marker in _MARKERS.items():
-        figure.add_trace(_shares([(at, row) for at, row in rows if row.verdict == verdict], verdict, marker))
+        judged = [(at, row) for at, row in rows if row.verdict == verdict]
+        x, y = [at for at, _ in judged], [row.met / row.of for _, row in judged]
+        texts = [row.sentence() for _, row in judged]
+        figure.add_trace(dots(x, y, f"observed: {verdict}", marker, "%{y:.1%}: %{customdata}", customdata=texts))
     labels = [f"{_range_name(row)}<br>{counted(row.of, 'trial')}" for row in table.rows]
     count = len(labels)
     figure.update_layout(
@@ -413,19 +334,6 @@ def plot_feasibility(data: ReportData) -> go.Figure:
     )
     subtitle(figure, table.headline())
     return figure
-
-
-def _shares(rows: Sequence[tuple[int, FeasibilityRow]], verdict: str, marker: Mapping[str, object]) -> go.Scatter:
-    return go.Scatter(
-        x=[at for at, _ in rows],
-        y=[row.met / row.of for _, row in rows],
-        mode="markers",
-        name=f"observed: {verdict}",
-        marker=marker,
-        customdata=[row.sentence() for _, row in rows],
-        hovertemplate="%{y:.1%}: %{customdata}<extra></extra>",
-        showlegend=bool(rows),
-    )
 
 
 def _range_name(row: FeasibilityRow) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from calibo.data import Array
 
-#: Okabe and Ito's palette, which colour-blind readers can tell apart: one meaning per colour in every figure.
+#: Okabe and Ito's palette, which colour-blind readers can distinguish: one meaning per colour in every figure.
 CALIBRATED = "#0072B2"
 RAW = "#7a7a7a"
 OUTCOME = "#222222"
@@ -39,7 +39,7 @@ _LOG_RATIO = 1e3
 MOST_TRIALS = 1000
 #: Of more, only this many.
 FEWER_TRIALS = 600
-#: Points of a curve; more could not be told apart.
+#: Points of a curve; more could not be distinguished.
 CURVE_POINTS = 200
 
 
@@ -164,6 +164,27 @@ def segments(x: Sequence[float], ends: npt.ArrayLike) -> dict[str, list[float | 
     }
 
 
+def dots(
+    x: Sequence[Any], y: npt.ArrayLike, name: str, marker: Mapping[str, object], hover: str, **more: Any
+) -> go.Scatter:
+    """Return a trace of `n` markers with hover boxes, which is in the legend if there are any."""
+    look = dict(mode="markers", name=name, marker=marker, hovertemplate=f"{hover}<extra></extra>")
+    return go.Scatter(x=x, y=drawable(y), **look, **{"showlegend": bool(len(x)), **more})
+
+
+def line(
+    x: Sequence[Any], y: npt.ArrayLike, name: str, look: Mapping[str, object], hover: str = "", **more: Any
+) -> go.Scatter:
+    """Return a trace of a line, with hover boxes if a template is given."""
+    shown = dict(hovertemplate=f"{hover}<extra></extra>") if hover else dict(hoverinfo="skip")
+    return go.Scatter(x=x, y=drawable(y), mode="lines", name=name, line=look, **shown, **more)
+
+
+def bars(x: Sequence[float], ends: npt.ArrayLike, name: str, look: Mapping[str, object], **more: Any) -> go.Scatter:
+    """Return a trace of `n` vertical lines with the ends `n x 2`, without hover boxes."""
+    return go.Scatter(**segments(x, ends), mode="lines", name=name, line=look, hoverinfo="skip", **more)
+
+
 def band(x: Sequence[Any], low: npt.ArrayLike, high: npt.ArrayLike, *, color: str, **more: Any) -> list[go.Scatter]:
     """Return the two traces of a filled band, the upper one with the name and other attributes in `more`."""
     edge = dict(x=x, mode="lines", line=dict(width=0), hoverinfo="skip", legendgroup=more.pop("legendgroup", "band"))
@@ -235,8 +256,8 @@ def drawable(values: npt.ArrayLike) -> list[float | None]:
 def undrawable_note(values: npt.ArrayLike) -> str:
     """Return a sentence (after a blank) on results that no browser can draw, or an empty string."""
     count = int(np.sum(np.abs(np.asarray(values, dtype=np.float64)) > _DRAWABLE))
-    said = "1 result is" if count == 1 else f"{count} results are"
-    return f" {said} beyond {_DRAWABLE:g} and cannot be drawn." if count else ""
+    results = "1 result is" if count == 1 else f"{count} results are"
+    return f" {results} beyond {_DRAWABLE:g} and cannot be drawn." if count else ""
 
 
 @dataclass(frozen=True)
@@ -246,7 +267,7 @@ class Zoom:
     Attributes:
         low: Lower end.
         high: Upper end.
-        needed: Whether most results could not be told apart if everything were shown.
+        needed: Whether most results could not be distinguished if everything were shown.
     """
 
     low: float
@@ -255,12 +276,7 @@ class Zoom:
 
 
 def zoom(results: npt.ArrayLike, others: npt.ArrayLike = ()) -> Zoom | None:
-    """Return a range that shows most results, or `None` if the full range shows them well enough.
-
-    Args:
-        results: `n` results; those that cannot be drawn are ignored.
-        others: Any other values in the figure, such as ends of intervals.
-    """
+    """Return a range that shows most results, or `None` if the range of these and other values shows them well enough."""
     inner, everything = _drawn(results), np.concatenate([_drawn(results), _drawn(others)])
     scale = float(np.abs(everything).max(initial=0.0))
     if inner.size < 2 or scale == 0.0:
@@ -279,12 +295,7 @@ def zoom(results: npt.ArrayLike, others: npt.ArrayLike = ()) -> Zoom | None:
 
 
 def around(core: npt.ArrayLike, others: npt.ArrayLike) -> list[float] | None:
-    """Return the range of `core` if other values would squeeze it into a third of the figure, else `None`.
-
-    Args:
-        core: `n` values that must be seen.
-        others: Any other values in the figure.
-    """
+    """Return the range of `core` if other values would squeeze it into a third of the figure, else `None`."""
     inner, everything = _drawn(core), np.concatenate([_drawn(core), _drawn(others)])
     if not inner.size:
         return None
@@ -295,11 +306,7 @@ def around(core: npt.ArrayLike, others: npt.ArrayLike) -> list[float] | None:
 
 
 def upper_part(values: npt.ArrayLike) -> list[float] | None:
-    """Return a range that shows the upper part of a curve that falls towards minus infinity, or `None` for all of it.
-
-    Args:
-        values: `g` values of the curve; those that cannot be drawn are ignored.
-    """
+    """Return a range that shows the upper part of a curve that falls towards minus infinity, or `None` for all of it."""
     curve = _drawn(values)
     if not curve.size:
         return None
@@ -357,24 +364,14 @@ def _drawn(values: npt.ArrayLike) -> Array:
 
 
 def scale(values: Sequence[float], others: Sequence[float]) -> dict[str, object]:
-    """Return the type of an axis: logarithmic if the values call for it and all other values are positive.
-
-    Args:
-        values: `n` results.
-        others: Other values that must be seen.
-    """
+    """Return the type of an axis: logarithmic if the values call for it and other values are all positive."""
     if suits_log_axis(values) and all(v > 0.0 for v in others):
         return {"type": "log", "dtick": log_ticks(values)}
     return {"type": "linear", "dtick": None}
 
 
 def close_view(values: Sequence[float], needed: Sequence[float]) -> Zoom | None:
-    """Return a range of most results that includes all `needed` values, or `None` if the full range is as good.
-
-    Args:
-        values: `n` results.
-        needed: Values that must be in view.
-    """
+    """Return a range of most results that includes all `needed` values, or `None` if the full range is as good."""
     found = zoom(values)
     if found is None:
         return None

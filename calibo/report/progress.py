@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calibo import diagnostics
 from calibo.report.data import OutcomeData, ReportData
 from calibo.report.figure import (
     BEST,
@@ -16,8 +15,10 @@ from calibo.report.figure import (
     RAW,
     blank,
     close_view,
+    dots,
     drawable,
     empty,
+    line,
     log_ticks,
     subtitle,
     suits_log_axis,
@@ -66,9 +67,8 @@ def plot_best_so_far(outcome: OutcomeData, *, log: bool | None = None) -> go.Fig
 def _improvements(outcome: OutcomeData) -> list[int]:
     """Indices of the eligible results that were better than all before them, by trial number."""
     order = sorted(outcome.eligible, key=lambda i: outcome.numbers[i])
-    direction = "minimize" if outcome.direction.value < 0 else "maximize"
-    best = diagnostics.best_so_far([outcome.value(i) for i in order], direction=direction) if order else np.empty(0)
-    return [i for k, i in enumerate(order) if k == 0 or best[k] != best[k - 1]]
+    best = np.maximum.accumulate(outcome.direction.value * np.array([outcome.value(i) for i in order]))
+    return [i for k, i in enumerate(order) if k == 0 or best[k] > best[k - 1]]
 
 
 def _add_outcomes(figure: go.Figure, outcome: OutcomeData, indices: Sequence[int]) -> None:
@@ -80,17 +80,9 @@ def _add_outcomes(figure: go.Figure, outcome: OutcomeData, indices: Sequence[int
     for name, can_be_best, marker in kinds:
         drawn = [i for i in indices if (i in eligible) is can_be_best]
         note = "" if can_be_best else f"<br>{name}"
-        figure.add_trace(
-            go.Scatter(
-                x=[outcome.numbers[i] for i in drawn],
-                y=drawable([outcome.value(i) for i in drawn]),
-                mode="markers",
-                name=name,
-                marker=marker,
-                hovertemplate=f"<b>trial %{{x}}</b><br>value %{{y:.5~g}}{note}<extra></extra>",
-                showlegend=bool(drawn),
-            )
-        )
+        hover = f"<b>trial %{{x}}</b><br>value %{{y:.5~g}}{note}"
+        x, y = [outcome.numbers[i] for i in drawn], [outcome.value(i) for i in drawn]
+        figure.add_trace(dots(x, y, name, marker, hover))
 
 
 def _add_expectation(figure: go.Figure, outcome: OutcomeData, *, positive: bool) -> None:
@@ -99,16 +91,10 @@ def _add_expectation(figure: go.Figure, outcome: OutcomeData, *, positive: bool)
     if not known:
         return
     at = thinned(len(known), keep=())
-    figure.add_trace(
-        go.Scatter(
-            x=[known[k][0] for k in at],
-            y=drawable([known[k][1] if known[k][1] > 0 or not positive else np.nan for k in at]),
-            mode="lines",
-            name="expected at the best point",
-            line=dict(color=CALIBRATED, width=2, dash="dashdot"),
-            hovertemplate="after trial %{x}: %{y:.5~g} expected<extra></extra>",
-        )
-    )
+    x, y = zip(*(known[k] for k in at), strict=True)
+    y = [value if value > 0 or not positive else np.nan for value in y]
+    look = dict(color=CALIBRATED, width=2, dash="dashdot")
+    figure.add_trace(line(x, y, "expected at the best point", look, "after trial %{x}: %{y:.5~g} expected"))
 
 
 def _add_steps(figure: go.Figure, outcome: OutcomeData, improvements: Sequence[int], end: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,15 +20,17 @@ from calibo.report.figure import (
     add_views,
     around,
     band,
+    bars,
     blank,
+    dots,
     drawable,
     empty,
     evenly,
     few_choices,
+    line,
     log_spaced,
     log_ticks,
     numeric,
-    segments,
     subtitle,
     tint,
     upper_part,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 COVERAGES = (0.95, 0.8, 0.5)
 #: Coverage of the raw model's intervals.
 RAW_COVERAGE = 0.8
+_RAW_NAME = f"raw model {percent(RAW_COVERAGE)}"
 #: Greatest number of grid points of all slices together, and of slices to choose from.
 MOST_POINTS = 400
 MOST_SLICES = 10
@@ -119,50 +122,39 @@ def _band_traces(piece: Slice, x: Sequence[Any], at: np.ndarray, recalibrated: b
         name, color = f"{series} {percent(coverage)}", tint(CALIBRATED, opacity)
         traces += band(x, low[at], high[at], color=color, name=name, legendgroup=f"interval {coverage}")
     texts = _ranges(piece)
-    hover = f"{safe(shortened(piece.name))} = %{{x}}<br>%{{customdata}}<extra></extra>"
-    median = dict(mode="lines", name=f"{series} median", line=dict(color=CALIBRATED, width=2))
-    y = drawable(piece.calibrated.median[at])
-    traces.append(go.Scatter(x=x, y=y, customdata=[texts[i] for i in at], hovertemplate=hover, **median))
+    hover = f"{safe(shortened(piece.name))} = %{{x}}<br>%{{customdata}}"
+    look = dict(color=CALIBRATED, width=2)
+    median = piece.calibrated.median[at]
+    traces.append(line(x, median, f"{series} median", look, hover, customdata=[texts[i] for i in at]))
     if not recalibrated:
         return traces
-    dashed = dict(mode="lines", line=dict(color=RAW, width=1.5, dash="dash"), legendgroup="raw", hoverinfo="skip")
+    dashed = dict(color=RAW, width=1.5, dash="dash")
     for end, shown in zip(piece.raw.interval(RAW_COVERAGE), (True, False), strict=True):
-        name = f"raw model {percent(RAW_COVERAGE)}"
-        traces.append(go.Scatter(x=x, y=drawable(end[at]), name=name, showlegend=shown, **dashed))
+        traces.append(line(x, end[at], _RAW_NAME, dashed, legendgroup="raw", showlegend=shown))
     return traces
 
 
 def _bar_traces(piece: Slice, recalibrated: bool) -> list[go.Scatter]:
     """The same for separate choices: bars side by side."""
-    count, series = len(piece.values), _series_name(recalibrated)
+    series = _series_name(recalibrated)
     traces: list[go.Scatter] = []
+    left, right = ([i + offset for i in range(len(piece.values))] for offset in (-0.05, 0.07))
     for coverage, width, opacity in zip(COVERAGES, (3, 10, 18), (0.45, 0.35, 0.4), strict=True):
-        line = dict(color=tint(CALIBRATED, opacity), width=width)
-        traces.append(_bars(piece.calibrated.interval(coverage), -0.05, f"{series} {percent(coverage)}", line))
+        look = dict(color=tint(CALIBRATED, opacity), width=width)
+        ends = np.transpose(piece.calibrated.interval(coverage))
+        traces.append(bars(left, ends, f"{series} {percent(coverage)}", look))
     if recalibrated:
         dashed = dict(color=RAW, width=2, dash="dash")
-        traces.append(_bars(piece.raw.interval(RAW_COVERAGE), 0.07, f"raw model {percent(RAW_COVERAGE)}", dashed))
-    traces.append(
-        go.Scatter(
-            x=[i - 0.05 for i in range(count)],
-            y=drawable(piece.calibrated.median),
-            mode="markers",
-            name=f"{series} median",
-            marker=dict(color=CALIBRATED, symbol="line-ew-open", size=16, line=dict(width=2)),
-            customdata=[[_choice(v), text] for v, text in zip(piece.values, _ranges(piece), strict=True)],
-            hovertemplate=f"{safe(shortened(piece.name))} = %{{customdata[0]}}<br>%{{customdata[1]}}<extra></extra>",
-        )
-    )
+        traces.append(bars(right, np.transpose(piece.raw.interval(RAW_COVERAGE)), _RAW_NAME, dashed))
+    marker = dict(color=CALIBRATED, symbol="line-ew-open", size=16, line=dict(width=2))
+    texts = [[_choice(v), text] for v, text in zip(piece.values, _ranges(piece), strict=True)]
+    hover = f"{safe(shortened(piece.name))} = %{{customdata[0]}}<br>%{{customdata[1]}}"
+    traces.append(dots(left, piece.calibrated.median, f"{series} median", marker, hover, customdata=texts))
     return traces
 
 
 def _series_name(recalibrated: bool) -> str:
     return "calibrated" if recalibrated else "forecast"
-
-
-def _bars(ends: tuple[Array, Array], offset: float, name: str, line: Mapping[str, object]) -> go.Scatter:
-    places = [i + offset for i in range(len(ends[0]))]
-    return go.Scatter(**segments(places, np.transpose(ends)), mode="lines", line=line, name=name, hoverinfo="skip")
 
 
 def _ranges(piece: Slice) -> list[str]:
@@ -187,30 +179,17 @@ def _acquisition(piece: Slice, x: Sequence[Any], at: np.ndarray, mode: str) -> g
 
 def _results(outcome: OutcomeData, piece: Slice, off: dict[str, Array]) -> go.Scatter:
     found = nearby(outcome, piece, off)
-    return go.Scatter(
-        x=[x for x, _ in found],
-        y=drawable([outcome.value(i) for _, i in found]),
-        mode="markers",
-        name="results nearby",
-        marker=dict(color=OUTCOME, size=6, opacity=0.75),
-        customdata=[outcome.numbers[i] for _, i in found],
-        hovertemplate="<b>trial %{customdata}</b><br>value %{y:.5~g}<extra></extra>",
-        showlegend=bool(found),
-    )
+    x, y = [x for x, _ in found], [outcome.value(i) for _, i in found]
+    marker = dict(color=OUTCOME, size=6, opacity=0.75)
+    hover = "<b>trial %{customdata}</b><br>value %{y:.5~g}"
+    return dots(x, y, "results nearby", marker, hover, customdata=[outcome.numbers[i] for _, i in found])
 
 
 def _best(outcome: OutcomeData, piece: Slice) -> go.Scatter:
-    x, best = best_position(outcome, piece), outcome.best_value
-    known = x is not None and best is not None
-    return go.Scatter(
-        x=[x] if known else [],
-        y=drawable([best]) if best is not None and known else [],
-        mode="markers",
-        name="best",
-        marker=dict(color=BEST, symbol="star", size=15, line=dict(color="white", width=1)),
-        hovertemplate="best value %{y:.5~g}<extra></extra>",
-        showlegend=known,
-    )
+    x = best_position(outcome, piece)
+    marker = dict(color=BEST, symbol="star", size=15, line=dict(color="white", width=1))
+    known = [] if x is None or outcome.best_value is None else [(x, outcome.best_value)]
+    return dots([x for x, _ in known], [y for _, y in known], "best", marker, "best value %{y:.5~g}")
 
 
 def _axes(outcome: OutcomeData, piece: Slice, off: dict[str, Array]) -> dict[str, object]:

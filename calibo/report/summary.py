@@ -95,28 +95,28 @@ def reference_text(data: ReportData) -> str:
 def facts(data: ReportData) -> list[str]:
     """Return the facts under the title: the method, directions, and numbers of constraints and trials."""
     verbs = {-1.0: "minimized", 1.0: "maximized"}
-    said = [f"method {data.method}"]
+    parts = [f"method {data.method}"]
     if len(data.outcomes) == 1:
-        said.append(verbs[data.objectives[0].direction.value])
+        parts.append(verbs[data.objectives[0].direction.value])
     else:
-        said += [f"{shortened(one.name)} {verbs[one.direction.value]}" for one in data.objectives[:6]]
-    said += [f"{len(data.objectives) - 6} more objectives"] if len(data.objectives) > 6 else []
-    said += [counted(len(data.constraints), "constraint")] if data.constraints else []
+        parts += [f"{shortened(one.name)} {verbs[one.direction.value]}" for one in data.objectives[:6]]
+    parts += [f"{len(data.objectives) - 6} more objectives"] if len(data.objectives) > 6 else []
+    parts += [counted(len(data.constraints), "constraint")] if data.constraints else []
     failed = sum(any(objective.values[i] is None for objective in data.objectives) for i in range(len(data)))
     partial = len(data) - len(data.results) - failed
-    said.append(counted(len(data), "trial"))
-    said += [f"{failed} failed"] if failed else []
-    return said + ([f"{partial} without all constraints"] if partial else [])
+    parts.append(counted(len(data), "trial"))
+    parts += [f"{failed} failed"] if failed else []
+    return parts + ([f"{partial} without all constraints"] if partial else [])
 
 
 def headline(data: ReportData) -> str:
     """Summarize the best value or the Pareto front, the calibration of the intervals, and feasibility."""
     one = len(data.objectives) == 1
-    said = [_best(data) if one else _front(data)]
-    said.append(data.objectives[0].calibration.headline() if one else _calibration(data.objectives))
+    parts = [_best(data) if one else _front(data)]
+    parts.append(data.objectives[0].calibration.headline() if one else _calibration(data.objectives))
     if data.constraints and any(row.of for row in data.feasibility.rows):
-        said.append(data.feasibility.headline())
-    return " ".join(said)
+        parts.append(data.feasibility.headline())
+    return " ".join(parts)
 
 
 def _best(data: ReportData) -> str:
@@ -154,8 +154,8 @@ def _calibration(outcomes: Sequence[OutcomeData]) -> str:
     groups: dict[str, list[str]] = {}
     for outcome in outcomes:
         groups.setdefault(_answer(outcome.calibration), []).append(shortened(outcome.name))
-    said = [answer.format(_joined(names)) for answer, names in groups.items()]
-    return f"Can the intervals be trusted? {sentence('; '.join(said))}"
+    parts = [answer.format(_joined(names)) for answer, names in groups.items()]
+    return f"Can the intervals be trusted? {sentence('; '.join(parts))}"
 
 
 def _answer(table: CalibrationTable) -> str:
