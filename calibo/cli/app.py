@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 import signal
 import sys
 import traceback
@@ -14,14 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from calibo.cli.run_options import RunOptions
 from calibo.errors import CaliboError, CaliboWarning, ObjectiveError, StudyError, TrialFailedWarning
 from calibo.files import why_unwritable
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
-    from calibo.study import Interrupted, Result
+    from calibo.study import Result
 
 #: Exit codes of errors, and of a run stopped by Ctrl-C (as shells define it).
 FAILED = 2
@@ -117,6 +117,7 @@ def _options(
 @app.command()
 @explained
 def run(
+    context: typer.Context,
     objective: Annotated[
         str | None, typer.Argument(metavar="FILE.py:FUNCTION", help="Takes a dict of parameters, returns a number.")
     ] = None,
@@ -167,42 +168,23 @@ def run(
         raise ObjectiveError("give the space with --space FILE.toml or --space FILE.py:NAME")
     if report is not None:
         _check_report(report)
-    options = RunOptions(
-        objective=objective,
-        command=command,
-        space=space,
-        method=method,
-        storage=storage,
-        study=study or _study_name(objective, command),
-        seed=seed,
-        directions=_directions(directions, maximize),
-        reference=None if reference is None else _numbers(reference),
-        composite=composite,
-        timeout=timeout,
-        report=report,
-        progress=progress,
-    )
-    _run(options, trials)
-
-
-def _run(options: RunOptions, trials: int) -> None:
     from calibo.cli.objectives import CommandObjective, load_composite, load_objective, load_space
     from calibo.cli.output import counted, show_result
 
-    where = load_space(options.space)
-    if options.objective is not None:
-        objective: Any = load_objective(options.objective)
+    name, ways = study or _study_name(objective, command), _directions(directions, maximize)
+    where = load_space(space)
+    if objective is not None:
+        evaluate: Any = load_objective(objective)
     else:
-        printed = None if options.composite else len(options.directions)
-        objective = CommandObjective.parse(options.command or "", _parameter_names(where), printed)
-    composite = None if options.composite is None else load_composite(options.composite)
+        evaluate = CommandObjective.parse(command or "", _parameter_names(where), None if composite else len(ways))
+    known = None if composite is None else load_composite(composite)
 
     from calibo.study import Interrupted, minimize
 
-    before = _so_far(options)
+    before = _so_far(storage, name)
     if before is not None and before.trials:
-        typer.echo(f"Resuming study {options.study!r} in {options.storage}: {counted(before)}.")
-    watched = _Watched(objective)
+        typer.echo(f"Resuming study {name!r} in {storage}: {counted(before)}.")
+    watched = _Watched(evaluate)
     # A job stopped by a cluster ends like one stopped by Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -210,23 +192,23 @@ def _run(options: RunOptions, trials: int) -> None:
             watched,
             where,
             n_trials=trials,
-            method=options.method,
-            storage=options.storage,
-            study_name=options.study,
-            seed=options.seed,
-            timeout=options.timeout,
+            method=method,
+            storage=storage,
+            study_name=name,
+            seed=seed,
+            timeout=timeout,
             callbacks=[watched.after],
-            progress=options.progress,
-            directions=options.directions,
-            reference=options.reference,
-            composite=composite,
+            progress=progress,
+            directions=ways,
+            reference=None if reference is None else _numbers(reference),
+            composite=known,
         )
     except Interrupted as stop:
-        _stopped(stop, options, max(1, trials - watched.finished))
+        _show_stopped(stop.result, context, max(1, trials - watched.finished))
         raise typer.Exit(INTERRUPTED) from None
     show_result(result)
-    if options.report is not None:
-        _write_report(result, options.report)
+    if report is not None:
+        _write_report(result, report)
 
 
 @dataclass
@@ -272,16 +254,29 @@ class _Watched:
         tqdm.write(message, file=sys.stderr)
 
 
-def _stopped(stop: Interrupted, options: RunOptions, left: int) -> None:
+def _show_stopped(result: Result, context: typer.Context, left: int) -> None:
     from calibo.cli.output import show_result
 
-    result = stop.result
-    typer.echo("")
-    if any(trial.values is not None for trial in result.trials):
-        show_result(result)
     done = sum(trial.values is not None for trial in result.trials)
+    typer.echo("")
+    if done:
+        show_result(result)
     typer.echo(f"Stopped. All {done} completed trials are stored. To run the remaining {left}:")
-    typer.echo(f"  {options.line(left)}")
+    typer.echo(f"  {resume_line(context, left)}")
+
+
+def resume_line(context: typer.Context, trials: int) -> str:
+    """Return the command line that adds `trials` trials with the same options."""
+    words = ["calibo", "run"]
+    for parameter in context.command.params:
+        value = trials if parameter.name == "trials" else context.params.get(parameter.name or "")
+        if value in (None, parameter.default) and parameter.name != "trials":
+            continue
+        if isinstance(value, bool):
+            words.append((parameter.opts if value else parameter.secondary_opts)[0])
+        else:
+            words += [*(() if parameter.param_type_name == "argument" else parameter.opts[:1]), str(value)]
+    return shlex.join(words)
 
 
 @app.command()
@@ -343,12 +338,12 @@ def _load(storage: str, study: str | None, space: str | None, method: str | None
     return load_result(storage, study, space=None if space is None else load_space(space), method=method)
 
 
-def _so_far(options: RunOptions) -> Result | None:
+def _so_far(storage: str, study: str) -> Result | None:
     """The study to resume, if there is one."""
     from calibo.study import load_result
 
     try:
-        return load_result(options.storage, options.study)
+        return load_result(storage, study)
     except StudyError:
         # There is none yet, or opening it will raise the same error.
         return None

@@ -49,8 +49,7 @@ def rank(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
     study: Annotated[
-        Path | None,
-        typer.Option(help="File that stores forecasts. By default TABLE.calibo.json.", show_default=False),
+        Path | None, typer.Option(help="File that stores forecasts. By default TABLE.calibo.json.", show_default=False)
     ] = None,
     no_study: Annotated[bool, typer.Option("--no-study", help="Store no forecasts.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random choices.")] = 0,

@@ -20,31 +20,8 @@ from calibo.diagnostics import (
 )
 from calibo.diagnostics.coverage import central_intervals
 from calibo.errors import RecipeError
+from calibo.report import figure as draw
 from calibo.report.data import OutcomeData, ReportData
-from calibo.report.figure import (
-    CALIBRATED,
-    CURVE_POINTS,
-    MISS,
-    OUTCOME,
-    RAW,
-    add_views,
-    band,
-    bars,
-    blank,
-    dots,
-    empty,
-    evenly,
-    line,
-    not_yet,
-    subtitle,
-    thinned,
-    tint,
-    undrawable_note,
-    whole_numbers,
-    without_forecasts,
-    zoom,
-    zoom_menu,
-)
 from calibo.report.summary import counted, number, params_text, percent, room_for, sentence
 
 #: Heights, as fractions of the drawing area, of marks that have no place on the value axis.
@@ -54,10 +31,10 @@ RAW_NAME = "raw model"
 #: With fewer results the band of the reliability figure fills the whole square.
 _FEWEST = points_needed(0.8)
 _MARKERS = {
-    "as stated": dict(color=OUTCOME, symbol="circle", size=11),
-    "too optimistic": dict(color=MISS, symbol="x", size=12),
-    "too pessimistic": dict(color=MISS, symbol="x", size=12),
-    "too few to judge": dict(color=RAW, symbol="circle-open", size=11),
+    "as stated": dict(color=draw.OUTCOME, symbol="circle", size=11),
+    "too optimistic": dict(color=draw.MISS, symbol="x", size=12),
+    "too pessimistic": dict(color=draw.MISS, symbol="x", size=12),
+    "too few to judge": dict(color=draw.RAW, symbol="circle-open", size=11),
 }
 
 
@@ -69,13 +46,13 @@ def plot_forecasts(outcome: OutcomeData, *, coverage: float = 0.8, wide: float =
         coverage: Coverage of the thick intervals; a result outside is a miss.
         wide: Coverage of the thin intervals.
     """
-    figure = blank("Forecasts and results", x="trial", y="value")
+    figure = draw.blank("Forecasts and results", x="trial", y="value")
     if not len(outcome):
-        return empty(figure, "no trial has finished")
+        return draw.empty(figure, "no trial has finished")
     with np.errstate(over="ignore", invalid="ignore"):
         hits = covered(outcome.calibrated, outcome.outcomes, coverage)
     missed = {i for i, hit in zip(outcome.forecasted, hits.tolist(), strict=True) if not hit}
-    shown = thinned(len(outcome), keep=sorted(missed)).tolist()
+    shown = draw.thinned(len(outcome), keep=sorted(missed)).tolist()
     forecasted = [i for i in shown if i in set(outcome.forecasted)]
     numbers = [outcome.numbers[i] for i in forecasted]
     ends = {
@@ -83,28 +60,28 @@ def plot_forecasts(outcome: OutcomeData, *, coverage: float = 0.8, wide: float =
         for level in (coverage, wide)
     }
     for level, width, opacity in ((wide, 1.5, 0.55), (coverage, 5.0, 0.5)):
-        look = dict(color=tint(CALIBRATED, opacity), width=min(width, 1.2 + 600 / len(shown)))
-        figure.add_trace(bars(numbers, ends[level], f"{percent(level)} interval", look))
+        look = dict(color=draw.tint(draw.CALIBRATED, opacity), width=min(width, 1.2 + 600 / len(shown)))
+        figure.add_trace(draw.bars(numbers, ends[level], f"{percent(level)} interval", look))
     plain = [i for i in shown if outcome.forecasts[i] is None and outcome.values[i] is not None]
     texts = _hover_texts(outcome, forecasted, ends, room_for(len(shown)))
     size = 1.0 if len(shown) <= 200 else 0.65
     inside, outside = ([i for i in forecasted if (i in missed) is miss] for miss in (False, True))
     hover = "<b>trial %{x}</b><br>value %{y:.5~g}<br>%{customdata[0]}%{customdata[1]}"
     for name, indices, marker in (
-        (f"inside {percent(coverage)}", inside, dict(color=OUTCOME, symbol="circle", size=7 * size)),
-        (f"outside {percent(coverage)}: a miss", outside, dict(color=MISS, symbol="x", size=10 * size)),
-        ("no forecast", plain, dict(color=RAW, symbol="circle-open", size=7 * size)),
+        (f"inside {percent(coverage)}", inside, dict(color=draw.OUTCOME, symbol="circle", size=7 * size)),
+        (f"outside {percent(coverage)}: a miss", outside, dict(color=draw.MISS, symbol="x", size=10 * size)),
+        ("no forecast", plain, dict(color=draw.RAW, symbol="circle-open", size=7 * size)),
     ):
         x, y = [outcome.numbers[i] for i in indices], [outcome.value(i) for i in indices]
-        figure.add_trace(dots(x, y, name, marker, hover, customdata=[texts[i] for i in indices]))
+        figure.add_trace(draw.dots(x, y, name, marker, hover, customdata=[texts[i] for i in indices]))
     # A second axis holds marks at fixed heights, whatever the value axis shows.
     figure.update_layout(yaxis2=dict(overlaying="y", range=[0, 1], visible=False, fixedrange=True))
     _mark_failures(figure, outcome, shown)
     for level, width in ((wide, 1.5), (coverage, 5.0)):
         _mark_unbounded(figure, numbers, ends[level], level, width)
     _add_zoom(figure, outcome, forecasted + plain, np.concatenate([e.ravel() for e in ends.values()]))
-    whole_numbers(figure, len(outcome))
-    subtitle(figure, _forecast_summary(outcome, coverage, missed=len(missed), shown=len(shown)))
+    draw.whole_numbers(figure, len(outcome))
+    draw.subtitle(figure, _forecast_summary(outcome, coverage, missed=len(missed), shown=len(shown)))
     return figure
 
 
@@ -122,31 +99,31 @@ def _hover_texts(
 def _mark_failures(figure: go.Figure, outcome: OutcomeData, shown: Sequence[int]) -> None:
     """Mark failed trials, which have no value, on the lower edge."""
     failed = [outcome.numbers[i] for i in shown if outcome.values[i] is None]
-    marker = dict(color=RAW, symbol="cross-thin-open", size=11, line=dict(width=2))
+    marker = dict(color=draw.RAW, symbol="cross-thin-open", size=11, line=dict(width=2))
     hover = "<b>trial %{x}</b><br>failed: no value"
-    figure.add_trace(dots(failed, [_BOTTOM] * len(failed), "failed", marker, hover, yaxis="y2"))
+    figure.add_trace(draw.dots(failed, [_BOTTOM] * len(failed), "failed", marker, hover, yaxis="y2"))
 
 
 def _mark_unbounded(figure: go.Figure, numbers: Sequence[int], ends: Array, level: float, width: float) -> None:
     """Draw intervals without a finite end, for which too few results were held out, from edge to edge."""
     unbounded = [trial for trial, row in zip(numbers, ends, strict=True) if np.isinf(row).any()]
     name = f"unbounded at {percent(level)}: too few held-out results"
-    look = dict(color=tint(CALIBRATED, 0.25), width=width, dash="dot")
+    look = dict(color=draw.tint(draw.CALIBRATED, 0.25), width=width, dash="dot")
     edges = [(0.0, 1.0)] * len(unbounded)
-    figure.add_trace(bars(unbounded, edges, name, look, yaxis="y2", showlegend=bool(unbounded)))
+    figure.add_trace(draw.bars(unbounded, edges, name, look, yaxis="y2", showlegend=bool(unbounded)))
 
 
 def _add_zoom(figure: go.Figure, outcome: OutcomeData, indices: Sequence[int], ends: Array) -> None:
     """Show most results first, and everything at a button, where a few extreme values would hide all differences."""
     values = np.array([outcome.value(i) for i in indices], dtype=np.float64)
-    found = zoom(values, ends)
+    found = draw.zoom(values, ends)
     if found is None:
         return
     beyond = [i for i, value in zip(indices, values.tolist(), strict=True) if not found.low <= value <= found.high]
     above = [outcome.value(i) > found.high for i in beyond]
-    marker = dict(color=MISS, symbol=["triangle-up" if up else "triangle-down" for up in above], size=10)
+    marker = dict(color=draw.MISS, symbol=["triangle-up" if up else "triangle-down" for up in above], size=10)
     figure.add_trace(
-        dots(
+        draw.dots(
             [outcome.numbers[i] for i in beyond],
             [_TOP if up else _BOTTOM for up in above],
             "beyond this view",
@@ -157,7 +134,7 @@ def _add_zoom(figure: go.Figure, outcome: OutcomeData, indices: Sequence[int], e
             visible=found.needed,
         )
     )
-    zoom_menu(figure, found, marks=len(figure.data) - 1)  # pyright: ignore[reportArgumentType]
+    draw.zoom_menu(figure, found, marks=len(figure.data) - 1)  # pyright: ignore[reportArgumentType]
 
 
 def _forecast_summary(outcome: OutcomeData, coverage: float, *, missed: int, shown: int) -> str:
@@ -172,7 +149,7 @@ def _forecast_summary(outcome: OutcomeData, coverage: float, *, missed: int, sho
             f"{missed} of {counted(total, 'result')} fell outside their {percent(coverage)} interval "
             f"(about {expected} expected)."
         )
-    text += undrawable_note([outcome.value(i) for i in outcome.finished])
+    text += draw.undrawable_note([outcome.value(i) for i in outcome.finished])
     if shown < len(outcome):
         text += f" {shown} of {len(outcome)} trials are drawn, misses before others, so misses look too frequent here."
     return text
@@ -190,19 +167,19 @@ def plot_coverage(
     """
     if not coverages:
         raise RecipeError("plot_coverage needs at least one coverage, got none: try coverages=(0.5, 0.8, 0.95)")
-    figure = blank("Coverage over time", x="results so far", y="share inside the interval")
+    figure = draw.blank("Coverage over time", x="results so far", y="share inside the interval")
     figure.update_layout(yaxis=dict(range=[0, 1.02], tickformat=".0%"))
     if not outcome.forecasted:
         early = "no trial with a forecast has a result"
-        return empty(figure, early) if outcome.makes_forecasts else without_forecasts(figure)
-    whole_numbers(figure, len(outcome.forecasted))
+        return draw.empty(figure, early) if outcome.makes_forecasts else draw.without_forecasts(figure)
+    draw.whole_numbers(figure, len(outcome.forecasted))
     first = coverages.index(0.8) if 0.8 in coverages else 0
     layouts: list[dict[str, object]] = [
         {"annotations": _too_early_note(outcome, c), "title.subtitle.text": _coverage_summary(outcome, c)}
         for c in coverages
     ]
     views = [_coverage_traces(outcome, coverage, confidence) for coverage in coverages]
-    add_views(figure, views, [percent(coverage) for coverage in coverages], layouts, first=first)
+    draw.add_views(figure, views, [percent(coverage) for coverage in coverages], layouts, first=first)
     return figure
 
 
@@ -212,12 +189,12 @@ def _coverage_traces(outcome: OutcomeData, coverage: float, confidence: float) -
         calibrated = running_coverage(outcome.calibrated, outcome.outcomes, coverage, confidence=confidence)
         raw = running_coverage(outcome.raw, outcome.outcomes, coverage, confidence=confidence)
     # Steps of the band and of the curves fall on different results, so both are drawn at the same places.
-    at = evenly(len(calibrated.count), CURVE_POINTS)
+    at = draw.evenly(len(calibrated.count), draw.CURVE_POINTS)
     x = calibrated.count[at].tolist()
     name = f"expected of calibrated intervals ({percent(confidence)} band)"
-    dotted = dict(color=OUTCOME, width=1, dash="dot")
-    nominal = line([x[0], x[-1]], [coverage] * 2, f"nominal: {percent(coverage)}", dotted)
-    traces = [*band(x, *calibrated.band[at].T, color=tint(CALIBRATED, 0.13), name=name), nominal]
+    dotted = dict(color=draw.OUTCOME, width=1, dash="dot")
+    nominal = draw.line([x[0], x[-1]], [coverage] * 2, f"nominal: {percent(coverage)}", dotted)
+    traces = [*draw.band(x, *calibrated.band[at].T, color=draw.tint(draw.CALIBRATED, 0.13), name=name), nominal]
     if _too_early(outcome, coverage):
         return traces
     return traces + [
@@ -228,14 +205,17 @@ def _coverage_traces(outcome: OutcomeData, coverage: float, confidence: float) -
 def _curves(outcome: OutcomeData) -> list[tuple[str, dict[str, object]]]:
     """Names and lines of the curves of the raw model (if there was a calibrator) and of the forecasts."""
     if not outcome.recalibrated:
-        return [("forecasts", dict(color=CALIBRATED, width=2.5))]
-    return [(RAW_NAME, dict(color=RAW, width=2, dash="dash")), ("calibrated", dict(color=CALIBRATED, width=2.5))]
+        return [("forecasts", dict(color=draw.CALIBRATED, width=2.5))]
+    return [
+        (RAW_NAME, dict(color=draw.RAW, width=2, dash="dash")),
+        ("calibrated", dict(color=draw.CALIBRATED, width=2.5)),
+    ]
 
 
 def _coverage_curve(running: RunningCoverage, at: np.ndarray, name: str, look: dict[str, object]) -> go.Scatter:
     hover = f"{name}: %{{customdata}} of %{{x}} inside (%{{y:.1%}})"
     x, inside = running.count[at].tolist(), running.contained[at].tolist()
-    return line(x, running.fraction[at], name, look, hover, customdata=inside)
+    return draw.line(x, running.fraction[at], name, look, hover, customdata=inside)
 
 
 def _too_early(outcome: OutcomeData, coverage: float) -> bool:
@@ -246,7 +226,7 @@ def _too_early_note(outcome: OutcomeData, coverage: float) -> list[dict[str, obj
     if not _too_early(outcome, coverage):
         return []
     needed = counted(points_needed(coverage), "result")
-    return [not_yet(f"{percent(coverage)} intervals need at least<br>{needed}, {len(outcome.forecasted)} so far")]
+    return [draw.not_yet(f"{percent(coverage)} intervals need at least<br>{needed}, {len(outcome.forecasted)} so far")]
 
 
 def _coverage_summary(outcome: OutcomeData, coverage: float) -> str:
@@ -265,33 +245,33 @@ def plot_reliability(outcome: OutcomeData, *, confidence: float = 0.95) -> go.Fi
         confidence: Probability with which the whole curve of calibrated forecasts stays inside the band.
     """
     title = "Reliability before and after calibration" if outcome.recalibrated else "Reliability of the forecasts"
-    figure = blank(title, x="level of the forecast", y="share of results at or below it", height=500)
+    figure = draw.blank(title, x="level of the forecast", y="share of results at or below it", height=500)
     square = dict(range=[-0.01, 1.01], constrain="domain", tickformat=".0%", dtick=0.2)
     figure.update_layout(xaxis=square, yaxis=dict(**square, scaleanchor="x"))
     with np.errstate(over="ignore", invalid="ignore"):
         after = reliability_curve(pit(outcome.calibrated, outcome.outcomes), confidence=confidence)
         before = reliability_curve(pit(outcome.raw, outcome.outcomes), confidence=confidence)
     if not outcome.forecasted and not outcome.makes_forecasts:
-        return without_forecasts(figure)
+        return draw.without_forecasts(figure)
     if after.levels.size < _FEWEST:
         needed = f"needs at least {counted(_FEWEST, 'result')} with a forecast"
-        return empty(figure, f"{needed}, {after.levels.size} so far")
+        return draw.empty(figure, f"{needed}, {after.levels.size} so far")
     half = min(1.0, after.half_width)
     levels = np.unique([0.0, half, 1.0 - half, 1.0])  # the band is straight between these
     name = f"expected of calibrated forecasts ({percent(confidence)} band)"
-    diagonal = line([0, 1], [0, 1], "exactly calibrated", dict(color=OUTCOME, width=1, dash="dot"))
+    diagonal = draw.line([0, 1], [0, 1], "exactly calibrated", dict(color=draw.OUTCOME, width=1, dash="dot"))
     curves = [_staircase(before if name == RAW_NAME else after, name, look) for name, look in _curves(outcome)]
-    bands = band(levels.tolist(), *after.band(levels).T, color=tint(CALIBRATED, 0.13), name=name)
+    bands = draw.band(levels.tolist(), *after.band(levels).T, color=draw.tint(draw.CALIBRATED, 0.13), name=name)
     figure.add_traces([*bands, diagonal, *curves])
-    subtitle(figure, _reliability_summary(outcome, before, after))
+    draw.subtitle(figure, _reliability_summary(outcome, before, after))
     return figure
 
 
 def _staircase(curve: ReliabilityCurve, name: str, look: dict[str, object]) -> go.Scatter:
-    at = evenly(curve.levels.size, CURVE_POINTS)
+    at = draw.evenly(curve.levels.size, draw.CURVE_POINTS)
     x, y = ([0.0, *values[at].tolist(), 1.0] for values in (curve.levels, curve.observed))
     hover = f"{name}: %{{y:.1%}} of results at or below level %{{x:.1%}}"
-    return line(x, y, name, {**look, "shape": "hv"}, hover)
+    return draw.line(x, y, name, {**look, "shape": "hv"}, hover)
 
 
 def _reliability_summary(outcome: OutcomeData, before: ReliabilityCurve, after: ReliabilityCurve) -> str:
@@ -307,32 +287,32 @@ def _reliability_summary(outcome: OutcomeData, before: ReliabilityCurve, after: 
 def plot_feasibility(data: ReportData) -> go.Figure:
     """Plot, for each range of predicted probabilities of feasibility, the share of trials that met all constraints."""
     title = "Predicted and observed feasibility"
-    figure = blank(title, x="predicted probability of feasibility", y="share of feasible trials", height=380)
+    figure = draw.blank(title, x="predicted probability of feasibility", y="share of feasible trials", height=380)
     if not data.constraints:
-        return empty(figure, "there are no constraints")
+        return draw.empty(figure, "there are no constraints")
     table = data.feasibility
     rows = [(at, row) for at, row in enumerate(table.rows) if row.of]
     if not rows:
-        return empty(figure, "no trial with a forecast of the constraints has a result")
+        return draw.empty(figure, "no trial with a forecast of the constraints has a result")
     places = [at for at, _ in rows]
     ends = [(row.expected[0] / row.of, row.expected[1] / row.of) for _, row in rows]
-    look = dict(color=tint(CALIBRATED, 0.25), width=26)
-    figure.add_trace(bars(places, ends, "expected of calibrated probabilities (95 % band)", look))
-    marker = dict(color=CALIBRATED, symbol="line-ew-open", size=26, line=dict(width=2))
+    look = dict(color=draw.tint(draw.CALIBRATED, 0.25), width=26)
+    figure.add_trace(draw.bars(places, ends, "expected of calibrated probabilities (95 % band)", look))
+    marker = dict(color=draw.CALIBRATED, symbol="line-ew-open", size=26, line=dict(width=2))
     stated = [row.stated for _, row in rows]
-    figure.add_trace(dots(places, stated, "predicted on average", marker, "predicted on average: %{y:.1%}"))
+    figure.add_trace(draw.dots(places, stated, "predicted on average", marker, "predicted on average: %{y:.1%}"))
     for verdict, marker in _MARKERS.items():
         judged = [(at, row) for at, row in rows if row.verdict == verdict]
         x, y = [at for at, _ in judged], [row.met / row.of for _, row in judged]
         texts = [row.sentence() for _, row in judged]
-        figure.add_trace(dots(x, y, f"observed: {verdict}", marker, "%{y:.1%}: %{customdata}", customdata=texts))
+        figure.add_trace(draw.dots(x, y, f"observed: {verdict}", marker, "%{y:.1%}: %{customdata}", customdata=texts))
     labels = [f"{_range_name(row)}<br>{counted(row.of, 'trial')}" for row in table.rows]
     count = len(labels)
     figure.update_layout(
         xaxis=dict(tickvals=list(range(count)), ticktext=labels, range=[-0.6, count - 0.4], showgrid=False),
         yaxis=dict(range=[-0.03, 1.03], tickformat=".0%"),
     )
-    subtitle(figure, table.headline())
+    draw.subtitle(figure, table.headline())
     return figure
 
 

@@ -10,25 +10,8 @@ import plotly.graph_objects as go
 
 from calibo.data import Array
 from calibo.pareto import pareto_front
+from calibo.report import figure as draw
 from calibo.report.data import ReportData
-from calibo.report.figure import (
-    BEST,
-    CALIBRATED,
-    FAINT,
-    OUTCOME,
-    RAW,
-    Zoom,
-    blank,
-    close_view,
-    drawable,
-    empty,
-    menu,
-    scale,
-    subtitle,
-    thinned,
-    tint,
-    undrawable_note,
-)
 from calibo.report.summary import (
     axis_title,
     counted,
@@ -72,11 +55,11 @@ def plot_pareto_front(data: ReportData) -> go.Figure:
     With two objectives the front is drawn as a step line, with the area it dominates; of more, menus choose two.
     """
     count = len(data.objectives)
-    figure = blank("Pareto front", x="", y="", height=560)
+    figure = draw.blank("Pareto front", x="", y="", height=560)
     if count < 2:
-        return empty(figure, "a front needs at least two objectives")
+        return draw.empty(figure, "a front needs at least two objectives")
     if not data.results:
-        return empty(figure, "no trial has a value")
+        return draw.empty(figure, "no trial has a value")
     drawn = _chosen(data)
     if count == 2:
         _add_stairs(figure, data)
@@ -92,13 +75,15 @@ def plot_pareto_front(data: ReportData) -> go.Figure:
     for axis, view in zip(("xaxis", "yaxis"), first, strict=False):
         figure.update_layout(_range(axis, view))
     values = [objective.value(i) for objective in data.objectives for i in drawn.results]
-    subtitle(figure, _summary(data, len(drawn.results)) + _hidden(data, drawn, first) + undrawable_note(values))
+    draw.subtitle(
+        figure, _summary(data, len(drawn.results)) + _hidden(data, drawn, first) + draw.undrawable_note(values)
+    )
     return figure
 
 
 def _chosen(data: ReportData) -> _Drawn:
     results, best, met = data.results, set(data.front), set(data.met)
-    at = thinned(len(results), keep=[k for k, i in enumerate(results) if i in best])
+    at = draw.thinned(len(results), keep=[k for k, i in enumerate(results) if i in best])
     shown = [results[k] for k in at]
     forecasted = [i for i in results if all(objective.forecasts[i] is not None for objective in data.objectives)]
     return _Drawn(
@@ -114,9 +99,9 @@ def _marks(data: ReportData, drawn: _Drawn) -> list[go.Scatter]:
     room = room_for(len(drawn.results))
     small = 1.0 if len(drawn.results) <= 200 else 0.75
     kinds = (
-        ("constraints not met", drawn.unmet, dict(color=RAW, symbol="circle-open", size=8 * small)),
-        ("dominated", drawn.others, dict(color=FAINT, size=8 * small)),
-        ("on the Pareto front", drawn.front, dict(color=BEST, symbol="diamond", size=11 * small)),
+        ("constraints not met", drawn.unmet, dict(color=draw.RAW, symbol="circle-open", size=8 * small)),
+        ("dominated", drawn.others, dict(color=draw.FAINT, size=8 * small)),
+        ("on the Pareto front", drawn.front, dict(color=draw.BEST, symbol="diamond", size=11 * small)),
     )
     traces = [
         go.Scatter(
@@ -129,13 +114,13 @@ def _marks(data: ReportData, drawn: _Drawn) -> list[go.Scatter]:
         )
         for name, indices, marker in kinds
     ]
-    bars = dict(color=tint(CALIBRATED, 0.75), width=2)
+    bars = dict(color=draw.tint(draw.CALIBRATED, 0.75), width=2)
     return [
         *traces,
         go.Scatter(
             mode="markers",
             name="reference point",
-            marker=dict(color=OUTCOME, symbol="x-thin", size=11, line=dict(width=2, color=OUTCOME)),
+            marker=dict(color=draw.OUTCOME, symbol="x-thin", size=11, line=dict(width=2, color=draw.OUTCOME)),
             hovertemplate="reference point<extra></extra>",
             showlegend=data.reference_point is not None,
         ),
@@ -156,16 +141,16 @@ def _places(data: ReportData, drawn: _Drawn, k: int, *, across: bool) -> list[li
     A forecast is a cross of a horizontal and a vertical stroke, of which one has a length on either axis.
     """
     objective, point = data.objectives[k], data.reference_point
-    groups = [drawable([objective.value(i) for i in group]) for group in (drawn.unmet, drawn.others, drawn.front)]
+    groups = [draw.drawable([objective.value(i) for i in group]) for group in (drawn.unmet, drawn.others, drawn.front)]
     lowest = min(objective.value(i) for i in drawn.results) if _scale(data, drawn, k)["type"] == "log" else -np.inf
     crosses: list[float | None] = []
     with np.errstate(over="ignore", invalid="ignore"):
         for distribution in (objective.forecast(i).calibrated for i in drawn.forecast):
             # A logarithmic axis has no place for an end that is not positive.
-            low, middle, high = drawable(np.maximum([distribution.icdf(u) for u in (0.1, 0.5, 0.9)], lowest))
+            low, middle, high = draw.drawable(np.maximum([distribution.icdf(u) for u in (0.1, 0.5, 0.9)], lowest))
             strokes = [[low, high, None], [middle, middle, None]]
             crosses += [place for stroke in (strokes if across else strokes[::-1]) for place in stroke]
-    return [*groups, [] if point is None else drawable([point[k]]), crosses]
+    return [*groups, [] if point is None else draw.drawable([point[k]]), crosses]
 
 
 def _hover_text(data: ReportData, index: int, room: int) -> str:
@@ -187,11 +172,13 @@ def _add_stairs(figure: go.Figure, data: ReportData) -> None:
     best = pareto_front(np.array(values, dtype=np.float64) * data.signs)
     inside = best[(best > point).all(axis=1)]
     area = np.vstack([_stairs(inside, point), point]) if len(inside) else inside
-    fill = dict(fill="toself", fillcolor=tint(BEST, 0.08), line=dict(width=0), hoverinfo="skip", showlegend=False)
-    steps = dict(line=dict(color=BEST, width=2), hoverinfo="skip", showlegend=False)
+    fill = dict(
+        fill="toself", fillcolor=draw.tint(draw.BEST, 0.08), line=dict(width=0), hoverinfo="skip", showlegend=False
+    )
+    steps = dict(line=dict(color=draw.BEST, width=2), hoverinfo="skip", showlegend=False)
     for corners, name, look in ((area, "shaded area", fill), (_stairs(best, point), "stairs", steps)):
         x, y = (corners * data.signs).T
-        figure.add_trace(go.Scatter(x=drawable(x), y=drawable(y), mode="lines", name=name, **look))
+        figure.add_trace(go.Scatter(x=draw.drawable(x), y=draw.drawable(y), mode="lines", name=name, **look))
 
 
 def _stairs(best: Array, point: Array) -> Array:
@@ -205,7 +192,7 @@ def _stairs(best: Array, point: Array) -> Array:
 
 def _scale(data: ReportData, drawn: _Drawn, k: int) -> dict[str, object]:
     point = data.reference_point
-    return scale([data.objectives[k].value(i) for i in drawn.results], [] if point is None else [point[k]])
+    return draw.scale([data.objectives[k].value(i) for i in drawn.results], [] if point is None else [point[k]])
 
 
 def _axis(data: ReportData, drawn: _Drawn, k: int) -> dict[str, object]:
@@ -213,29 +200,29 @@ def _axis(data: ReportData, drawn: _Drawn, k: int) -> dict[str, object]:
     return {"title.text": axis_title(data.objectives[k]), **_scale(data, drawn, k)}
 
 
-def _view(data: ReportData, drawn: _Drawn, k: int) -> Zoom | None:
+def _view(data: ReportData, drawn: _Drawn, k: int) -> draw.Zoom | None:
     """Range of the k-th objective with most results, the front and the reference point; `None` for the full range."""
     if _scale(data, drawn, k)["type"] == "log":
         return None
     objective, point = data.objectives[k], data.reference_point
     needed = [objective.value(i) for i in data.front] + ([] if point is None else [point[k]])
-    return close_view([objective.value(i) for i in drawn.results], [v for v in needed if np.isfinite(v)])
+    return draw.close_view([objective.value(i) for i in drawn.results], [v for v in needed if np.isfinite(v)])
 
 
-def _range(axis: str, view: Zoom | None) -> dict[str, object]:
+def _range(axis: str, view: draw.Zoom | None) -> dict[str, object]:
     if view is None:
         return {f"{axis}.autorange": True, f"{axis}.range": None}
     return {f"{axis}.autorange": False, f"{axis}.range": [view.low, view.high]}
 
 
-def _first_views(views: Sequence[Zoom | None]) -> list[Zoom | None]:
+def _first_views(views: Sequence[draw.Zoom | None]) -> list[draw.Zoom | None]:
     """Ranges shown at first: zoomed only where it is needed, both axes together if there are two objectives."""
     needed = [view is not None and view.needed for view in views]
     together = len(views) == 2 and any(needed)
     return [view if together or must else None for view, must in zip(views, needed, strict=True)]
 
 
-def _add_zoom(figure: go.Figure, views: Sequence[Zoom | None], first: Sequence[Zoom | None]) -> None:
+def _add_zoom(figure: go.Figure, views: Sequence[draw.Zoom | None], first: Sequence[draw.Zoom | None]) -> None:
     """Add buttons that show most results or everything, where a few extreme results would hide all differences."""
     if not any(views):
         return
@@ -243,10 +230,10 @@ def _add_zoom(figure: go.Figure, views: Sequence[Zoom | None], first: Sequence[Z
     far = _range("xaxis", None) | _range("yaxis", None)
     labels = (("most results", near), ("everything", far))
     buttons: list[dict[str, object]] = [dict(label=label, method="update", args=[{}, to]) for label, to in labels]
-    figure.update_layout(updatemenus=[menu(buttons, active=0 if any(first) else 1)])
+    figure.update_layout(updatemenus=[draw.menu(buttons, active=0 if any(first) else 1)])
 
 
-def _add_choice(figure: go.Figure, data: ReportData, drawn: _Drawn, first: Sequence[Zoom | None]) -> None:
+def _add_choice(figure: go.Figure, data: ReportData, drawn: _Drawn, first: Sequence[draw.Zoom | None]) -> None:
     """Add two menus that choose the objectives; extreme results are out of view at first where they hide others."""
     menus: list[dict[str, object]] = []
     for position, axis in enumerate(("xaxis", "yaxis")):
@@ -256,11 +243,11 @@ def _add_choice(figure: go.Figure, data: ReportData, drawn: _Drawn, first: Seque
             changes = {f"{axis}.{key}": value for key, value in _axis(data, drawn, k).items()}
             label = f"{'across' if position == 0 else 'up'}: {safe(shortened(objective.name, 20))}"
             buttons.append(dict(label=label, method="update", args=[places, changes | _range(axis, first[k])]))
-        menus.append(menu(buttons, active=position, dropdown=True) | {"x": 0.5 * position})
+        menus.append(draw.menu(buttons, active=position, dropdown=True) | {"x": 0.5 * position})
     figure.update_layout(updatemenus=menus)
 
 
-def _hidden(data: ReportData, drawn: _Drawn, first: Sequence[Zoom | None]) -> str:
+def _hidden(data: ReportData, drawn: _Drawn, first: Sequence[draw.Zoom | None]) -> str:
     """A sentence (after a blank) on results outside the first view, or an empty string."""
     near = [(objective, view) for objective, view in zip(data.objectives[:2], first, strict=False) if view is not None]
     count = sum(any(not view.low <= objective.value(i) <= view.high for objective, view in near) for i in drawn.results)

@@ -7,26 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from calibo.report import figure as draw
 from calibo.report.data import OutcomeData, ReportData
-from calibo.report.figure import (
-    BEST,
-    CALIBRATED,
-    FAINT,
-    RAW,
-    blank,
-    close_view,
-    dots,
-    drawable,
-    empty,
-    line,
-    log_ticks,
-    subtitle,
-    suits_log_axis,
-    thinned,
-    undrawable_note,
-    whole_numbers,
-    zoom_menu,
-)
 from calibo.report.summary import counted, number, params_text, reference_text, room_for
 
 
@@ -40,27 +22,27 @@ def plot_best_so_far(outcome: OutcomeData, *, log: bool | None = None) -> go.Fig
         log: Whether the value axis is logarithmic; by default if all values are positive and spread over a factor of
             a thousand. Ignored where a value is not positive.
     """
-    figure = blank("Best value so far", x="trial", y="value")
+    figure = draw.blank("Best value so far", x="trial", y="value")
     if not outcome.finished:
-        return empty(figure, "no trial has a value")
+        return draw.empty(figure, "no trial has a value")
     order = sorted(outcome.finished, key=lambda i: outcome.numbers[i])
     values = np.array([outcome.value(i) for i in order], dtype=np.float64)
     best = _improvements(outcome)
     improved = set(best)
-    shown = [order[k] for k in thinned(len(order), keep=[k for k, i in enumerate(order) if i in improved])]
+    shown = [order[k] for k in draw.thinned(len(order), keep=[k for k, i in enumerate(order) if i in improved])]
     _add_outcomes(figure, outcome, shown)
-    logarithmic = bool(values.min() > 0 and (suits_log_axis(values) if log is None else log))
+    logarithmic = bool(values.min() > 0 and (draw.suits_log_axis(values) if log is None else log))
     _add_expectation(figure, outcome, positive=logarithmic)
     if best:
         _add_steps(figure, outcome, best, outcome.numbers[order[-1]])
     if logarithmic:
-        figure.update_layout(yaxis=dict(type="log", dtick=log_ticks(values)))
+        figure.update_layout(yaxis=dict(type="log", dtick=draw.log_ticks(values)))
     # The latest best must be in view even if all other results are far from it.
-    elif (found := close_view(values.tolist(), [outcome.value(i) for i in best[-1:]])) is not None:
-        zoom_menu(figure, found)
-    whole_numbers(figure, len(outcome))
+    elif (found := draw.close_view(values.tolist(), [outcome.value(i) for i in best[-1:]])) is not None:
+        draw.zoom_menu(figure, found)
+    draw.whole_numbers(figure, len(outcome))
     thin = f" {len(shown)} of {counted(len(order), 'result')} are drawn." if len(shown) < len(order) else ""
-    subtitle(figure, _summary(outcome, best) + undrawable_note(values) + thin)
+    draw.subtitle(figure, _summary(outcome, best) + draw.undrawable_note(values) + thin)
     return figure
 
 
@@ -74,15 +56,15 @@ def _improvements(outcome: OutcomeData) -> list[int]:
 def _add_outcomes(figure: go.Figure, outcome: OutcomeData, indices: Sequence[int]) -> None:
     """Add results that can be the best as dots, and hollow ones for the others, if there are any."""
     eligible = set(outcome.eligible)
-    kinds = [("results", True, dict(color=FAINT, size=6))]
+    kinds = [("results", True, dict(color=draw.FAINT, size=6))]
     if len(eligible) < len(outcome.finished):
-        kinds.append(("constraints not met", False, dict(color=RAW, size=7, symbol="circle-open")))
+        kinds.append(("constraints not met", False, dict(color=draw.RAW, size=7, symbol="circle-open")))
     for name, can_be_best, marker in kinds:
         drawn = [i for i in indices if (i in eligible) is can_be_best]
         note = "" if can_be_best else f"<br>{name}"
         hover = f"<b>trial %{{x}}</b><br>value %{{y:.5~g}}{note}"
         x, y = [outcome.numbers[i] for i in drawn], [outcome.value(i) for i in drawn]
-        figure.add_trace(dots(x, y, name, marker, hover))
+        figure.add_trace(draw.dots(x, y, name, marker, hover))
 
 
 def _add_expectation(figure: go.Figure, outcome: OutcomeData, *, positive: bool) -> None:
@@ -90,11 +72,11 @@ def _add_expectation(figure: go.Figure, outcome: OutcomeData, *, positive: bool)
     known = sorted((number_, value) for number_, value in pairs if value is not None)
     if not known:
         return
-    at = thinned(len(known), keep=())
+    at = draw.thinned(len(known), keep=())
     x, y = zip(*(known[k] for k in at), strict=True)
     y = [value if value > 0 or not positive else np.nan for value in y]
-    look = dict(color=CALIBRATED, width=2, dash="dashdot")
-    figure.add_trace(line(x, y, "expected at the best point", look, "after trial %{x}: %{y:.5~g} expected"))
+    look = dict(color=draw.CALIBRATED, width=2, dash="dashdot")
+    figure.add_trace(draw.line(x, y, "expected at the best point", look, "after trial %{x}: %{y:.5~g} expected"))
 
 
 def _add_steps(figure: go.Figure, outcome: OutcomeData, improvements: Sequence[int], end: int) -> None:
@@ -104,10 +86,10 @@ def _add_steps(figure: go.Figure, outcome: OutcomeData, improvements: Sequence[i
     figure.add_trace(
         go.Scatter(
             x=[*(outcome.numbers[i] for i in improvements), end],
-            y=drawable([*(outcome.value(i) for i in improvements), outcome.value(improvements[-1])]),
+            y=draw.drawable([*(outcome.value(i) for i in improvements), outcome.value(improvements[-1])]),
             mode="lines+markers",
             name="best so far",
-            line=dict(color=BEST, width=2.5, shape="hv"),
+            line=dict(color=draw.BEST, width=2.5, shape="hv"),
             marker=dict(size=[8] * len(improvements) + [0], symbol="diamond"),
             customdata=[*boxes, ""],
             hovertemplate="<b>trial %{x}</b><br>best so far %{y:.5~g}%{customdata}<extra></extra>",
@@ -132,16 +114,16 @@ def _summary(outcome: OutcomeData, best: Sequence[int]) -> str:
 
 def plot_hypervolume(data: ReportData) -> go.Figure:
     """Plot the hypervolume after each trial as a step line, with a mark at each result that increased it."""
-    figure = blank("Hypervolume over time", x="trials so far", y="hypervolume (larger is better)", height=380)
+    figure = draw.blank("Hypervolume over time", x="trials so far", y="hypervolume (larger is better)", height=380)
     if not data.results:
-        return empty(figure, "no trial has a value")
+        return draw.empty(figure, "no trial has a value")
     if not data.met:
-        return empty(figure, "no result meets all constraints")
+        return draw.empty(figure, "no result meets all constraints")
     volumes = data.hypervolumes
     if not np.isfinite(volumes).all():
-        return empty(figure, "the values are too large for a hypervolume to be computed")
+        return draw.empty(figure, "the values are too large for a hypervolume to be computed")
     steps = np.flatnonzero(np.diff(volumes, prepend=0.0) > 0.0)
-    shown = steps[thinned(len(steps), keep=())].tolist()
+    shown = steps[draw.thinned(len(steps), keep=())].tolist()
     room = room_for(len(shown))
     boxes = [f"<b>trial {data.numbers[i]}</b><br>{params_text(data.params[i], room)}<br>" for i in shown]
     figure.add_trace(
@@ -150,7 +132,7 @@ def plot_hypervolume(data: ReportData) -> go.Figure:
             y=[float(volumes[0]), *volumes[shown].tolist(), float(volumes[-1])],
             mode="lines+markers",
             name="hypervolume",
-            line=dict(color=BEST, width=2.5, shape="hv"),
+            line=dict(color=draw.BEST, width=2.5, shape="hv"),
             marker=dict(size=[0, *[8] * len(shown), 0], symbol="diamond"),
             customdata=["", *boxes, ""],
             hovertemplate="%{customdata}hypervolume %{y:.5~g} after %{x} trials<extra></extra>",
@@ -158,8 +140,8 @@ def plot_hypervolume(data: ReportData) -> go.Figure:
         )
     )
     figure.update_layout(yaxis=dict(rangemode="tozero"))
-    whole_numbers(figure, len(data))
-    subtitle(figure, _volume_summary(data, steps))
+    draw.whole_numbers(figure, len(data))
+    draw.subtitle(figure, _volume_summary(data, steps))
     return figure
 
 

@@ -10,31 +10,8 @@ import plotly.graph_objects as go
 
 from calibo.data import Array
 from calibo.errors import RecipeError
+from calibo.report import figure as draw
 from calibo.report.data import OutcomeData
-from calibo.report.figure import (
-    ACQUISITION,
-    BEST,
-    CALIBRATED,
-    OUTCOME,
-    RAW,
-    add_views,
-    around,
-    band,
-    bars,
-    blank,
-    dots,
-    drawable,
-    empty,
-    evenly,
-    few_choices,
-    line,
-    log_spaced,
-    log_ticks,
-    numeric,
-    subtitle,
-    tint,
-    upper_part,
-)
 from calibo.report.summary import number, percent, safe, shortened
 
 if TYPE_CHECKING:
@@ -62,7 +39,7 @@ def plot_slices(outcome: OutcomeData, *, parameter: str | None = None) -> go.Fig
         parameter: Which slice to draw; by default all, to be chosen from a dropdown, those with the largest effect
             first.
     """
-    figure = blank("Predictions around the best point", x="parameter", y="value", height=600)
+    figure = draw.blank("Predictions around the best point", x="parameter", y="value", height=600)
     figure.update_layout(
         xaxis=dict(anchor="y2", exponentformat="power"),
         yaxis=dict(domain=[0.36, 1.0]),
@@ -71,7 +48,7 @@ def plot_slices(outcome: OutcomeData, *, parameter: str | None = None) -> go.Fig
     figure.update_layout(yaxis2=dict(exponentformat="power", minexponent=5))
     slices = _chosen(outcome, parameter)
     if not slices:
-        return empty(
+        return draw.empty(
             figure,
             "there is no model along single parameters (no result, a table of rows, an unknown space, or a method<br>"
             "without a predictive distribution)",
@@ -79,9 +56,9 @@ def plot_slices(outcome: OutcomeData, *, parameter: str | None = None) -> go.Fig
     off = distances(outcome)
     views = [_traces(outcome, piece, off, MOST_POINTS // len(slices)) for piece in slices]
     axes = [_axes(outcome, piece, off) for piece in slices]
-    add_views(figure, views, [safe(shortened(piece.name, 32)) for piece in slices], axes, dropdown=True)
+    draw.add_views(figure, views, [safe(shortened(piece.name, 32)) for piece in slices], axes, dropdown=True)
     left_out = len(outcome.slices) - len(slices) if parameter is None else 0
-    subtitle(figure, _summary(left_out))
+    draw.subtitle(figure, _summary(left_out))
     return figure
 
 
@@ -103,11 +80,11 @@ def _influence(piece: Slice) -> float:
 
 def _traces(outcome: OutcomeData, piece: Slice, off: dict[str, Array], points: int) -> list[go.Scatter]:
     with np.errstate(over="ignore", invalid="ignore"):
-        if few_choices(piece.values):
+        if draw.few_choices(piece.values):
             at = np.arange(len(piece.values))
             traces = [*_bar_traces(piece, outcome.recalibrated), _acquisition(piece, at.tolist(), at, "markers")]
         else:
-            at = evenly(len(piece.values), points)
+            at = draw.evenly(len(piece.values), points)
             x = [piece.values[i] for i in at]
             traces = [*_band_traces(piece, x, at, outcome.recalibrated), _acquisition(piece, x, at, "lines")]
     return [*traces, _results(outcome, piece, off), _best(outcome, piece)]
@@ -119,18 +96,18 @@ def _band_traces(piece: Slice, x: Sequence[Any], at: np.ndarray, recalibrated: b
     traces: list[go.Scatter] = []
     for coverage, opacity in zip(COVERAGES, (0.14, 0.2, 0.3), strict=True):
         low, high = piece.calibrated.interval(coverage)
-        name, color = f"{series} {percent(coverage)}", tint(CALIBRATED, opacity)
-        traces += band(x, low[at], high[at], color=color, name=name, legendgroup=f"interval {coverage}")
+        name, color = f"{series} {percent(coverage)}", draw.tint(draw.CALIBRATED, opacity)
+        traces += draw.band(x, low[at], high[at], color=color, name=name, legendgroup=f"interval {coverage}")
     texts = _ranges(piece)
     hover = f"{safe(shortened(piece.name))} = %{{x}}<br>%{{customdata}}"
-    look = dict(color=CALIBRATED, width=2)
+    look = dict(color=draw.CALIBRATED, width=2)
     median = piece.calibrated.median[at]
-    traces.append(line(x, median, f"{series} median", look, hover, customdata=[texts[i] for i in at]))
+    traces.append(draw.line(x, median, f"{series} median", look, hover, customdata=[texts[i] for i in at]))
     if not recalibrated:
         return traces
-    dashed = dict(color=RAW, width=1.5, dash="dash")
+    dashed = dict(color=draw.RAW, width=1.5, dash="dash")
     for end, shown in zip(piece.raw.interval(RAW_COVERAGE), (True, False), strict=True):
-        traces.append(line(x, end[at], _RAW_NAME, dashed, legendgroup="raw", showlegend=shown))
+        traces.append(draw.line(x, end[at], _RAW_NAME, dashed, legendgroup="raw", showlegend=shown))
     return traces
 
 
@@ -140,16 +117,16 @@ def _bar_traces(piece: Slice, recalibrated: bool) -> list[go.Scatter]:
     traces: list[go.Scatter] = []
     left, right = ([i + offset for i in range(len(piece.values))] for offset in (-0.05, 0.07))
     for coverage, width, opacity in zip(COVERAGES, (3, 10, 18), (0.45, 0.35, 0.4), strict=True):
-        look = dict(color=tint(CALIBRATED, opacity), width=width)
+        look = dict(color=draw.tint(draw.CALIBRATED, opacity), width=width)
         ends = np.transpose(piece.calibrated.interval(coverage))
-        traces.append(bars(left, ends, f"{series} {percent(coverage)}", look))
+        traces.append(draw.bars(left, ends, f"{series} {percent(coverage)}", look))
     if recalibrated:
-        dashed = dict(color=RAW, width=2, dash="dash")
-        traces.append(bars(right, np.transpose(piece.raw.interval(RAW_COVERAGE)), _RAW_NAME, dashed))
-    marker = dict(color=CALIBRATED, symbol="line-ew-open", size=16, line=dict(width=2))
+        dashed = dict(color=draw.RAW, width=2, dash="dash")
+        traces.append(draw.bars(right, np.transpose(piece.raw.interval(RAW_COVERAGE)), _RAW_NAME, dashed))
+    marker = dict(color=draw.CALIBRATED, symbol="line-ew-open", size=16, line=dict(width=2))
     texts = [[_choice(v), text] for v, text in zip(piece.values, _ranges(piece), strict=True)]
     hover = f"{safe(shortened(piece.name))} = %{{customdata[0]}}<br>%{{customdata[1]}}"
-    traces.append(dots(left, piece.calibrated.median, f"{series} median", marker, hover, customdata=texts))
+    traces.append(draw.dots(left, piece.calibrated.median, f"{series} median", marker, hover, customdata=texts))
     return traces
 
 
@@ -167,12 +144,12 @@ def _ranges(piece: Slice) -> list[str]:
 def _acquisition(piece: Slice, x: Sequence[Any], at: np.ndarray, mode: str) -> go.Scatter:
     return go.Scatter(
         x=x,
-        y=drawable(piece.acquisition[at]),
+        y=draw.drawable(piece.acquisition[at]),
         yaxis="y2",
         mode=mode,
         name="acquisition",
-        line=dict(color=ACQUISITION, width=2),
-        marker=dict(color=ACQUISITION, size=10, symbol="square"),
+        line=dict(color=draw.ACQUISITION, width=2),
+        marker=dict(color=draw.ACQUISITION, size=10, symbol="square"),
         hovertemplate="acquisition %{y:.4~g}<extra></extra>",
     )
 
@@ -180,25 +157,25 @@ def _acquisition(piece: Slice, x: Sequence[Any], at: np.ndarray, mode: str) -> g
 def _results(outcome: OutcomeData, piece: Slice, off: dict[str, Array]) -> go.Scatter:
     found = nearby(outcome, piece, off)
     x, y = [x for x, _ in found], [outcome.value(i) for _, i in found]
-    marker = dict(color=OUTCOME, size=6, opacity=0.75)
+    marker = dict(color=draw.OUTCOME, size=6, opacity=0.75)
     hover = "<b>trial %{customdata}</b><br>value %{y:.5~g}"
-    return dots(x, y, "results nearby", marker, hover, customdata=[outcome.numbers[i] for _, i in found])
+    return draw.dots(x, y, "results nearby", marker, hover, customdata=[outcome.numbers[i] for _, i in found])
 
 
 def _best(outcome: OutcomeData, piece: Slice) -> go.Scatter:
     x = best_position(outcome, piece)
-    marker = dict(color=BEST, symbol="star", size=15, line=dict(color="white", width=1))
+    marker = dict(color=draw.BEST, symbol="star", size=15, line=dict(color="white", width=1))
     known = [] if x is None or outcome.best_value is None else [(x, outcome.best_value)]
-    return dots([x for x, _ in known], [y for _, y in known], "best", marker, "best value %{y:.5~g}")
+    return draw.dots([x for x, _ in known], [y for _, y in known], "best", marker, "best value %{y:.5~g}")
 
 
 def _axes(outcome: OutcomeData, piece: Slice, off: dict[str, Array]) -> dict[str, object]:
     """Layout that depends on the slice: title and type of the x axis, labels of choices, visible ranges."""
     title = safe(shortened(piece.name))
-    if not few_choices(piece.values):
-        kind = "log" if log_spaced(piece.values) else "linear"
-        below = upper_part(piece.acquisition)
-        step = log_ticks(piece.values) if kind == "log" else None
+    if not draw.few_choices(piece.values):
+        kind = "log" if draw.log_spaced(piece.values) else "linear"
+        below = draw.upper_part(piece.acquisition)
+        step = draw.log_ticks(piece.values) if kind == "log" else None
         x: dict[str, object] = {"xaxis.tickmode": "linear" if step else "auto", "xaxis.dtick": step}
         x |= {"xaxis.tickvals": None, "xaxis.ticktext": None}
         x |= {"xaxis.range": None, "xaxis.autorange": True, "xaxis.showgrid": True}
@@ -211,7 +188,7 @@ def _axes(outcome: OutcomeData, piece: Slice, off: dict[str, Array]) -> dict[str
     best = [] if outcome.best_value is None else [outcome.best_value]
     with np.errstate(over="ignore", invalid="ignore"):
         ends = (*piece.calibrated.interval(COVERAGES[0]), *piece.raw.interval(RAW_COVERAGE), best)
-    above = around(np.concatenate(ends), [outcome.value(i) for _, i in nearby(outcome, piece, off)])
+    above = draw.around(np.concatenate(ends), [outcome.value(i) for _, i in nearby(outcome, piece, off)])
     y = {"yaxis.autorange": above is None, "yaxis.range": above}
     y |= {"yaxis2.autorange": below is None, "yaxis2.range": below}
     return {"xaxis.title.text": title, "xaxis.type": kind, **x, **y}
@@ -250,8 +227,8 @@ def nearby(outcome: OutcomeData, piece: Slice, off: dict[str, Array]) -> list[tu
 
 def position(piece: Slice, value: Any) -> Any:
     """Return the position of a value on the slice's axis (a choice by its index), or `None` if it has none."""
-    if not few_choices(piece.values):
-        return value if numeric([value]) else None
+    if not draw.few_choices(piece.values):
+        return value if draw.numeric([value]) else None
     return next((k for k, choice in enumerate(piece.values) if _same(choice, value)), None)
 
 
@@ -264,11 +241,11 @@ def _distances(outcome: OutcomeData, name: str) -> Array:
     here = (outcome.best_params or {}).get(name)
     values: list[Any] = [outcome.params[i].get(name) for i in outcome.finished]
     grid: Sequence[Any] = next((piece.values for piece in outcome.slices if piece.name == name), values)
-    if not (numeric([here]) and numeric(values) and numeric(grid)):
+    if not (draw.numeric([here]) and draw.numeric(values) and draw.numeric(grid)):
         return np.array([0.0 if _same(value, here) else 1.0 for value in values])
     ends = np.array([min(grid, default=0.0), max(grid, default=0.0)], dtype=np.float64)
     at = np.array([*values, here], dtype=np.float64)
-    if log_spaced(grid) and at.min() > 0:
+    if draw.log_spaced(grid) and at.min() > 0:
         ends, at = np.log(ends), np.log(at)
     half = at / 2.0 - at[-1] / 2.0  # halves, since the difference of two values near 1e308 would overflow
     length = ends[1] / 2.0 - ends[0] / 2.0

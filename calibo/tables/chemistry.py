@@ -72,17 +72,15 @@ def described(smiles: Sequence[str]) -> Array:
 @lru_cache(maxsize=1 << 16)
 def _described(text: str) -> tuple[float, ...]:
     unknown = (math.nan,) * (len(DESCRIPTORS) + FINGERPRINT)
-    molecule = _molecule(text)
-    if molecule is None:
-        return unknown
-    from rdkit.Chem import (  # pyright: ignore[reportMissingImports]
-        Crippen,
-        Descriptors,
-        Lipinski,
-        rdFingerprintGenerator,
-        rdmolops,
-    )
+    from rdkit import Chem, rdBase  # pyright: ignore[reportMissingImports]
+    from rdkit.Chem import Crippen, Descriptors, Lipinski, rdmolops  # pyright: ignore[reportMissingImports]
+    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator  # pyright: ignore[reportMissingImports]
 
+    # Unreadable SMILES are reported once by the encoder, not by one line of rdkit's log for each molecule.
+    with rdBase.BlockLogs():
+        molecule = Chem.MolFromSmiles(text)
+    if molecule is None or not molecule.GetNumAtoms():
+        return unknown
     # Looked up by name, because rdkit creates some of them when it is imported.
     modules: tuple[Any, ...] = (Descriptors, Crippen, Lipinski)
     values = [
@@ -91,19 +89,10 @@ def _described(text: str) -> tuple[float, ...]:
         else float(next(getattr(m, name) for m in modules if hasattr(m, name))(molecule))
         for name in DESCRIPTORS
     ]
-    generator = rdFingerprintGenerator.GetMorganGenerator(radius=_RADIUS, fpSize=_BITS)
+    generator = GetMorganGenerator(radius=_RADIUS, fpSize=_BITS)
     counts = generator.GetCountFingerprintAsNumPy(molecule).astype(np.float64)
     values += (np.log1p(counts) @ _directions()).tolist()
     return tuple(values) if np.isfinite(values).all() else unknown
-
-
-def _molecule(text: str) -> Any:
-    from rdkit import Chem, rdBase  # pyright: ignore[reportMissingImports]
-
-    # Unreadable SMILES are reported once by the encoder, not by one line of rdkit's log for each molecule.
-    with rdBase.BlockLogs():
-        molecule = Chem.MolFromSmiles(text)
-    return molecule if molecule is not None and molecule.GetNumAtoms() else None
 
 
 @lru_cache(maxsize=1)

@@ -163,13 +163,7 @@ class Encoding:
         return np.hstack([encoder.encode(frame) for encoder in self.encoders])
 
 
-def encoding(
-    profiles: Mapping[str, Profile],
-    sample: Frame,
-    *,
-    named: bool,
-    smiles: Sequence[str] | None,
-) -> Encoding:
+def encoding(profiles: Mapping[str, Profile], sample: Frame, *, named: bool, smiles: Sequence[str] | None) -> Encoding:
     """Choose an encoder for each column by its type.
 
     Args:
@@ -201,7 +195,9 @@ def encoding(
             encoders.append(encoder)
         else:
             constant.append(name)
-    _announce_infinite(profiles)
+    infinite = ", ".join(f"{profile.infinite} in {name!r}" for name, profile in profiles.items() if profile.infinite)
+    if infinite:
+        warnings.warn(f"infinite numbers count as missing: {infinite}", FallbackWarning, stacklevel=3)
     if not encoders:
         raise DataError(
             f"no column can be a feature: of {', '.join(map(repr, profiles)) or 'none'}, {len(constant)} are the same "
@@ -262,10 +258,3 @@ def _molecule_columns(profiles: Mapping[str, Profile], smiles: Sequence[str] | N
 def _molecules(frame: Frame, name: str) -> Array:
     codes, words = coded(frame[name])
     return np.vstack([described(words), np.full((1, described([]).shape[1]), np.nan)])[codes]
-
-
-def _announce_infinite(profiles: Mapping[str, Profile]) -> None:
-    infinite = {name: profile.infinite for name, profile in profiles.items() if profile.infinite}
-    if infinite:
-        where = ", ".join(f"{count} in {name!r}" for name, count in infinite.items())
-        warnings.warn(f"infinite numbers count as missing: {where}", FallbackWarning, stacklevel=4)

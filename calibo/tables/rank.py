@@ -101,7 +101,11 @@ def rank(
     watched = Progress(opened.rows, progress)
     found, question = surveyed(opened, question, watched)
     if not found.candidates:
-        raise DataError(_nothing_left(found))
+        partial = f", and {found.partial} have some of the targets" if found.partial else ""
+        raise DataError(
+            f"nothing is left to suggest: of {found.rows} rows {found.measured} are measured{partial}; add rows whose target "
+            "is empty, or clear the targets of rows that are to be suggested"
+        )
     profiles = {name: found.profiles[name] for name in _of_candidates(columns, found, named=features is not None)}
     # Medians and descriptors are computed from the sampled and the measured rows.
     looked_at = joined([found.sample.frame, found.labels.frame])
@@ -147,15 +151,6 @@ class Progress:
             for part in parts:
                 bar.update(part.rows)
                 yield part
-
-
-def _nothing_left(found: Survey) -> str:
-    if found.partial:
-        return (
-            f"nothing is left to suggest: of {found.rows} rows {found.measured} are measured, and {found.partial} have "
-            "some of the targets; clear the targets of the rows that are to be suggested"
-        )
-    return f"all {found.rows} rows are measured, so nothing is left to suggest; add rows whose target is empty"
 
 
 def _checked_strategy(strategy: Strategy) -> ModelBased:

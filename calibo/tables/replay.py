@@ -252,20 +252,22 @@ def replay(
     steps = min(check_whole("steps", steps), len(pool) - len(chosen))
     enough = 0 if until is None else top_count(len(pool), until)
     begun, forecasts = len(chosen), list[Forecasts | None]()
+    places = {x.tobytes(): place for place, x in enumerate(pool.space.X)}
     data = Dataset(X=pool.space.X[chosen], Y=sign * values[chosen, None], categories=pool.space.categories)
     while len(forecasts) < steps and not (pool.ranks[chosen] < enough).any():
-        count = min(q, steps - len(forecasts))
-        new, made, plan = _suggested(data, pool.space, strategy, count, generator(seed, len(data)))
+        source, count = PoolSource(pool.space, tried=data.X), min(q, steps - len(forecasts))
+        found = choose(data, source=source, strategy=strategy, q=count, rng=generator(seed, len(data)))
+        new = np.array([places[x.tobytes()] for x in found.X], dtype=np.intp)
         if watch is not None:
-            watch(plan, data, new, sign * values[new])
+            watch(found.plan, data, new, sign * values[new])
         chosen += new.tolist()
-        forecasts += made
+        forecasts += [suggestion.forecasts for suggestion in found.suggestions()]
         data = replace(
             data,
             X=pool.space.X[chosen],
             Y=sign * values[chosen, None],
             forecasts=(None,) * begun + tuple(forecasts),
-            hyperparameters=plan.hyperparameters,
+            hyperparameters=found.plan.hyperparameters,
         )
     order = np.asarray(chosen, dtype=np.intp)
     return Replay(
@@ -279,16 +281,6 @@ def replay(
         size=len(pool),
         direction=pool.direction,
     )
-
-
-def _suggested(
-    data: Dataset, space: PoolSpace, strategy: Strategy, q: int, rng: np.random.Generator
-) -> tuple[Rows, tuple[Forecasts | None, ...], Plan]:
-    """Return the next `q` candidates, their forecasts in the internal sign, and the plan."""
-    chosen = choose(data, source=PoolSource(space, tried=data.X), strategy=strategy, q=q, rng=rng)
-    places = {x.tobytes(): place for place, x in enumerate(space.X)}
-    rows = np.array([places[x.tobytes()] for x in chosen.X], dtype=np.intp)
-    return rows, tuple(suggestion.forecasts for suggestion in chosen.suggestions()), chosen.plan
 
 
 def _regret(merit: Array, order: Rows, begun: int) -> Array:

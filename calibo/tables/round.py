@@ -21,7 +21,7 @@ from calibo.tables.answer import LITTLE_MEASURED, NOTHING_MEASURED, answer, expe
 from calibo.tables.columns import Keys, column_keys, row_keys
 from calibo.tables.encoding import Encoding
 from calibo.tables.reading import Frame, Table, joined
-from calibo.tables.source import CandidateSource, TableSource, check_enough, is_among, spread
+from calibo.tables.source import SHORTLIST, CandidateSource, Scoring, TableSource, check_enough, is_among, spread
 from calibo.tables.study_file import Round, StudyFile, SuggestedRow
 from calibo.tables.survey import SAMPLE, Question, Survey
 from calibo.trials import Direction, State, Trial, calibration_of, convert_forecasts, dataset
@@ -87,12 +87,7 @@ class TableRound:
         study.after(number, made, self._stored(suggested, chosen.forecasts, number)).write()
         front = pareto_front(data.Y) if len(data) else data.Y
         frame = answer(
-            chosen.rows,
-            chosen.forecasts,
-            chosen.reasons,
-            front,
-            targets=question.targets,
-            directions=self.directions,
+            chosen.rows, chosen.forecasts, chosen.reasons, front, targets=question.targets, directions=self.directions
         )
         frame.attrs["calibo"] = {
             "round": number,
@@ -159,16 +154,9 @@ class TableRound:
     def _chosen(self, data: Dataset, rng: np.random.Generator) -> _Suggested:
         """Suggest rows by the strategy: jointly up to 16, then given the predicted means of those chosen before."""
         sample = self._sample()[1]
-        source: CandidateSource | None = TableSource(
-            self.table,
-            self.encoding,
-            self.question.targets,
-            self.question.text,
-            self._seen,
-            sample[:SAMPLE],
-            self.count,
-            self.watched,
-        )
+        size = max(SHORTLIST, 4 * self.count)
+        scoring = Scoring(self.encoding, self.question.targets, self.question.text, self._seen, size)
+        source: CandidateSource | None = TableSource(self.table, scoring, sample[:SAMPLE], self.count, self.watched)
         first = None
         frames, X, known = list[Frame](), np.empty((0, data.X.shape[1])), data
         while source is not None and len(X) < self.count:

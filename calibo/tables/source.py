@@ -34,22 +34,23 @@ class Scoring:
 
     Attributes:
         encoding: Encoder of rows as points.
-        acquisition: Acquisition function.
         targets: Columns of outcomes; rows with any outcome are not candidates.
         text: Columns to treat as text although some values look like numbers.
         seen: Sorted keys of measured points, which are not suggested again.
         size: Number of rows to keep.
+        acquisition: Acquisition function, which is known only once there is a plan.
     """
 
     encoding: Encoding
-    acquisition: Acquisition
     targets: tuple[str, ...]
     text: frozenset[str]
     seen: Keys
     size: int = SHORTLIST
+    acquisition: Acquisition | None = None
 
     def __call__(self, frame: Frame) -> Shortlist:
         """Score a batch of rows and keep the best candidates."""
+        assert self.acquisition is not None, "a scorer is used with the acquisition function of a plan"
         rows = len(frame)
         frame = frame[np.isnan(outcomes(frame, self.targets)).all(axis=1)]
         keys = row_keys(column_keys(frame, self.encoding.names, self.text))
@@ -169,29 +170,21 @@ class TableSource(CandidateSource):
 
     Attributes:
         table: The table, of at least one row.
-        encoding: Encoder of rows as points.
-        targets: Columns of outcomes; rows with any outcome are not candidates.
-        text: Columns to treat as text although some values look like numbers.
-        seen: Sorted keys of measured points, which are not suggested again.
+        scoring: Scorer of its rows.
         sample: `s x d` points of a random sample of the candidates.
         count: Number of rows to suggest in all.
         watched: Wraps an iterator to show its progress under a description.
     """
 
     table: Table
-    encoding: Encoding
-    targets: tuple[str, ...]
-    text: frozenset[str]
-    seen: Keys
+    scoring: Scoring
     sample: Array
     count: int
     watched: Callable[[Any, str], Any]
 
     def choose(self, plan: Plan, strategy: Strategy, q: int, *, rng: np.random.Generator) -> Chosen:
         plan = plan.learned(self.sample, rng=rng) if len(self.sample) else plan
-        size = max(SHORTLIST, 4 * self.count)
-        scoring = Scoring(self.encoding, plan.acquisition, self.targets, self.text, self.seen, size)
-        best = shortlisted(self.table, scoring, self.watched)
+        best = shortlisted(self.table, replace(self.scoring, acquisition=plan.acquisition), self.watched)
         check_enough(len(best.keys), self.count, again=best.again, repeats=best.repeats)
         return ShortlistSource(best, self.sample).chosen(plan, q)
 

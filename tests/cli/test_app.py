@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from calibo import __version__
-from calibo.cli.app import FAILED, INTERRUPTED, app
+from calibo.cli.app import FAILED, INTERRUPTED, app, resume_line
 from calibo.study import load_result
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -313,6 +314,58 @@ def test_methods_and_version() -> None:
 
 def test_without_a_command_there_is_help() -> None:
     assert "Usage: " in calibo().output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train.py:f", "--space", "s.toml", "--trials", "7"],
+        ["--space", "s.toml", "--command", "python 'my train.py' {x}", "--trials", "7", "--method", "ocbo"],
+        [
+            "f.py",
+            "--space",
+            "s.toml",
+            "--trials",
+            "7",
+            "--storage",
+            "s.db",
+            "--study",
+            "a study",
+            "--seed",
+            "3",
+            "--maximize",
+        ],
+        [
+            "f.py",
+            "--space",
+            "s.toml",
+            "--trials",
+            "7",
+            "--directions",
+            "min,max",
+            "--reference",
+            "1.5,0",
+            "--no-progress",
+        ],
+        [
+            "f.py",
+            "--space",
+            "s.toml",
+            "--trials",
+            "7",
+            "--composite",
+            "my model.py:g",
+            "--timeout",
+            "60.0",
+            "--report",
+            "r.html",
+        ],
+    ],
+)
+def test_the_line_to_resume_with(words: list[str]) -> None:
+    command = typer.main.get_command(app).commands["run"]  # pyright: ignore
+    again = [*words[: words.index("--trials")], "--trials", "50", *words[words.index("--trials") + 2 :]]
+    assert shlex.split(resume_line(command.make_context("run", again), 7)) == ["calibo", "run", *words]
 
 
 def _process(words: list[str], folder: Path) -> subprocess.Popen[str]:

@@ -152,7 +152,7 @@ def test_all_outcomes_are_equal(candidates: Candidates, method: str) -> None:
 
 
 def test_everything_is_measured(candidates: Candidates) -> None:
-    with pytest.raises(DataError, match="all 12 rows are measured, so nothing is left"):
+    with pytest.raises(DataError, match="nothing is left to suggest: of 12 rows 12 are measured"):
         quick(candidates(rows=12))
     frame = candidates(rows=12)
     again = pd.concat([frame, frame.assign(**{"yield": np.nan})], ignore_index=True)

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibo.search import Plan
+from calibo.search.base import in_chunks
 from calibo.tables.columns import column_keys, row_keys
 from calibo.tables.encoding import Encoding, NumberEncoder
 from calibo.tables.reading import open_table
-from calibo.tables.source import Scoring, chosen_batch, in_chunks, is_among, shortlisted, spread
+from calibo.tables.source import Scoring, chosen_batch, is_among, shortlisted, spread
 
 
 def plain(parts: Any, what: str) -> Any:
@@ -28,7 +29,7 @@ def line(rows: int) -> pd.DataFrame:
 
 def scoring(rows: int, acquisition: Any, *, size: int = 10, seen: Any = ()) -> Scoring:
     code = Encoding((NumberEncoder("x", 0.0, rows - 1.0, 0.0, gaps=False),))
-    return Scoring(code, acquisition, ("y",), frozenset(), np.asarray(seen, dtype=np.uint64), size)
+    return Scoring(code, ("y",), frozenset(), np.asarray(seen, dtype=np.uint64), size, acquisition)
 
 
 @pytest.mark.parametrize("batch", [20, 333, 5000])

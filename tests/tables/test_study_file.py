@@ -85,7 +85,12 @@ GOOD = {"format": FORMAT, "version": VERSION, "key_columns": ["x"], "rounds": []
             GOOD
             | {
                 "rows": {
-                    "1f": {"round": 1, "place": 0, "measured": None, "forecasts": {"y": {"stage_names": [], "stages": []}}}
+                    "1f": {
+                        "round": 1,
+                        "place": 0,
+                        "measured": None,
+                        "forecasts": {"y": {"stage_names": [], "stages": []}},
+                    }
                 }
             }
         ).encode(),
