@@ -1,7 +1,7 @@
 """The optimization loop: strategies, the pure function ``suggest``, and the ``Optimizer`` with its ask and tell."""
 
 from calibo.optimize.optimizer import Optimizer
-from calibo.optimize.predictions import fitted_plan, makes_forecasts
+from calibo.optimize.predictions import fitted_plan
 from calibo.optimize.sources import CandidateSource, Chosen, PoolSource, SpaceSource
 from calibo.optimize.strategy import ModelBased, Strategy
 from calibo.optimize.suggest import choose, generator, propose, suggest
@@ -19,7 +19,6 @@ __all__ = [
     "choose",
     "fitted_plan",
     "generator",
-    "makes_forecasts",
     "propose",
     "suggest",
 ]

@@ -13,7 +13,7 @@ from calibo.classifiers.composite import Outer
 from calibo.data import Dataset, Suggestion
 from calibo.errors import DataError, RecipeError
 from calibo.optimize.composite import Composite, composed, default_method
-from calibo.optimize.predictions import fitted_plan, makes_forecasts
+from calibo.optimize.predictions import fitted_plan
 from calibo.optimize.strategy import Strategy, check_outcomes
 from calibo.optimize.suggest import propose
 from calibo.search import Plan
@@ -178,16 +178,8 @@ class Optimizer:
         noise = standard_errors(sem, len(self.directions))
         limits = finite_constraints(constraints)
         check_outcomes(self.strategy, len(self.directions), len(limits))
-        self._record(
-            replace(
-                self._trial(what),
-                state=State.COMPLETE,
-                values=values,
-                sem=noise,
-                constraints=limits,
-                vector=vector,
-            )
-        )
+        done: dict[str, Any] = {"values": values, "sem": noise, "constraints": limits, "vector": vector}
+        self._record(replace(self._trial(what), state=State.COMPLETE, **done))
 
     def tell_failed(self, what: Suggestion | Mapping[str, Any]) -> None:
         """Record that an evaluation failed; the points around it become less likely to be suggested.
@@ -245,7 +237,7 @@ class Optimizer:
         Args:
             outcome: Index of an objective, or name of a constraint.
         """
-        forecasting = makes_forecasts(self.strategy)
+        forecasting = self.strategy.makes_forecasts
         return calibration_of(self._done, self.directions, outcome, makes_forecasts=forecasting)
 
     def feasibility(self) -> FeasibilityTable:

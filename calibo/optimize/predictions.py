@@ -13,11 +13,6 @@ from calibo.search import Plan
 def fitted_plan(data: Dataset, strategy: Strategy, *, rng: np.random.Generator) -> Plan:
     """Fit the strategy's models and return its plan.
 
-    Args:
-        data: The data.
-        strategy: The strategy.
-        rng: Source of randomness.
-
     Raises:
         DataError: If there is no outcome yet.
         RecipeError: If the strategy has no models.
@@ -31,8 +26,3 @@ def fitted_plan(data: Dataset, strategy: Strategy, *, rng: np.random.Generator) 
             "forecast beside it, such as methods.lfbo(forecaster=GaussianProcess())"
         )
     return plan
-
-
-def makes_forecasts(strategy: Strategy | None) -> bool:
-    """Return whether a strategy's suggestions come with forecasts."""
-    return strategy is None or strategy.makes_forecasts

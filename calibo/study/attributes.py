@@ -20,7 +20,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 
 from calibo.data import Suggestion
-from calibo.study.optuna_private import storage_of, study_id, trial_id
+from calibo.study.optuna_private import part
 from calibo.trials import standard_errors, suggestion_from_json, suggestion_to_json
 
 #: Version of the format; records of another version are ignored.
@@ -55,7 +55,7 @@ def write_suggestions(study: optuna.Study, trial: FrozenTrial, suggestions: Sequ
     """
     # The first is written last, so that they are there all together or not at all.
     for place, suggestion in reversed(list(enumerate(suggestions))):
-        _write_to_trial(storage_of(study), trial, _key(place), suggestion_to_json(suggestion))
+        _write_to_trial(part(study, "_storage"), trial, _key(place), suggestion_to_json(suggestion))
 
 
 def read_suggestions(trial: FrozenTrial) -> tuple[Suggestion, ...]:
@@ -113,8 +113,7 @@ def read_sem(trial: FrozenTrial) -> tuple[float, ...] | None:
 
 def write_description(study: optuna.Study, description: Mapping[str, Any]) -> None:
     """Store the description of a study: JSON data."""
-    storage, number = storage_of(study), study_id(study)
-    _write(_DESCRIPTION, description, None, lambda key, value: storage.set_study_system_attr(number, key, value))
+    _write(_DESCRIPTION, description, None, functools.partial(_set_study_attribute, study))
 
 
 def read_description(study: optuna.Study) -> dict[str, Any] | None:
@@ -143,11 +142,15 @@ def read_seed(study: optuna.Study) -> int | None:
 
 def write_seed(study: optuna.Study, seed: int) -> None:
     """Store the seed of a study."""
-    storage_of(study).set_study_system_attr(study_id(study), _SEED, seed)
+    _set_study_attribute(study, _SEED, seed)
+
+
+def _set_study_attribute(study: optuna.Study, key: str, value: Any) -> None:
+    part(study, "_storage").set_study_system_attr(part(study, "_study_id"), key, value)
 
 
 def _study_attributes(study: optuna.Study) -> Mapping[str, Any]:
-    return storage_of(study).get_study_system_attrs(study_id(study))
+    return part(study, "_storage").get_study_system_attrs(part(study, "_study_id"))
 
 
 # Stored text never changes, and a sampler reads all of it at every suggestion.
@@ -162,8 +165,7 @@ def _floats(text: str) -> tuple[float, ...]:
 
 
 def _write_to_trial(storage: BaseStorage, trial: optuna.Trial | FrozenTrial, key: str, body: Any) -> None:
-    number = trial_id(trial)
-    _write(key, body, trial.number, lambda name, value: storage.set_trial_system_attr(number, name, value))
+    _write(key, body, trial.number, functools.partial(storage.set_trial_system_attr, part(trial, "_trial_id")))
 
 
 def _write(key: str, body: Any, number: int | None, set_: Callable[[str, Any], None]) -> None:

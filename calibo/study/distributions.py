@@ -112,7 +112,8 @@ class OptunaSpace:
 
     def restored(self, stored: Mapping[str, Any]) -> Params:
         """Return values that a trial stores, of any of the columns, as values of the columns."""
-        return {name: self._restored(name, value) for name, value in stored.items()}
+        chosen = {n: self.distributions[n].to_internal_repr(stored[n]) for n in self.labelled if n in stored}
+        return {**stored, **{name: self.labelled[name].choices[int(i)] for name, i in chosen.items()}}
 
     def params(self, stored: Mapping[str, Any]) -> Params:
         """Return the parameters that the objective takes, from the values of all columns that a trial stores."""
@@ -149,10 +150,6 @@ class OptunaSpace:
             column = self.labelled.get(name)
             return value if column is None else distribution.choices[int(column.cell(column.encode(value)))]
         return float(value) if isinstance(distribution, FloatDistribution) else int(value)
-
-    def _restored(self, name: str, value: Any) -> Any:
-        column = self.labelled.get(name)
-        return value if column is None else column.choices[int(self.distributions[name].to_internal_repr(value))]
 
 
 def optuna_space(space: Space) -> OptunaSpace:

@@ -33,22 +33,19 @@ class StudyMethod:
 
     @classmethod
     def of(cls, method: str | Strategy, composite: Outer | None = None) -> StudyMethod:
-        """Return the method of a name, or of a strategy.
-
-        Raises:
-            RecipeError: If there is no method of that name.
-        """
+        """Return the method of a name, or of a strategy."""
         from calibo.methods import strategy
 
         return cls(method if isinstance(method, str) else None, strategy(method), composite)
 
-    def with_directions(self, directions: Sequence[Direction]) -> tuple[Strategy, Composite | None]:
-        """Return the strategy for objectives with these directions, and the function of a composite objective.
+    def with_directions(self, directions: Sequence[Direction]) -> tuple[StudyMethod, Composite | None]:
+        """Return the method for objectives with these directions, and the function of a composite objective.
 
         Raises:
             RecipeError: If the strategy and the composite function do not fit together.
         """
-        return composed(self.strategy, self.composite, directions)
+        strategy, function = composed(self.strategy, self.composite, directions)
+        return StudyMethod(self.name, strategy), function
 
 
 def method_for(
@@ -71,13 +68,12 @@ def method_for(
         StudyError: If the study's own method is a strategy that has no name, so that it has to be given again.
     """
     if method is None and composite is None and study is not None:
-        known, name = own_method(study, read_description(study) or {}, trials)
-        if known and name is None:
+        known, method = own_method(study, read_description(study) or {}, trials)
+        if known and method is None:
             raise StudyError(
                 f"study {study.study_name!r} was made with a strategy that cannot be restored from its storage: pass the "
                 "same strategy as method=, or the name of a method (such as 'ocbo') to go on with that"
             )
-        method = name
     return StudyMethod.of(default_method(method, composite), composite)
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import optuna
@@ -19,18 +19,17 @@ from calibo.classifiers.composite import Outer
 from calibo.data import Outcome, Params
 from calibo.errors import ObjectiveError, RecipeError, TrialFailedWarning
 from calibo.optimize import Strategy
-from calibo.optimize.composite import Composite
 from calibo.spaces import as_space
 from calibo.study.attributes import ERROR, INTERRUPTED
 from calibo.study.distributions import OptunaSpace, optuna_space, suggest
-from calibo.study.method import StudyMethod, method_for
-from calibo.study.opening import find_study, open_study, quiet_optuna, storage_errors, stored_reference
+from calibo.study.method import method_for
+from calibo.study.opening import find_study, open_study, quiet_optuna, storage_errors
 from calibo.study.recording import Recorder
 from calibo.study.result import Result, result_of
 from calibo.study.sampler import CalibratedSampler
 from calibo.study.storage import open_storage
 from calibo.study.trials import completed_frozen
-from calibo.trials import Direction, reference_values
+from calibo.trials import Direction, completed, reference_values
 
 Objective = Callable[[Params], float | Sequence[float] | Outcome]
 Callback = Callable[[optuna.Study, FrozenTrial], None]
@@ -120,16 +119,47 @@ def minimize(
         >>> result.best_params["x"] <= 0.5
         True
     """
-    run = _Run(
-        objective,
-        Direction.several(Direction.MINIMIZE if directions is None else directions),
-        n_trials=n_trials,
-        timeout=timeout,
-        callbacks=tuple(callbacks),
-        progress=progress,
-        reference=reference,
+    ways = Direction.several(Direction.MINIMIZE if directions is None else directions)
+    # Settings are checked before anything is written.
+    if not callable(objective):
+        raise ObjectiveError(f"the objective must be a function of a dict, got a {type(objective).__name__}")
+    reference_values(reference, ways)
+    n_trials = check_whole("n_trials, the number of new trials,", n_trials)
+    if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
+        raise RecipeError(f"timeout is a number of seconds above 0, or None, got {timeout!r}")
+    seen = optuna_space(as_space(space))
+    seed = None if seed is None else check_seed(seed)
+    resuming = method is None and composite is None and storage is not None and study_name is not None
+    chosen = None if resuming else method_for(None, method, composite).with_directions(ways)
+    # Heartbeats, without which a trial whose process was killed would stay pending for ever.
+    opened = open_storage(storage, heartbeat_interval=HEARTBEAT, grace_period=3 * HEARTBEAT)
+    if chosen is None:
+        # Which method a study has is only known from its storage.
+        with storage_errors():
+            chosen = method_for(find_study(opened, study_name), None).with_directions(ways)
+    own, function = chosen
+    study, seed, reference = open_study(
+        opened, study_name, directions=ways, space=seen, seed=seed, method=own.name, reference=reference
     )
-    return run(space, storage, study_name, seed, method, composite)
+    study.sampler = CalibratedSampler(own, seed=seed, space=seen.space, reference=reference)
+    run = _Run(objective, seen, Recorder.of(study, function))
+    interrupted = run.optimize(study, n_trials, timeout, callbacks, progress)
+    result = result_of(study, space=seen, method=own, seed=seed, reference=reference)
+    done = len(completed(result.trials))
+    if interrupted:
+        where = (
+            "they are in this exception's result, and in no storage"
+            if storage is None
+            else f"call again with study_name={result.study_name!r} to go on"
+        )
+        raise Interrupted(f"stopped with {done} trials completed; {where}", result)
+    if run.last_error is not None and not done:
+        raise ObjectiveError(
+            f"none of {len(result.failures)} trials succeeded; the last failed with {_reason(run.last_error)}. "
+            "Try the objective with one set of parameters by hand; a study whose objective was broken is best begun "
+            "again under another name (study_name=, --study), as its failures count against their parameters"
+        ) from run.last_error
+    return result
 
 
 def maximize(
@@ -152,15 +182,20 @@ def maximize(
         >>> maximize(lambda p: -abs(p["k"] - 3), {"k": Int(0, 9)}, 8, "gp_ei", seed=0, progress=False).best_params
         {'k': 3}
     """
-    run = _Run(
+    return minimize(
         objective,
-        (Direction.MAXIMIZE,),
-        n_trials=n_trials,
-        timeout=timeout,
-        callbacks=tuple(callbacks),
-        progress=progress,
+        space,
+        n_trials,
+        method,
+        storage,
+        study_name,
+        seed,
+        timeout,
+        callbacks,
+        progress,
+        directions=["maximize"],
+        composite=composite,
     )
-    return run(space, storage, study_name, seed, method, composite)
 
 
 class _Failed(Exception):
@@ -169,112 +204,48 @@ class _Failed(Exception):
 
 @dataclass
 class _Run:
-    """One call of minimize or maximize, with its only state: the number of failures, and the last of them."""
+    """An objective as Optuna calls it, with the number of its failures and the last of them."""
 
     objective: Objective
-    directions: tuple[Direction, ...]
-    n_trials: int
-    timeout: float | None
-    callbacks: tuple[Callback, ...]
-    progress: bool
-    reference: Sequence[float] | None = None
-    failures: int = field(default=0, init=False)
-    last_error: Exception | None = field(default=None, init=False)
+    space: OptunaSpace
+    record: Recorder
+    failures: int = 0
+    last_error: Exception | None = None
 
-    def __call__(
-        self,
-        space: Any,
-        storage: Any,
-        study_name: str | None,
-        seed: int | None,
-        method: str | Strategy | None,
-        composite: Outer | None,
-    ) -> Result:
-        self._check()
-        seen = optuna_space(as_space(space))
-        seed = None if seed is None else check_seed(seed)
-        resuming = method is None and composite is None and storage is not None and study_name is not None
-        # Settings are checked before anything is written; which method a study has is only known from its storage.
-        chosen = None if resuming else self._composed(method_for(None, method, composite))
-        # Heartbeats, without which a trial whose process was killed would stay pending for ever.
-        opened = open_storage(storage, heartbeat_interval=HEARTBEAT, grace_period=3 * HEARTBEAT)
-        if chosen is None:
-            with storage_errors():
-                chosen = self._composed(method_for(find_study(opened, study_name), None))
-        own, function = chosen
-        study, seed = open_study(
-            opened,
-            study_name,
-            directions=self.directions,
-            space=seen,
-            seed=seed,
-            method=own.name,
-            reference=self.reference,
-        )
-        reference = stored_reference(study)
-        study.sampler = CalibratedSampler(own, seed=seed, space=seen.space, reference=reference)
-        interrupted = self._optimize(study, seen, Recorder.of(study, function))
-        result = result_of(study, space=seen, method=own, seed=seed, reference=reference)
-        if interrupted:
-            raise Interrupted(_stopped(result, storage), result)
-        if self.last_error is not None and all(trial.values is None for trial in result.trials):
-            raise ObjectiveError(
-                f"none of {len(result.failures)} trials succeeded; the last failed with {_reason(self.last_error)}. "
-                "Try the objective with one set of parameters by hand; a study whose objective was broken is best begun "
-                "again under another name (study_name=, --study), as its failures count against their parameters"
-            ) from self.last_error
-        return result
-
-    def _check(self) -> None:
-        """Check the settings, before anything is written."""
-        if not callable(self.objective):
-            raise ObjectiveError(f"the objective must be a function of a dict, got a {type(self.objective).__name__}")
-        reference_values(self.reference, self.directions)
-        self.n_trials = check_whole("n_trials, the number of new trials,", self.n_trials)
-        if self.timeout is not None and not (isinstance(self.timeout, int | float) and self.timeout > 0):
-            raise RecipeError(f"timeout is a number of seconds above 0, or None, got {self.timeout!r}")
-
-    def _composed(self, method: StudyMethod) -> tuple[StudyMethod, Composite | None]:
-        """Return a method for the directions of this run, and the function of a composite objective."""
-        strategy, composite = method.with_directions(self.directions)
-        return StudyMethod(method.name, strategy), composite
-
-    def _optimize(self, study: optuna.Study, space: OptunaSpace, record: Recorder) -> bool:
+    def optimize(
+        self, study: optuna.Study, n_trials: int, timeout: float | None, callbacks: Iterable[Callback], progress: bool
+    ) -> bool:
         """Run the trials and return whether the user stopped them."""
-        with storage_errors(), quiet_optuna(), _bar(self.n_trials, self.progress) as bar:
+        bar = tqdm(total=n_trials, disable=not progress, file=sys.stderr, unit="trial", dynamic_ncols=True)
 
-            def show(study: optuna.Study, trial: FrozenTrial) -> None:
-                if best := _best_so_far(study):
-                    bar.set_postfix_str(best, refresh=False)
-                bar.update()
+        def show(study: optuna.Study, trial: FrozenTrial) -> None:
+            if best := _best_so_far(study):
+                bar.set_postfix_str(best, refresh=False)
+            bar.update()
 
-            def give_up(study: optuna.Study, trial: FrozenTrial) -> None:
-                if self.failures >= HOPELESS and not completed_frozen(study.get_trials(deepcopy=False)):
-                    study.stop()
+        def give_up(study: optuna.Study, trial: FrozenTrial) -> None:
+            if self.failures >= HOPELESS and not completed_frozen(study.get_trials(deepcopy=False)):
+                study.stop()
 
+        with storage_errors(), quiet_optuna(), bar:
             try:
-                study.optimize(
-                    lambda trial: self._evaluate(trial, space, record),
-                    n_trials=self.n_trials,
-                    timeout=self.timeout,
-                    catch=(_Failed,),
-                    callbacks=[*self.callbacks, show, give_up],
-                )
+                callbacks = [*callbacks, show, give_up]
+                study.optimize(self, n_trials=n_trials, timeout=timeout, catch=(_Failed,), callbacks=callbacks)
             except KeyboardInterrupt:
                 return True
         return False
 
-    def _evaluate(self, trial: optuna.Trial, space: OptunaSpace, record: Recorder) -> tuple[float, ...]:
+    def __call__(self, trial: optuna.Trial) -> tuple[float, ...]:
         try:
-            params = space.params(suggest(trial, space))
-            return self._outcome(trial, params, record)
+            params = self.space.params(suggest(trial, self.space))
+            return self._outcome(trial, params)
         except KeyboardInterrupt:
             trial.set_user_attr(INTERRUPTED, True)
             raise
 
-    def _outcome(self, trial: optuna.Trial, params: Params, record: Recorder) -> tuple[float, ...]:
+    def _outcome(self, trial: optuna.Trial, params: Params) -> tuple[float, ...]:
         try:
-            return record(trial, self.objective(params))
+            return self.record(trial, self.objective(params))
         except optuna.TrialPruned:
             raise
         except SystemExit as stop:
@@ -282,10 +253,6 @@ class _Run:
             error = ObjectiveError(f"the objective called sys.exit({stop.code!r})")
         except Exception as raised:
             error = raised
-        self._note(trial, error)
-        raise _Failed from error
-
-    def _note(self, trial: optuna.Trial, error: Exception) -> None:
         self.failures += 1
         self.last_error = error
         trial.set_user_attr(ERROR, _reason(error))
@@ -295,6 +262,7 @@ class _Run:
                 TrialFailedWarning,
                 stacklevel=2,
             )
+        raise _Failed from error
 
 
 def _reason(error: Exception) -> str:
@@ -309,14 +277,3 @@ def _best_so_far(study: optuna.Study) -> str:
         return f"best={study.best_value:.6g}"
     except ValueError:
         return ""
-
-
-def _bar(total: int, shown: bool) -> tqdm[Any]:
-    return tqdm(total=total, disable=not shown, file=sys.stderr, unit="trial", dynamic_ncols=True)
-
-
-def _stopped(result: Result, storage: Any) -> str:
-    done = sum(trial.values is not None for trial in result.trials)
-    if storage is None:
-        return f"stopped with {done} trials completed; they are in this exception's result, and in no storage"
-    return f"stopped with {done} trials completed; call again with study_name={result.study_name!r} to go on"

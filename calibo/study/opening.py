@@ -17,11 +17,6 @@ from calibo.study.description import described, differences
 from calibo.study.distributions import OptunaSpace
 from calibo.trials import Direction
 
-OPTUNA_DIRECTIONS = {
-    Direction.MINIMIZE: optuna.study.StudyDirection.MINIMIZE,
-    Direction.MAXIMIZE: optuna.study.StudyDirection.MAXIMIZE,
-}
-
 
 def open_study(
     storage: BaseStorage,
@@ -32,7 +27,7 @@ def open_study(
     seed: int | None,
     method: str | None,
     reference: Sequence[float] | None = None,
-) -> tuple[optuna.Study, int]:
+) -> tuple[optuna.Study, int, list[float] | None]:
     """Open a study to add trials to: a new one, or the one of that name in the storage.
 
     Args:
@@ -45,7 +40,7 @@ def open_study(
         reference: Reference point, one value per objective; by default that of the study.
 
     Returns:
-        The study, and the seed of its suggestions.
+        The study, the seed of its suggestions, and its reference point.
 
     Raises:
         StudyError: If there is a study of that name with other directions or another space.
@@ -54,7 +49,7 @@ def open_study(
         study = optuna.create_study(
             storage=storage,
             study_name=name,
-            directions=[OPTUNA_DIRECTIONS[direction] for direction in directions],
+            directions=[optuna.study.StudyDirection[direction.name] for direction in directions],
             load_if_exists=name is not None,
         )
         _check_directions(study, directions)
@@ -62,40 +57,21 @@ def open_study(
         description = read_description(study)
         if description is None and seed is not None:
             write_seed(study, seed)
-        if description is None or description.get("method") != method:
-            if description is not None:
-                was, now = (one or "a method without a name" for one in (description.get("method"), method))
-                warnings.warn(
-                    f"study {study.study_name!r} was made with {was} and goes on with {now}",
-                    CaliboWarning,
-                    stacklevel=4,
-                )
-            write_description(study, _description(space, method, _reference(description, reference)))
-        elif reference is not None and _reference(description, None) != _reference(None, reference):
-            warnings.warn(
-                f"study {study.study_name!r} goes on with the reference point {_reference(None, reference)} instead of "
-                f"{_reference(description, None) or 'an inferred one'}",
-                CaliboWarning,
-                stacklevel=4,
-            )
-            write_description(study, _description(space, method, _reference(None, reference)))
-        return study, study_seed(study) if seed is None else seed
-
-
-def stored_reference(study: optuna.Study) -> tuple[float, ...] | None:
-    """Return the reference point that a study was made with, in the user's sign; ``None`` if it has none."""
-    stored = _reference(read_description(study), None)
-    return None if stored is None else tuple(stored)
-
-
-def _reference(description: Mapping[str, Any] | None, reference: Sequence[float] | None) -> list[float] | None:
-    """Return the reference point given, or else the one that was stored."""
-    return [float(value) for value in reference] if reference is not None else (description or {}).get("reference")
-
-
-def _description(space: OptunaSpace, method: str | None, reference: list[float] | None) -> dict[str, Any]:
-    point = {} if reference is None else {"reference": reference}
-    return {"space": described(space.space), "method": method, **point}
+        before = description or {}
+        point = before.get("reference") if reference is None else [float(value) for value in reference]
+        changes: list[str] = []
+        if description is not None and before.get("method") != method:
+            was, now = (one or "a method without a name" for one in (before.get("method"), method))
+            changes.append(f"was made with {was} and goes on with {now}")
+        if description is not None and before.get("reference") != point:
+            was = before.get("reference") or "an inferred one"
+            changes.append(f"goes on with the reference point {point} instead of {was}")
+        for change in changes:
+            warnings.warn(f"study {study.study_name!r} {change}", CaliboWarning, stacklevel=3)
+        if description is None or changes:
+            stored = {} if point is None else {"reference": point}
+            write_description(study, {"space": described(space.space), "method": method, **stored})
+        return study, study_seed(study) if seed is None else seed, point
 
 
 def find_study(storage: BaseStorage, name: str | None) -> optuna.Study | None:

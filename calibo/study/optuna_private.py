@@ -10,8 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import optuna
-from optuna.storages import BaseStorage, RDBStorage
-from optuna.trial import FrozenTrial
 
 from calibo.errors import StudyError
 
@@ -23,26 +21,6 @@ PRIVATE: dict[str, tuple[str, ...]] = {
     # Optuna's cache in front of a database calls these instead of the public methods.
     "optuna.storages.RDBStorage": ("_get_trials", "_get_best_trial_id", "_get_stale_trial_ids"),
 }
-
-
-def storage_of(study: optuna.Study) -> BaseStorage:
-    """Return the storage of a study."""
-    return part(study, "_storage")
-
-
-def study_id(study: optuna.Study) -> int:
-    """Return the number by which a storage knows a study."""
-    return part(study, "_study_id")
-
-
-def trial_id(trial: optuna.Trial | FrozenTrial) -> int:
-    """Return the number by which a storage knows a trial."""
-    return part(trial, "_trial_id")
-
-
-def storage_method(name: str) -> Any:
-    """Return a method of ``RDBStorage``, as a function."""
-    return part(RDBStorage, name)
 
 
 def part(owner: object, name: str) -> Any:

@@ -47,27 +47,26 @@ class Recorder:
             ValueRejected: If it is not what an objective may return; nothing is stored then but what comes before it.
         """
         outcome = returned if isinstance(returned, Outcome) else Outcome(returned)
-        values = self._plain(outcome) if self.composite is None else self._composed(trial, outcome, self.composite)
+        values = self._values(trial, outcome)
         if outcome.sem is not None:
             write_sem(trial, outcome.sem)
         for name, value in finite_constraints(outcome.constraints).items():
             trial.set_constraint(name, value)
         return values
 
-    def _plain(self, outcome: Outcome) -> tuple[float, ...]:
+    def _values(self, trial: optuna.Trial, outcome: Outcome) -> tuple[float, ...]:
+        if self.composite is not None:
+            if outcome.sem is not None:
+                raise ValueRejected("the value of a composite objective is computed from its vector and has no sem")
+            vector, value = self.composite.measured(outcome.values, self.length)
+            write_vector(trial, vector)
+            self.length = len(vector)
+            return (value,)
         try:
             return finite_values(outcome.values, self.objectives)
         except ValueRejected:
             expected = "a finite number" if self.objectives == 1 else f"{self.objectives} finite numbers"
             raise ValueRejected(f"the objective must return {expected}, it returned {outcome.values!r}") from None
-
-    def _composed(self, trial: optuna.Trial, outcome: Outcome, composite: Composite) -> tuple[float, ...]:
-        if outcome.sem is not None:
-            raise ValueRejected("the value of a composite objective is computed from its vector and has no sem")
-        vector, value = composite.measured(outcome.values, self.length)
-        write_vector(trial, vector)
-        self.length = len(vector)
-        return (value,)
 
 
 def _stored_length(study: optuna.Study, composite: Composite) -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibo.errors import DataError, RecipeError, SpaceError, StudyError
-from calibo.optimize import Plan, makes_forecasts
+from calibo.optimize import Plan
 from calibo.optimize.slices import Slice, slices_at
 from calibo.report.data import ReportData
 from calibo.trials import State, Trial, in_order_of_completion, predict
@@ -21,7 +21,10 @@ def report_data(result: Result) -> ReportData:
     """Collect what a report shows of a study: its finished trials in the order in which their results arrived."""
     states = (State.COMPLETE, State.FAILED)
     finished = [t for t in in_order_of_completion(result.trials) if t.state in states and t.finished is not None]
-    plan = _plan(result)
+    try:
+        plan = result.plan
+    except (StudyError, DataError, RecipeError):
+        plan = None  # without an outcome, a known space, or a method with models
     single = len(result.directions) == 1 and not result.constraints
     return ReportData(
         title=result.study_name,
@@ -31,20 +34,12 @@ def report_data(result: Result) -> ReportData:
         reference=result.reference,
         expected_best=None if plan is None or not single else _expected_best(result, plan, finished),
         slices=() if plan is None else tuple(_slices(result, plan, i) for i in range(len(result.directions))),
-        makes_forecasts=makes_forecasts(result.strategy),
+        makes_forecasts=result.makes_forecasts,
     )
 
 
-def _plan(result: Result) -> Plan | None:
-    """The plan with the fitted models; `None` without a result, a space or a method with models."""
-    try:
-        return result.plan
-    except (StudyError, DataError, RecipeError):
-        return None
-
-
 def _expected_best(result: Result, plan: Plan, trials: Sequence[Trial]) -> tuple[float | None, ...] | None:
-    """After each trial, the best posterior mean, under the present model, among the points measured until then."""
+    """Return after each trial the best posterior mean, under the present model, among the points measured until then."""
     assert result.space is not None
     measured = [trial for trial in trials if trial.value is not None]
     try:
@@ -60,13 +55,12 @@ def _expected_best(result: Result, plan: Plan, trials: Sequence[Trial]) -> tuple
 
 
 def _slices(result: Result, plan: Plan, objective: int) -> tuple[Slice, ...]:
-    """Predictions of an objective along each parameter through its best point."""
+    """Predict an objective along each parameter through its best point."""
     space, direction = result.space, result.directions[objective]
     assert space is not None
     try:
         best = result.best_params_of(objective)
     except DataError:  # no feasible trial
         return ()
-    return (
-        () if space.is_pool else slices_at(plan, best, space.names, space=space, direction=direction, outcome=objective)
-    )
+    names = () if space.is_pool else space.names
+    return slices_at(plan, best, names, space=space, direction=direction, outcome=objective)

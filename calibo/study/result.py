@@ -16,7 +16,7 @@ from optuna.trial import FrozenTrial
 
 from calibo.data import Dataset, Params, shown_params, shown_value
 from calibo.errors import StudyError
-from calibo.optimize import Plan, Strategy, fitted_plan, makes_forecasts
+from calibo.optimize import Plan, Strategy, fitted_plan
 from calibo.spaces import Space, as_space
 from calibo.study.attributes import read_description, read_seed
 from calibo.study.description import rebuilt
@@ -98,7 +98,6 @@ class Result:
         return f"<p>{title}</p>{table[columns].to_html(index=False, max_rows=20)}"
 
     def _summary(self) -> str:
-        """Return how many trials are complete, and the best of them."""
         counts = f"{len(completed(self.trials))} of {len(self.trials)} trials complete"
         if not feasible(self.trials):
             return counts
@@ -113,7 +112,6 @@ class Result:
 
     @cached_property
     def _ordered(self) -> list[Trial]:
-        """All trials in the order of their outcomes."""
         return in_order_of_completion(self.trials)
 
     @property
@@ -132,26 +130,26 @@ class Result:
         return None if self.optuna_space is None else self.optuna_space.space
 
     @property
+    def makes_forecasts(self) -> bool:
+        """Whether its suggestions come with forecasts, as far as is known."""
+        return self.strategy is None or self.strategy.makes_forecasts
+
+    @property
     def best_params(self) -> Params:
-        """Parameters of the best feasible trial, as the objective took them."""
-        return self._objective_params(best_trial(self._ordered, self.directions))
+        """Parameters of the best feasible trial, as the objective took them: of a pool the whole row."""
+        return self.best_params_of(None)
 
-    def best_params_of(self, objective: int) -> Params:
-        """Return the parameters of the feasible trial with the best value of one objective."""
-        return self._objective_params(best_trial(self._ordered, self.directions, objective))
-
-    def _objective_params(self, trial: Trial) -> Params:
-        """Return the parameters of a trial as the objective took them: of a pool the whole row."""
+    def best_params_of(self, objective: int | None) -> Params:
+        """Return the parameters of the feasible trial with the best value of one objective, or of the only one."""
+        best = best_trial(self._ordered, self.directions, objective)
         if self.optuna_space is None:
-            return dict(trial.params)
-        return self.optuna_space.params(next(one for one in self.optuna_trials if one.number == trial.number).params)
+            return dict(best.params)
+        return self.optuna_space.params(next(one for one in self.optuna_trials if one.number == best.number).params)
 
     @property
     def best_value(self) -> float:
         """Best value of the feasible trials."""
-        best = best_trial(self._ordered, self.directions).value
-        assert best is not None
-        return best
+        return best_trial(self._ordered, self.directions).value or 0.0
 
     @property
     def pareto_front(self) -> pd.DataFrame:
@@ -192,8 +190,7 @@ class Result:
             DataError: If there is no outcome yet.
             RecipeError: If the method has no models.
         """
-        _, strategy = self._known()
-        return fitted_plan(self.data(), strategy, rng=np.random.default_rng(self.seed))
+        return fitted_plan(self.data(), self._known()[1], rng=np.random.default_rng(self.seed))
 
     def predict(self, params: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         """Return mean, median and calibrated intervals at parameters; see ``calibo.trials.predict_table``.
@@ -210,8 +207,7 @@ class Result:
         Args:
             outcome: Index of an objective, or name of a constraint.
         """
-        forecasting = makes_forecasts(self.strategy)
-        return calibration_of(self._ordered, self.directions, outcome, makes_forecasts=forecasting)
+        return calibration_of(self._ordered, self.directions, outcome, makes_forecasts=self.makes_forecasts)
 
     def feasibility(self) -> FeasibilityTable:
         """Compare the forecast probabilities of feasibility with the constraints observed."""
@@ -228,7 +224,6 @@ class Result:
 
     @cached_property
     def _data(self) -> tuple[Dataset, tuple[str, ...]]:
-        """The dataset, and the names of its constraints."""
         return study_data(self.optuna_trials, self._known()[0], self.directions, reference=self.reference)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
@@ -275,21 +270,16 @@ def load_result(
     study = load_study(open_storage(storage, create=False), study_name)
     with storage_errors():
         description = read_description(study) or {}
-    if space is None:
-        space = rebuilt(description.get("space", {}))
-    seen = _seen_by_trials(study, description) if space is None else optuna_space(as_space(space))
+    space = rebuilt(description.get("space", {})) if space is None else as_space(space)
+    seen = None if space is None else optuna_space(space)
+    if seen is None and not description:
+        # Only a sampler made the study: its space is what the trials suggest, if they all suggest the same.
+        groups = grouped_distributions(completed_frozen(study.get_trials(deepcopy=False)))
+        seen = space_of(groups[0]) if len(groups) == 1 else None
     known = own_method(study, description)[1] if method is None else method
     chosen = None if known is None else StudyMethod.of(known)
     reference = description.get("reference") if reference is None else reference
     return result_of(study, space=seen, method=chosen, seed=None, reference=reference)
-
-
-def _seen_by_trials(study: optuna.Study, description: Mapping[str, Any]) -> OptunaSpace | None:
-    """Return the space of a study that only a sampler made: what its trials suggest, if they all suggest the same."""
-    if description:
-        return None
-    groups = grouped_distributions(completed_frozen(study.get_trials(deepcopy=False)))
-    return space_of(groups[0]) if len(groups) == 1 else None
 
 
 def result_of(

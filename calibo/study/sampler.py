@@ -78,13 +78,10 @@ class CalibratedSampler(BaseSampler):
         reference: Sequence[float] | None = None,
         composite: Outer | None = None,
     ) -> None:
-        # Without a method it depends on the study which it is.
-        self._method: StudyMethod | None
-        if isinstance(method, StudyMethod):
-            self._method = method
-        else:
-            unknown = method is None and composite is None
-            self._method = None if unknown else method_for(None, method, composite)
+        if not isinstance(method, StudyMethod) and (method is not None or composite is not None):
+            method = method_for(None, method, composite)
+        # None if it depends on the study which it is.
+        self._method: StudyMethod | None = method  # pyright: ignore[reportAttributeAccessIssue]
         self._seed: int | None = None if seed is None else check_seed(seed)
         self._space: OptunaSpace | None = None if space is None else optuna_space(as_space(space))
         self._n_initial: int | None = None if n_initial is None else check_whole("n_initial", n_initial)
@@ -170,7 +167,7 @@ class CalibratedSampler(BaseSampler):
         """Return the suggestion for the columns of one space as it is stored, and its values."""
         directions = directions_of(study)
         method = self._method or method_for(study, None, trials=[one for one in trials if one.number != trial.number])
-        strategy, _ = method.with_directions(directions)
+        strategy = method.with_directions(directions)[0].strategy
         check_outcomes(strategy, len(directions))
         data, constraints = study_data(trials, space, directions, reference=self._reference, asking=trial.number)
         (suggestion,) = propose(

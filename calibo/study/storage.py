@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import functools
 import os
 import sqlite3
 import warnings
@@ -27,13 +26,21 @@ from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from sqlalchemy.engine import URL, make_url
 
 from calibo.errors import MissingExtra, StudyError
-from calibo.study.optuna_private import storage_method
+from calibo.study.optuna_private import PRIVATE, part
 
 #: How long a worker waits for others to finish their writing before it gives up, in seconds.
 BUSY_TIMEOUT = 60.0
 
 #: File endings that mean a SQLite store when a path is given instead of a URL.
 FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
+
+#: Public methods of ``RDBStorage`` that only read; those that its cache calls instead are in ``optuna_private``.
+READING = (
+    *("get_study_id_from_name", "get_study_name_from_id", "get_study_directions", "get_study_user_attrs"),
+    *("get_study_system_attrs", "get_all_studies", "get_trial", "get_all_trials", "get_trial_param"),
+    *("get_trial_user_attrs", "get_trial_system_attrs", "get_trial_id_from_study_id_trial_number"),
+    *("get_best_trial", "get_current_version"),
+)
 
 _reading: contextvars.ContextVar[bool] = contextvars.ContextVar("reading", default=False)
 
@@ -86,55 +93,11 @@ def open_storage(
         return SqliteStorage(url.set(database=str(file)).render_as_string(hide_password=False), **options)
 
 
-class _Reading:
-    """Method of ``RDBStorage`` whose transactions do not write.
-
-    It is looked up when it is used, so that one that has moved in Optuna is named then and not when this is imported.
-    """
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name: str = name
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        method = storage_method(self._name)
-        if instance is None:
-            return method
-
-        @functools.wraps(method)
-        def reading(*args: Any, **kwargs: Any) -> Any:
-            token = _reading.set(True)
-            try:
-                return method(instance, *args, **kwargs)
-            finally:
-                _reading.reset(token)
-
-        return reading
-
-
 class SqliteStorage(RDBStorage):
     """Optuna's SQLite storage for many workers: transactions take the write lock when they begin.
 
-    Methods known to read only do without the lock; one that is not listed here takes it, which is never wrong.
+    Methods known to read only (``READING``) do without the lock; one not listed there takes it, which is never wrong.
     """
-
-    get_study_id_from_name: Any = _Reading()
-    get_study_name_from_id: Any = _Reading()
-    get_study_directions: Any = _Reading()
-    get_study_user_attrs: Any = _Reading()
-    get_study_system_attrs: Any = _Reading()
-    get_all_studies: Any = _Reading()
-    get_trial: Any = _Reading()
-    get_all_trials: Any = _Reading()
-    get_trial_param: Any = _Reading()
-    get_trial_user_attrs: Any = _Reading()
-    get_trial_system_attrs: Any = _Reading()
-    get_trial_id_from_study_id_trial_number: Any = _Reading()
-    get_best_trial: Any = _Reading()
-    get_current_version: Any = _Reading()
-    # Optuna's cache in front of a database calls these instead of the public ones.
-    _get_trials: Any = _Reading()
-    _get_best_trial_id: Any = _Reading()
-    _get_stale_trial_ids: Any = _Reading()
 
     def __init__(self, url: str, **options: Any) -> None:
         # With isolation_level None the driver begins no transactions of its own, so that ours are the only ones. While
@@ -147,6 +110,23 @@ class SqliteStorage(RDBStorage):
     def __setstate__(self, state: dict[Any, Any]) -> None:
         super().__setstate__(state)
         sqlalchemy.event.listen(self.engine, "begin", _begin)
+
+
+def _without_lock(name: str) -> Callable[..., Any]:
+    """Return a method of ``RDBStorage``, looked up when it is called, whose transactions do not write."""
+
+    def reading(self: SqliteStorage, *args: Any, **kwargs: Any) -> Any:
+        token = _reading.set(True)
+        try:
+            return part(RDBStorage, name)(self, *args, **kwargs)
+        finally:
+            _reading.reset(token)
+
+    return reading
+
+
+for _name in (*READING, *PRIVATE["optuna.storages.RDBStorage"]):
+    setattr(SqliteStorage, _name, _without_lock(_name))
 
 
 def _begin(connection: sqlalchemy.Connection) -> None:

@@ -10,7 +10,7 @@ dataset. An infinite value of an objective or a constraint counts as a failure: 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -68,22 +68,14 @@ def read_trials(
     """
     frozen = sorted(trials, key=lambda trial: trial.number)
     states = [_state(trial) for trial in frozen]
-    suggested = [read_suggestions(trial) for trial in frozen]
-    stored = [
-        _stored_params(trial, suggestions, space) if state is State.RUNNING else trial.params
-        for trial, state, suggestions in zip(frozen, states, suggested, strict=True)
-    ]
+    stored = [trial.params if space is None else _stored_params(trial, space) for trial in frozen]
     counted = [i for i, state in enumerate(states) if state in _COUNTED]
     points = dict(zip(counted, _encoded([stored[i] for i in counted], space), strict=True))
+    params = stored if space is None else [space.restored(one) for one in stored]
+    suggestions = [replace(_forecast_of(trial, columns), params=p) for trial, p in zip(frozen, params, strict=True)]
     return [
-        _trial(
-            trial,
-            state,
-            _suggestion(
-                trial, suggestions, columns, params if space is None else space.restored(params), points.get(i)
-            ),
-        )
-        for i, (trial, state, suggestions, params) in enumerate(zip(frozen, states, suggested, stored, strict=True))
+        _trial(trial, state, replace(suggestion, x=points.get(i, np.empty(0)), number=trial.number))
+        for i, (trial, state, suggestion) in enumerate(zip(frozen, states, suggestions, strict=True))
     ]
 
 
@@ -127,14 +119,14 @@ def _state(trial: FrozenTrial) -> State:
 
 
 def _not_finite(trial: FrozenTrial) -> float | None:
-    """Return the first value of a trial that is not finite, ``None`` if all are."""
     measured = [*(trial.values or [math.inf]), *trial.constraints.values()]
     return next((value for value in measured if not math.isfinite(value)), None)
 
 
-def _stored_params(trial: FrozenTrial, suggestions: Sequence[Suggestion], space: OptunaSpace | None) -> dict[str, Any]:
-    """Return the parameters of a running trial: those it has taken, and those suggested that it has not taken yet."""
-    if space is None or not suggestions:
+def _stored_params(trial: FrozenTrial, space: OptunaSpace) -> dict[str, Any]:
+    """Return the parameters that a trial has taken, and while it is running those suggested that it has yet to take."""
+    suggestions = read_suggestions(trial)
+    if trial.state is not TrialState.RUNNING or not suggestions:
         return trial.params
     own = next((one for one in suggestions if tuple(one.params) == space.names), suggestions[0])
     try:
@@ -143,17 +135,12 @@ def _stored_params(trial: FrozenTrial, suggestions: Sequence[Suggestion], space:
         return trial.params  # a choice that there is no longer
 
 
-def _suggestion(
-    trial: FrozenTrial,
-    suggestions: Sequence[Suggestion],
-    columns: Collection[str] | None,
-    params: Mapping[str, Any],
-    x: Array | None,
-) -> Suggestion:
-    """Return the suggestion of a trial, with its forecasts if it was run with the parameters they were made for.
+def _forecast_of(trial: FrozenTrial, columns: Collection[str] | None) -> Suggestion:
+    """Return the stored suggestion for the parameters that a trial was run with, or else one without forecasts.
 
     Enqueued trials, and values out of a range that has changed, bypass what the sampler suggested.
     """
+    suggestions = read_suggestions(trial)
     used = {name: one.to_internal_repr(trial.params[name]) for name, one in trial.distributions.items()}
     fitting = [
         one
@@ -163,8 +150,7 @@ def _suggestion(
         and (columns is None or set(one.params) == set(columns))
     ]
     bare = Suggestion({}, method=suggestions[0].method if suggestions else None)
-    own = max(fitting, key=lambda one: len(one.params), default=bare)
-    return replace(own, params=params, x=np.empty(0) if x is None else x, number=trial.number)
+    return max(fitting, key=lambda one: len(one.params), default=bare)
 
 
 def _trial(trial: FrozenTrial, state: State, suggestion: Suggestion) -> Trial:
@@ -186,38 +172,29 @@ def _trial(trial: FrozenTrial, state: State, suggestion: Suggestion) -> Trial:
     )
 
 
-def _encoded(points: Sequence[dict[str, Any]], space: OptunaSpace | None) -> list[Array | None]:
-    """Return each point encoded, or ``None`` if it is not in the space."""
+def _encoded(points: list[dict[str, Any]], space: OptunaSpace | None) -> list[Array]:
+    """Return each point encoded, empty if it is not in the space."""
     if space is None:
-        return [None] * len(points)
+        return [np.empty(0)] * len(points)
     try:
         return list(space.encode(points))
     except (SpaceError, ValueError):
+        if len(points) == 1:
+            return [np.empty(0)]
         # Rare, so that only then each point is encoded by itself to find out which it is.
-        return [_encoded_one(point, space) for point in points]
-
-
-def _encoded_one(point: dict[str, Any], space: OptunaSpace) -> Array | None:
-    try:
-        return space.encode([point])[0]
-    except (SpaceError, ValueError):
-        return None
+        return [_encoded([point], space)[0] for point in points]
 
 
 def _last_values(trial: FrozenTrial) -> tuple[float, ...]:
     """Return what a pruned trial reported last; empty if it reported nothing, or no finite number."""
-    if not trial.intermediate_values:
-        return ()
-    last = trial.intermediate_values[max(trial.intermediate_values)]
+    _, last = max(trial.intermediate_values.items(), default=(0, math.nan))
     return (last,) if math.isfinite(last) else ()
 
 
 def _latest_hyperparameters(trials: Sequence[FrozenTrial], space: OptunaSpace) -> tuple[tuple[float, ...], ...]:
     """Return those stored with the latest suggestion for the same parameters."""
-    for trial in sorted(trials, key=lambda trial: trial.number, reverse=True):
-        if _state(trial) not in _COUNTED:
-            continue
-        for suggestion in read_suggestions(trial):
-            if suggestion.hyperparameters and tuple(suggestion.params) == space.names:
-                return suggestion.hyperparameters
-    return ()
+    counted = [trial for trial in trials if _state(trial) in _COUNTED]
+    latest = sorted(counted, key=lambda trial: trial.number, reverse=True)
+    suggested = (suggestion for trial in latest for suggestion in read_suggestions(trial))
+    stored = (one.hyperparameters for one in suggested if tuple(one.params) == space.names)
+    return next((hyperparameters for hyperparameters in stored if hyperparameters), ())

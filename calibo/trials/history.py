@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from calibo.data import Marginal
+from calibo.data import Forecast
 from calibo.trials.trial import Trial
 
 if TYPE_CHECKING:
@@ -18,12 +18,7 @@ _NAN = float("nan")
 
 
 def history_table(trials: Sequence[Trial], objectives: int) -> pd.DataFrame:
-    """Return a table with one row per trial; its columns are described at ``Result.history``.
-
-    Args:
-        trials: The trials.
-        objectives: Number of objectives.
-    """
+    """Return a table with one row per trial; its columns are described at ``Result.history``."""
     import pandas as pd
 
     params = list(dict.fromkeys(name for trial in trials for name in trial.params))
@@ -51,7 +46,7 @@ def history_table(trials: Sequence[Trial], objectives: int) -> pd.DataFrame:
             *(trial.values or [_NAN] * objectives),
             *(trial.constraints.get(name, _NAN) for name in constraints),
             *(trial.params.get(name) for name in params),
-            *(number for outcome in outcomes for number in _forecast_numbers(trial, outcome, objectives)),
+            *(number for outcome in outcomes for number in _forecast_numbers(trial.forecast_of(outcome, objectives))),
             *(trial.started, trial.finished, trial.error),
         ]
         for trial in trials
@@ -59,12 +54,8 @@ def history_table(trials: Sequence[Trial], objectives: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _forecast_numbers(trial: Trial, outcome: int | str, objectives: int) -> list[Any]:
-    forecast = trial.forecast_of(outcome, objectives)
+def _forecast_numbers(forecast: Forecast | None) -> list[float]:
     if forecast is None:
         return [_NAN] * (2 * (2 + len(LEVELS)))
-    return [*_numbers(forecast.calibrated), *_numbers(forecast.raw)]
-
-
-def _numbers(distribution: Marginal) -> list[float]:
-    return [distribution.mean, distribution.std, *(distribution.icdf(level) for level in LEVELS)]
+    stages = (forecast.calibrated, forecast.raw)
+    return [number for one in stages for number in (one.mean, one.std, *map(one.icdf, LEVELS))]

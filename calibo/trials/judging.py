@@ -32,8 +32,7 @@ def some_feasible(trials: Sequence[Trial]) -> list[Trial]:
     Raises:
         DataError: If there is none.
     """
-    found = feasible(trials)
-    if found:
+    if found := feasible(trials):
         return found
     done = len(completed(trials))
     if not done:
@@ -46,10 +45,7 @@ def some_feasible(trials: Sequence[Trial]) -> list[Trial]:
 def best_trial(trials: Sequence[Trial], directions: Sequence[Direction], objective: int | None = None) -> Trial:
     """Return the feasible trial with the best value; of several the earliest.
 
-    Args:
-        trials: The trials.
-        directions: One direction per objective.
-        objective: Index of the objective; not needed if there is only one.
+    ``objective`` is the index of the objective, not needed if there is only one.
 
     Raises:
         DataError: If no trial is feasible.
@@ -76,15 +72,9 @@ def objective_values(trials: Sequence[Trial], directions: Sequence[Direction]) -
 def hypervolume_after(
     trials: Sequence[Trial], directions: Sequence[Direction], reference: Sequence[float] | None = None
 ) -> Array:
-    """Return the hypervolume of the feasible trials after each complete trial.
+    """Return the hypervolume of the feasible trials after each complete trial: one value per complete trial.
 
-    Args:
-        trials: The trials.
-        directions: One direction per objective.
-        reference: Reference point in the user's sign; inferred from the feasible trials if ``None``.
-
-    Returns:
-        One value per complete trial.
+    Without a reference point (in the user's sign) it is inferred from the feasible trials.
 
     Raises:
         DataError: If no trial is feasible.
@@ -106,13 +96,9 @@ def calibration_of(
     *,
     makes_forecasts: bool = True,
 ) -> CalibrationTable:
-    """Compare the forecasts of one outcome with the values observed.
+    """Compare the forecasts of one outcome (index of an objective, or name of a constraint) with the values observed.
 
-    Args:
-        trials: The trials.
-        directions: One direction per objective.
-        outcome: Index of an objective, or name of a constraint.
-        makes_forecasts: Whether the method makes forecasts at all, for the words of the table.
+    ``makes_forecasts`` says whether the method makes forecasts at all, for the words of the table.
     """
     from calibo.diagnostics import forecast_table
 

@@ -101,11 +101,6 @@ class Trial:
         """Forecast of ``value``."""
         return None if self.forecasts is None else self.forecasts[0]
 
-    @property
-    def variances(self) -> tuple[float, ...] | None:
-        """Noise variances of the values, one per objective; ``None`` if unknown."""
-        return None if self.sem is None else tuple(one * one for one in self.sem)
-
     def meets(self, constraints: Iterable[str]) -> bool:
         """Return whether all of the named constraints were measured and met."""
         return all(name in self.constraints and self.constraints[name] <= 0.0 for name in constraints)
@@ -181,11 +176,11 @@ def dataset(
     def points(some: list[Trial]) -> Array:
         return np.array([trial.x for trial in some], dtype=np.float64).reshape(-1, d)
 
-    noise = [(*(t.variances or unknown), *(float("nan") for _ in names)) for t in done]
+    noise = [(*(t.sem or unknown), *(float("nan") for _ in names)) for t in done]
     return Dataset(
         X=points(done),
         Y=convert_values([(*(t.values or unknown), *(t.constraints[n] for n in names)) for t in done], outcomes),
-        Y_var=np.array(noise, dtype=np.float64) if any(t.sem is not None for t in done) else None,
+        Y_var=np.square(noise) if any(t.sem is not None for t in done) else None,
         forecasts=tuple(_known_forecasts(trial, names, directions) for trial in done),
         X_pending=points(running),
         X_failed=points(failed),
@@ -200,7 +195,6 @@ def dataset(
 
 
 def _vectors(done: list[Trial]) -> Array | None:
-    """Return the vectors of complete trials, with rows of NaN where there is none; ``None`` if there are none at all."""
     lengths = {len(trial.vector) for trial in done if trial.vector}
     if not lengths:
         return None

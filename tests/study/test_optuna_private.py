@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
@@ -12,7 +13,7 @@ from optuna.storages import RDBStorage
 import calibo.study
 from calibo.errors import StudyError
 from calibo.study import open_storage
-from calibo.study.optuna_private import PRIVATE, part, storage_method, storage_of, study_id, trial_id
+from calibo.study.optuna_private import PRIVATE, part
 
 STUDY = optuna.create_study()
 OWNERS = {
@@ -29,8 +30,8 @@ def test_optuna_has_it(owner: str, name: str) -> None:
 
 
 def test_they_are_what_they_are_called() -> None:
-    assert storage_of(STUDY).get_study_name_from_id(study_id(STUDY)) == STUDY.study_name
-    assert trial_id(OWNERS["optuna.Trial"]) == trial_id(STUDY.trials[0])
+    assert part(STUDY, "_storage").get_study_name_from_id(part(STUDY, "_study_id")) == STUDY.study_name
+    assert part(OWNERS["optuna.Trial"], "_trial_id") == part(STUDY.trials[0], "_trial_id")
 
 
 def test_no_other_file_uses_them() -> None:
@@ -43,8 +44,9 @@ def test_no_other_file_uses_them() -> None:
 
 def test_one_that_moved_is_named_when_it_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delattr(RDBStorage, "_get_best_trial_id")
+    storage: Any = open_storage(tmp_path / "a.db")
     with pytest.raises(
         StudyError, match=r"has no RDBStorage._get_best_trial_id, which calibo uses: install optuna>=5,<6"
     ):
-        storage_method("_get_best_trial_id")
-    assert open_storage(tmp_path / "a.db").get_all_studies() == []  # what does not need it works
+        storage._get_best_trial_id(0)
+    assert storage.get_all_studies() == []  # what does not need it works
