@@ -33,8 +33,9 @@ def test_resumed_with_its_own_method(run: Any, tmp_path: Path) -> None:
     run(objective, SPACE, 6, "gp_ei", seed=1, **kept)
     resumed = run(objective, SPACE, 2, **kept)
     whole = run(objective, SPACE, 8, "gp_ei", seed=1, progress=False)
-    assert resumed.method == "gp_ei"
+    assert (resumed.method, resumed.seed) == ("gp_ei", 1)
     assert [trial.params for trial in resumed.trials] == [trial.params for trial in whole.trials]
+    assert [trial.forecasts for trial in resumed.trials] == [trial.forecasts for trial in whole.trials]
     assert {trial.suggestion.method for trial in resumed.trials} == {"gp_ei"}
 
 
@@ -48,7 +49,7 @@ def test_another_method_is_announced(tmp_path: Path) -> None:
     minimize(objective, SPACE, 1, "gp_ei", **kept)
     with pytest.warns(CaliboWarning, match="was made with gp_ei and goes on with ocbo"):
         minimize(objective, SPACE, 1, "ocbo", **kept)
-    assert minimize(objective, SPACE, 1, **kept).method == "ocbo"
+    assert load_result(tmp_path / "a.db").method == minimize(objective, SPACE, 1, **kept).method == "ocbo"
 
 
 def test_a_strategy_has_to_be_given_again(tmp_path: Path) -> None:

@@ -68,50 +68,10 @@ def test_the_same_seed_gives_the_same_trials_and_global_state_is_left_alone() ->
     assert _params(_minimize(seed=None)) != _params(_minimize(seed=None))
 
 
-def test_a_study_is_resumed_with_its_own_seed(tmp_path: Path) -> None:
-    whole = _minimize(n_trials=9)
-    kept = {"storage": tmp_path / "a.db", "study_name": "s"}
-    _minimize(n_trials=5, **kept)
-    resumed = _minimize(n_trials=4, seed=None, **kept)
-    assert _params(resumed) == _params(whole)
-    assert [e.forecast for e in resumed.trials] == [e.forecast for e in whole.trials]
-    assert resumed.seed == 1
-
-
-def test_another_seed_holds_for_one_call(tmp_path: Path) -> None:
-    kept = {"storage": tmp_path / "a.db", "study_name": "s"}
-    _minimize(n_trials=2, **kept)
-    assert _minimize(n_trials=1, seed=9, **kept).seed == 9
-    last = _minimize(n_trials=1, seed=None, **kept)
-    assert last.seed == 1
-    assert _params(last)[3] == _params(_minimize(n_trials=4))[3]
-    assert _params(last)[2] != _params(_minimize(n_trials=4))[2]
-
-
-def test_without_a_name_a_new_study_is_made(tmp_path: Path) -> None:
-    first, second = (_minimize(n_trials=1, storage=tmp_path / "a.db") for _ in range(2))
-    assert first.study_name != second.study_name
-    assert len(second.trials) == 1
-
-
-def test_a_study_is_not_resumed_as_something_else(tmp_path: Path) -> None:
-    kept = {"storage": tmp_path / "a.db", "study_name": "s"}
-    _minimize(n_trials=2, **kept)
-    with pytest.raises(StudyError, match=r"'s' minimizes, but you asked to maximize; resume it with minimize\(\)"):
-        maximize(_objective, SPACE, method=GP_EI, progress=False, **kept)
-    with pytest.raises(
-        StudyError, match=r"another space: 'k' is missing; 'x' was float\(low=-5.0, high=10.0\) and is now"
-    ):
-        _minimize(space={"x": Float(0, 1), "c": SPACE["c"], "s": SPACE["s"]}, **kept)
-    assert len(load_result(**kept).trials) == 2
-
-
 def test_an_optuna_study_can_be_continued_if_it_fits(tmp_path: Path) -> None:
     kept = {"storage": tmp_path / "a.db", "study_name": "s"}
     study = optuna.create_study(storage=open_storage(kept["storage"]), study_name="s")
     study.optimize(lambda trial: trial.suggest_float("x", -1, 1) + trial.suggest_categorical("c", [1, 2]), n_trials=4)
-    with pytest.raises(StudyError, match="another space: 'c' was"):
-        _minimize(lambda p: p["x"], {"x": Float(-1, 1), "c": Categorical([1, 3])}, **kept)
     result = _minimize(lambda p: p["x"], {"x": Float(-1, 1), "c": Categorical([1, 2])}, n_trials=2, **kept)
     assert len(result.data()) == 6
     assert result.trials[-1].forecast is not None
@@ -244,7 +204,6 @@ def test_pools() -> None:
     assert result.best_params in rows
     assert result.best_value > 6.0
     assert set(result.trials[0].params) == {"n", "x", "kind"}
-    assert set(result.trials[0].params) == {"n", "x", "kind"}
     frame = minimize(lambda row: row["n"], pd.DataFrame(rows)[["n", "kind"]], 3, method="gp_ei", progress=False)
     assert frame.best_params.keys() == {"n", "kind"}
 
@@ -309,11 +268,7 @@ def test_a_storage_that_fails_in_the_middle(tmp_path: Path) -> None:
         return _objective(params)
 
     calls: list[int] = []
-    with pytest.raises(StudyError, match="the storage could not be used"):
+    says = r"the storage could not be used \(.*\); what was stored before is left as it is"
+    with pytest.raises(StudyError, match=says) as caught:
         _minimize(objective, storage=storage, study_name="s")
-
-
-def test_optunas_log_level_is_restored() -> None:
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    _minimize(n_trials=1)
-    assert optuna.logging.get_verbosity() == optuna.logging.WARNING
+    assert "\n" not in str(caught.value)

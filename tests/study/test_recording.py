@@ -80,8 +80,3 @@ def test_one_standard_error_for_each_objective() -> None:
     result = minimize(objective, SPACE, 3, "gp_ei", seed=1, progress=False, directions=["minimize", "maximize"])
     data = result.data()
     np.testing.assert_allclose(data.Y_var, [[0.1**2, 0.2**2]] * 3)
-
-
-def test_outcomes_are_shown_in_words() -> None:
-    assert repr(Outcome((1.0, 2.5))) == "Outcome((1, 2.5))"
-    assert repr(Outcome(1.0, {"memory": -0.5}, 0.1)) == "Outcome(1, memory=-0.5, sem=0.1)"

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from calibo.diagnostics import CalibrationTable
-from calibo.errors import CaliboWarning, DataError, StudyError
+from calibo.errors import DataError, StudyError
 from calibo.methods import ocbo
 from calibo.search import RandomDraw
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
@@ -49,12 +49,6 @@ def test_the_history_has_a_row_for_every_trial(result: Result) -> None:
     assert (history["finished"] >= history["started"]).all()
 
 
-def test_the_best(result: Result) -> None:
-    assert result.best_value == result.history["value"].min()
-    assert _objective(result.best_params) == result.best_value
-    assert f"best value {result.best_value:.6g} at x=" in repr(result)
-
-
 def test_predictions_are_in_the_users_sign(result: Result) -> None:
     points = [result.best_params, {"x": 10.0, "k": 6, "s": "l"}]
     table = result.predict(points)
@@ -90,20 +84,6 @@ def test_a_study_is_read_from_its_storage_alone(tmp_path: Path) -> None:
     assert (tmp_path / "a.db").read_bytes() == before
 
 
-def test_which_study_is_meant(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="there is no such file"):
-        load_result(tmp_path / "a.db")
-    open_storage(tmp_path / "a.db")
-    with pytest.raises(StudyError, match="the storage has no studies"):
-        load_result(tmp_path / "a.db")
-    for name in ("one", "two"):
-        minimize(_objective, SPACE, 1, method=OCBO, storage=tmp_path / "a.db", study_name=name, progress=False)
-    with pytest.raises(StudyError, match="say which study is meant: the storage has 'one', 'two'"):
-        load_result(tmp_path / "a.db")
-    with pytest.raises(StudyError, match="there is no study 'tow': the storage has 'one', 'two'"):
-        load_result(tmp_path / "a.db", "tow")
-
-
 def test_what_a_storage_does_not_tell(tmp_path: Path) -> None:
     space = {"x": Float(0, 1), "layers": Categorical([(1,), (2,)])}
     kept = {"storage": tmp_path / "a.db", "study_name": "s"}
@@ -118,14 +98,6 @@ def test_what_a_storage_does_not_tell(tmp_path: Path) -> None:
     told = load_result(**kept, space=space, method=OCBO)
     assert told.best_params == run.best_params
     assert told.predict([run.best_params])["mean"][0] == run.predict([run.best_params])["mean"][0]
-
-
-def test_a_study_of_optuna_can_be_read() -> None:
-    study = optuna.create_study(sampler=CalibratedSampler(OCBO, seed=1), study_name="s")
-    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=6)
-    read = load_result(study._storage)
-    assert read.best_params == study.best_params
-    assert read.calibration().rows[0].of == sum(entry.forecast is not None for entry in read.trials) > 0
 
 
 def test_a_study_without_a_completed_trial(tmp_path: Path) -> None:
@@ -161,11 +133,6 @@ def test_report_data(result: Result) -> None:
     assert pool.report_data().objectives[0].slices == ()
 
 
-def test_the_report_is_written(result: Result, tmp_path: Path) -> None:
-    assert result.report(tmp_path / "report.html") == tmp_path / "report.html"
-    assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
 def test_a_study_that_only_a_sampler_made_can_be_read_with_its_method_and_space(tmp_path: Path) -> None:
     study = optuna.create_study(
         storage=open_storage(tmp_path / "a.db"), sampler=CalibratedSampler("gp_ei", seed=0), study_name="s"
@@ -173,26 +140,13 @@ def test_a_study_that_only_a_sampler_made_can_be_read_with_its_method_and_space(
     study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0) ** 2 + trial.suggest_int("n", 1, 3), n_trials=7)
     found = load_result(tmp_path / "a.db")
     assert found.method == "gp_ei" and found.space == ProductSpace({"n": Int(1, 3), "x": Float(0.0, 1.0)})
-    assert len(found.predict([found.best_params])) == 1
+    assert len(found.predict([found.best_params])) == 1 and found.best_params == study.best_params
+    assert found.calibration().rows[0].of == sum(trial.forecast is not None for trial in found.trials) > 0
     assert [one.name for one in found.report_data().objectives[0].slices] == ["n", "x"]
 
 
-def test_the_method_is_that_of_the_latest_suggestion(tmp_path: Path) -> None:
-    kept = {"storage": tmp_path / "a.db", "study_name": "s", "progress": False, "seed": 1}
-    minimize(_objective, SPACE, 6, "gp_ei", **kept)
-    with pytest.warns(CaliboWarning, match="was made with gp_ei and goes on with ocbo"):
-        minimize(_objective, SPACE, 2, "ocbo", **kept)
-    assert load_result(tmp_path / "a.db").method == "ocbo"
-
-
-def test_an_empty_file_is_not_made_a_storage_by_reading(tmp_path: Path) -> None:
-    (tmp_path / "a.db").touch()
-    with pytest.raises(StudyError, match="nothing in it"):
-        load_result(tmp_path / "a.db")
-    assert not (tmp_path / "a.db").stat().st_size
-
-
 def test_results_are_shown_in_words_and_as_a_table(result: Result) -> None:
+    assert _objective(result.best_params) == result.best_value == result.history["value"].min()
     assert repr(result).startswith(f"Result({result.study_name!r}: 14 of 14 trials complete, best value ")
     shown = result._repr_html_()
     assert "14 of 14 trials complete" in shown and "<td>complete</td>" in shown and "forecast_mean" in shown
@@ -201,24 +155,3 @@ def test_results_are_shown_in_words_and_as_a_table(result: Result) -> None:
         lambda p: (p["x"], -p["x"]), {"x": Float(0, 1)}, 2, "gp_ei", progress=False, directions=["min", "max"]
     )
     assert "2 of 2 trials complete, 1 on the Pareto front" in repr(both) and "<table" in both._repr_html_()
-
-
-def test_a_report_fits_each_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from calibo.data import Outcome
-    from calibo.models import GaussianProcess
-
-    def objective(params: dict[str, Any]) -> Outcome:
-        return Outcome((params["x"], -params["x"]), constraints={"limit": params["x"] - 0.5})
-
-    both = minimize(objective, {"x": Float(0, 1)}, 6, "gp_ei", seed=1, progress=False, directions=["min", "max"])
-    fits: list[int] = []
-    fit = GaussianProcess.fit
-
-    def counted(self: GaussianProcess, *args: Any, **kwargs: Any) -> Any:
-        fits.append(1)
-        return fit(self, *args, **kwargs)
-
-    monkeypatch.setattr(GaussianProcess, "fit", counted)
-    both.report_data()
-    both.predict([{"x": 0.5}])
-    assert len(fits) == 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -80,18 +79,6 @@ def test_calibrated_forecasts_are_stored_with_the_trials() -> None:
     worst = max(found[3:], key=lambda entry: entry.value or 0.0)
     assert worst.forecast is not None
     assert worst.forecast.raw.mean > 0.0
-
-
-@pytest.mark.parametrize("direction", ["minimize", "maximize"])
-def test_both_directions_are_mirror_images(direction: str) -> None:
-    sign = 1.0 if direction == "minimize" else -1.0
-    study = _study(direction=direction)
-    study.optimize(lambda trial: sign * _objective(trial), n_trials=9)
-    data = study_data(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study))[0]
-    assert data.Y[:, 0].tolist() == [-sign * (trial.value or 0.0) for trial in study.trials]
-    last = read_trials(study.trials)[-1]
-    assert last.forecast is not None
-    assert data.forecasts[-1] == ((last.forecast.negated() if direction == "minimize" else last.forecast),)
 
 
 RESUME = """
@@ -203,62 +190,6 @@ def test_the_seed_is_that_of_the_study_unless_it_is_given() -> None:
         CalibratedSampler(seed=-1)
 
 
-def test_reseeding_changes_nothing() -> None:
-    sampler = CalibratedSampler(GP_EI, seed=1, space=SPACE)
-    sampler.reseed_rng()
-    study, untouched = _study(sampler), _study()
-    for one in (study, untouched):
-        one.optimize(_objective, n_trials=2)
-    assert [trial.params for trial in study.trials] == [trial.params for trial in untouched.trials]
-
-
-def test_global_random_state_is_left_alone() -> None:
-    random.seed(1)
-    np.random.seed(1)  # noqa: NPY002
-    before = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002  # pyright: ignore
-    _study(CalibratedSampler(OCBO)).optimize(_objective, n_trials=8)
-    assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # noqa: NPY002  # pyright: ignore
-
-
-def test_pending_points_are_read_from_what_was_suggested() -> None:
-    study = _study(CalibratedSampler(GP_EI, seed=1, space=SPACE))
-    study.optimize(_objective, n_trials=8)
-    first = study.ask()
-    first.suggest_float("x", -5.0, 10.0)  # its other values are suggested to it, but not taken yet
-    space = optuna_space(ProductSpace(SPACE))
-    data = study_data(study.trials, space, directions_of(study))[0]
-    assert len(data.X_pending) == 1
-    assert len(study_data(study.trials, space, directions_of(study), asking=8)[0].X_pending) == 0
-    second = study.ask()
-    _objective(second)
-    _objective(first)
-    assert first.params != second.params
-    assert data.X_pending.tolist() == space.encode([first.params]).tolist()
-
-
-def test_failed_pruned_and_infinite_trials() -> None:
-    study = _study()
-
-    def objective(trial: optuna.Trial) -> float:
-        value = _objective(trial)
-        if trial.number == 1:
-            return float("nan")
-        if trial.number == 2:
-            raise ValueError
-        if trial.number == 3:
-            trial.report(1.0, 0)
-            raise optuna.TrialPruned
-        return float("inf") if trial.number == 4 else value
-
-    study.optimize(objective, n_trials=9, catch=(ValueError,))
-    data = study_data(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study))[0]
-    assert len(data) == 5
-    assert len(data.X_failed) == 4  # NaN, raised, pruned, infinite
-    assert [entry.state for entry in read_trials(study.trials)[:6]] == [
-        "complete", "failed", "failed", "pruned", "failed", "complete",
-    ]  # fmt: skip
-
-
 def test_suggestions_move_on_after_a_prune() -> None:
     study = _study(CalibratedSampler("gp_ei", seed=1, space={"x": Float(0.0, 1.0)}), direction="maximize")
 
@@ -277,18 +208,17 @@ def test_suggestions_move_on_after_a_prune() -> None:
 
 def test_pruned_trials_bring_their_last_intermediate_value() -> None:
     """Likelihood-free methods take it for the outcome; for all others the trial has failed."""
-    sign, direction = -1.0, "minimize"
-    study = _study(CalibratedSampler("lfbo", seed=1, space={"x": Float(0.0, 1.0)}), direction=direction)
+    study = _study(CalibratedSampler("lfbo", seed=1, space={"x": Float(0.0, 1.0)}))
 
     def objective(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 0.0, 1.0)
         for step in (2, 1):
-            trial.report(sign * (x if step == 2 else 99.0), step)
+            trial.report(-x if step == 2 else -99.0, step)
         if trial.number == 3:
             trial.report(float("nan"), 3)
         if trial.number % 2:
             raise optuna.TrialPruned
-        return sign * x
+        return -x
 
     study.optimize(objective, n_trials=24)
     data = study_data(study.trials, optuna_space(ProductSpace({"x": Float(0.0, 1.0)})), directions_of(study))[0]
@@ -327,17 +257,6 @@ def test_a_retried_trial_does_not_take_over_the_forecast() -> None:
     assert study.trials[7].params == study.trials[6].params
     assert study.trials[7].system_attrs["failed_trial"] == 6
     assert read_trials([study.trials[7]])[0].forecasts is None
-
-
-def test_outcomes_are_ordered_by_completion() -> None:
-    study = _study()
-    first, second = study.ask(), study.ask()
-    for trial in (first, second):
-        _objective(trial)
-    study.tell(second, 2.0)
-    study.tell(first, 1.0)
-    data = study_data(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study))[0]
-    assert data.Y[:, 0].tolist() == [-2.0, -1.0]
 
 
 def _branching(trial: optuna.Trial) -> float:

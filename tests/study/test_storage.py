@@ -8,6 +8,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import optuna
@@ -81,17 +82,17 @@ def test_eight_processes_on_a_file_that_does_not_exist_yet(tmp_path: Path) -> No
         assert trial.params["x"] == trial.system_attrs.get("fixed_params", trial.params)["x"]
 
 
-def test_nothing_is_left_beside_the_file(tmp_path: Path) -> None:
-    open_storage(tmp_path / "a.db")
-    assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
-
-
-def test_a_url_and_a_path_are_the_same_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ways_to_name_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     optuna.create_study(storage=open_storage("sqlite:///a.db"), study_name="s")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
     storage = open_storage("a.db")
+    optuna.create_study(storage=f"sqlite:///{tmp_path / 'a.db'}", study_name="made by Optuna")
     monkeypatch.chdir("/")
-    assert [study.study_name for study in storage.get_all_studies()] == ["s"]
+    assert [study.study_name for study in storage.get_all_studies()] == ["s", "made by Optuna"]
+    mine = InMemoryStorage()
+    assert open_storage(mine) is mine and isinstance(open_storage(None), InMemoryStorage)
+    assert isinstance(open_storage("sqlite://"), RDBStorage)
 
 
 def test_transactions_that_write_take_the_lock_at_once_and_those_that_read_do_not(tmp_path: Path) -> None:
@@ -138,12 +139,6 @@ def test_a_store_survives_pickling(tmp_path: Path) -> None:
     assert storage.get_study_user_attrs(storage.get_study_id_from_name("s")) == {"a": 1}
 
 
-def test_a_store_made_by_optuna_is_opened(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'a.db'}"
-    optuna.create_study(storage=url, study_name="s")
-    assert [study.study_name for study in open_storage(url).get_all_studies()] == ["s"]
-
-
 def test_a_name_with_braces_and_an_empty_file(tmp_path: Path) -> None:
     file = tmp_path / "{a}.db"
     file.touch()
@@ -151,41 +146,47 @@ def test_a_name_with_braces_and_an_empty_file(tmp_path: Path) -> None:
     assert sqlite3.connect(file).execute("SELECT study_name FROM studies").fetchall() == [("s",)]
 
 
-def test_memory_and_storages_pass_through() -> None:
-    assert isinstance(open_storage(None), InMemoryStorage)
-    mine = InMemoryStorage()
-    assert open_storage(mine) is mine
-    assert isinstance(open_storage("sqlite://"), RDBStorage)
-
-
-@pytest.mark.parametrize("content", [b"this is no database at all" * 100, b"SQLite format 3\x00" + b"\xff" * 4000])
-def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
-    file = tmp_path / "a.db"
-    file.write_bytes(content)
-    with pytest.raises(StudyError, match="not a SQLite database, or is damaged"):
-        open_storage(file)
-    assert file.read_bytes() == content
-
-
-def test_a_damaged_store_is_left_alone(tmp_path: Path) -> None:
-    file = tmp_path / "a.db"
+def _damaged(file: Path) -> None:
     optuna.create_study(storage=open_storage(file), study_name="s")
-    content = bytearray(file.read_bytes())
-    content[100:8192] = os.urandom(8092)
-    file.write_bytes(content)
-    with pytest.raises(StudyError, match=r"a\.db cannot be opened"):
-        open_storage(file)
-    assert file.read_bytes() == content
+    content = file.read_bytes()
+    file.write_bytes(content[:100] + os.urandom(8092) + content[8192:])
 
 
-def test_the_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
-    file = tmp_path / "a.db"
+def _of_something_else(file: Path) -> None:
     with sqlite3.connect(file) as connection:
         connection.execute("CREATE TABLE customers (name TEXT)")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda file: file.write_bytes(b"this is no database at all" * 100), "not a SQLite database, or is damaged"),
+        (
+            lambda file: file.write_bytes(b"SQLite format 3\x00" + b"\xff" * 4000),
+            "not a SQLite database, or is damaged",
+        ),
+        (_damaged, r"a\.db cannot be opened"),
+        (_of_something_else, r"something else.*customers.*a file of its own"),
+    ],
+)
+def test_what_is_no_store_is_left_alone(tmp_path: Path, make: Callable[[Path], None], message: str) -> None:
+    file = tmp_path / "a.db"
+    make(file)
     before = file.read_bytes()
-    with pytest.raises(StudyError, match=r"something else.*customers.*a file of its own"):
+    with pytest.raises(StudyError, match=message):
         open_storage(file)
     assert file.read_bytes() == before
+
+
+def test_a_file_that_is_only_to_be_read_is_not_created(tmp_path: Path) -> None:
+    file = tmp_path / "typo.db"
+    with pytest.raises(StudyError, match="no such file"):
+        open_storage(file, create=False)
+    assert not file.exists()
+    file.touch()
+    with pytest.raises(StudyError, match="nothing in it"):
+        open_storage(file, create=False)
+    assert not file.stat().st_size
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:
@@ -241,9 +242,3 @@ def test_a_server_that_is_not_there_does_not_show_the_password() -> None:
     with pytest.raises(StudyError, match="cannot be opened") as caught:
         open_storage("postgresql+psycopg://user:secret@127.0.0.1:1/name")
     assert "secret" not in str(caught.value)
-
-
-def test_a_file_that_is_only_to_be_read_is_not_created(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="no such file"):
-        open_storage(tmp_path / "typo.db", create=False)
-    assert not (tmp_path / "typo.db").exists()

@@ -52,6 +52,6 @@ def test_forecasts_converted_twice_are_the_same() -> None:
 def test_reference_points() -> None:
     assert reference_values((1.0, 2.0), [MIN, MAX]) == (-1.0, 2.0)
     assert reference_values(None, [MIN, MAX]) == ()
-    for wrong in ((1.0,), (1.0, float("nan")), "ab"):
+    for wrong in (3, (1.0,), (1.0, float("nan")), "ab"):
         with pytest.raises(RecipeError, match="one finite value for each"):
             reference_values(wrong, [MIN, MAX])  # pyright: ignore[reportArgumentType]
