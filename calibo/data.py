@@ -61,13 +61,9 @@ class Marginal:
         """Return the probability of an outcome at or below ``y``."""
         from scipy.special import ndtr
 
-        return float(ndtr(self.normal_score(y)))
-
-    def normal_score(self, y: float) -> float:
-        """Return the normal score of ``y``: the standard normal quantile at ``cdf(y)``, finite far out in the tails."""
         if self.quantiles is None:
-            return (y - self.mean) / self.std
-        return float(_extended_interp(y, np.asarray(self.quantiles), _stored_scores()))
+            return float(ndtr((y - self.mean) / self.std))
+        return float(ndtr(_extended_interp(y, np.asarray(self.quantiles), _stored_scores())))
 
     def icdf(self, u: float) -> float:
         """Return the quantile at level ``u`` in (0, 1)."""
@@ -78,7 +74,7 @@ class Marginal:
         score = float(ndtri(u))
         if self.quantiles is None:
             return self.mean + self.std * score
-        return float(_extended_interp(score, _stored_scores(), np.asarray(self.quantiles)))
+        return _extended_interp(score, _stored_scores(), np.asarray(self.quantiles))
 
     def interval(self, coverage: float) -> tuple[float, float]:
         """Return the lower and upper end of the central interval of probability ``coverage``."""
@@ -228,9 +224,7 @@ class Dataset:
         if len(self.Y_failed) != len(self.X_failed):
             raise DataError(f"{len(self.Y_failed)} rows in Y_failed for {len(self.X_failed)} failed points")
         if self.H is not None and (self.H.ndim != 2 or len(self.H) != n or np.isinf(self.H).any()):
-            raise DataError(
-                f"H must have one row of finite numbers (or NaN) for each of {n} points, got {self.H.shape}"
-            )
+            raise DataError(f"H must have one row of numbers (or NaN) for each of {n} points, got shape {self.H.shape}")
         if len(self.forecasts) != n:
             raise DataError(f"{len(self.forecasts)} forecasts for {n} points: give one (or None) for every point")
         if len(self.categories) != d:
@@ -415,8 +409,7 @@ class Suggestion:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Suggestion):
             return NotImplemented
-        same = {**vars(self), "x": self.x.tolist()} == {**vars(other), "x": other.x.tolist()}
-        return same
+        return {**vars(self), "x": self.x.tolist()} == {**vars(other), "x": other.x.tolist()}
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 

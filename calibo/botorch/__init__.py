@@ -1,4 +1,4 @@
-"""The bridge to BoTorch (extra ``botorch``): calibrated models for its acquisitions, its models as our surrogates."""
+"""Calibrated models for BoTorch's acquisition functions, and BoTorch models as surrogates (extra ``botorch``)."""
 
 from calibo.errors import MissingExtra
 

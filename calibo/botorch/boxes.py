@@ -30,9 +30,8 @@ def partitioned(Y: Array, reference: Array) -> tuple[Array, Array]:
     shape = fronts.shape[1:]
     found = [_one(np.ascontiguousarray(front).tobytes(), shape, reference.tobytes()) for front in fronts]
     most = max(len(lower) for lower, _ in found)
-    corners = (len(found), most, len(reference))
     # An empty box has its upper corner where its lower one is.
-    lower, upper = np.broadcast_to(reference, corners).copy(), np.broadcast_to(reference, corners).copy()
+    lower, upper = (np.tile(reference, (len(found), most, 1)) for _ in range(2))
     for i, (low, high) in enumerate(found):
         lower[i, : len(low)], upper[i, : len(high)] = low, high
     return lower.reshape(*Y.shape[:-2], most, -1), upper.reshape(*Y.shape[:-2], most, -1)

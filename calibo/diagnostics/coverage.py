@@ -154,8 +154,7 @@ def running_coverage(
     inside = covered(distributions, outcomes, coverage)
     count = np.arange(1, inside.size + 1, dtype=np.int64)
     low, high = _binomial_bands(count, coverage, confidence)
-    contained = np.cumsum(inside, dtype=np.int64)
-    return RunningCoverage(nominal=coverage, count=count, contained=contained, low=low, high=high)
+    return RunningCoverage(coverage, count, np.cumsum(inside, dtype=np.int64), low, high)
 
 
 def matched_outcomes(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:

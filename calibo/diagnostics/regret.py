@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from calibo.checks import check_one_of
 from calibo.data import Array
 from calibo.errors import DataError, RecipeError
 
@@ -74,11 +75,8 @@ def area_under_curve(
 
 
 def _sign(direction: Direction) -> float:
-    if direction == "minimize":
-        return 1.0
-    if direction == "maximize":
-        return -1.0
-    raise RecipeError(f"unknown direction {direction!r}: choose 'minimize' or 'maximize'")
+    check_one_of("direction", direction, ("minimize", "maximize"))
+    return 1.0 if direction == "minimize" else -1.0
 
 
 def _finite(values: npt.ArrayLike) -> Array:

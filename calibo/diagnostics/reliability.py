@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import smirnovi
 
+from calibo.checks import check_one_of
 from calibo.data import Array
 from calibo.diagnostics.coverage import check_probability
 from calibo.errors import DataError, RecipeError
@@ -58,13 +59,8 @@ def reliability_curve(pits: npt.ArrayLike, *, confidence: float = 0.95) -> Relia
     rank = np.arange(1, n + 1, dtype=np.float64)
     observed = rank / max(n, 1)
     gaps = np.concatenate([observed - levels, levels - (rank - 1.0) / max(n, 1), [0.0]])
-    return ReliabilityCurve(
-        levels=levels,
-        observed=observed,
-        half_width=simultaneous_half_width(n, confidence=confidence),
-        distance=float(gaps.max()),
-        confidence=confidence,
-    )
+    half_width = simultaneous_half_width(n, confidence=confidence)
+    return ReliabilityCurve(levels, observed, half_width, float(gaps.max()), confidence)
 
 
 def simultaneous_half_width(n: int, *, confidence: float = 0.95) -> float:
@@ -116,13 +112,9 @@ def calibration_error(
     p = _levels(levels)
     w = _weights(weights, p.size)
     total = float(w @ (p - observed_frequencies(pits, p, kind=kind)) ** 2)
-    if summary == "sum":
-        return total
-    if summary == "mean":
-        return total / float(w.sum())
-    if summary == "root_mean":
-        return float(np.sqrt(total / w.sum()))
-    raise RecipeError(f"unknown summary {summary!r}: choose 'sum', 'mean' or 'root_mean'")
+    summaries = {"sum": total, "mean": total / float(w.sum()), "root_mean": float(np.sqrt(total / w.sum()))}
+    check_one_of("summary", summary, tuple(summaries))
+    return summaries[summary]
 
 
 def observed_frequencies(pits: npt.ArrayLike, levels: npt.ArrayLike, *, kind: Kind = "quantile") -> Array:
@@ -139,12 +131,9 @@ def observed_frequencies(pits: npt.ArrayLike, levels: npt.ArrayLike, *, kind: Ki
     u, p = checked_pits(pits), _levels(levels)
     if not u.size:
         raise DataError("the calibration error needs at least one PIT, got none: wait for a first result")
-    if kind == "quantile":
-        reach = u
-    elif kind == "central":
-        reach = np.abs(2.0 * u - 1.0)  # the smallest coverage whose interval contains the outcome
-    else:
-        raise RecipeError(f"unknown kind {kind!r}: choose 'quantile' or 'central'")
+    check_one_of("kind", kind, ("quantile", "central"))
+    # For intervals, the smallest coverage whose interval contains the outcome.
+    reach = u if kind == "quantile" else np.abs(2.0 * u - 1.0)
     return np.searchsorted(np.sort(reach), p, side="right") / u.size
 
 
@@ -152,9 +141,7 @@ def checked_pits(pits: npt.ArrayLike) -> Array:
     """Return PITs as an array of n numbers in [0, 1], or raise a ``DataError``."""
     u = np.asarray(pits, dtype=np.float64)
     if u.ndim != 1 or not np.all((u >= 0) & (u <= 1)):
-        raise DataError(
-            f"expected a list of PITs in [0, 1], got {_glimpse(u)}: compute them with pit(distributions, outcomes)"
-        )
+        raise DataError(f"expected PITs in [0, 1], got {_glimpse(u)}: compute them with pit(distributions, outcomes)")
     return u
 
 

@@ -16,9 +16,9 @@ from scipy.special import ndtr, ndtri
 from calibo.data import STORED_LEVELS, Array, Marginal
 from calibo.diagnostics.coverage import central_intervals, check_probability, matched_outcomes
 from calibo.distributions import from_marginals
+from calibo.distributions.normal import density, log_density
 
 _ROOT_PI = float(np.sqrt(np.pi))
-_LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 #: A normal score so far out that its tail probability is zero in float64.
 _FAR = 40.0
 
@@ -89,7 +89,7 @@ def sharpness(distributions: Sequence[Marginal], coverage: float) -> float:
 
 def _gaussian_crps(mean: Array, std: Array, y: Array) -> Array:
     z = (y - mean) / np.where(std > 0, std, 1.0)
-    spread = std * (z * (2.0 * ndtr(z) - 1.0) + 2.0 * _normal_density(z) - 1.0 / _ROOT_PI)
+    spread = std * (z * (2.0 * ndtr(z) - 1.0) + 2.0 * density(z) - 1.0 / _ROOT_PI)
     return np.where(std > 0, spread, np.abs(y - mean))
 
 
@@ -124,20 +124,14 @@ def _stored_crps(quantiles: Array, y: Array) -> Array:
 def _squared_cdf_integral(z: Array) -> Array:
     """Return the integral of Phi(t)^2 from minus infinity to z."""
     cdf = ndtr(z)
-    return z * cdf**2 + 2.0 * _normal_density(z) * cdf - ndtr(np.sqrt(2.0) * z) / _ROOT_PI
-
-
-def _normal_density(z: Array) -> Array:
-    return np.exp(-0.5 * z**2 - _LOG_ROOT_TWO_PI)
+    return z * cdf**2 + 2.0 * density(z) * cdf - ndtr(np.sqrt(2.0) * z) / _ROOT_PI
 
 
 def _log_score(distribution: Marginal, y: float) -> float:
     if distribution.quantiles is None:
         if distribution.std == 0:
             return -np.inf if y == distribution.mean else np.inf
-        return (
-            0.5 * ((y - distribution.mean) / distribution.std) ** 2 + float(np.log(distribution.std)) + _LOG_ROOT_TWO_PI
-        )
+        return float(np.log(distribution.std) - log_density(np.asarray((y - distribution.mean) / distribution.std)))
     q = np.asarray(distribution.quantiles)
     scores = ndtri(np.asarray(STORED_LEVELS))
     if np.any((q[1:] == y) & (q[:-1] == y)):
@@ -146,6 +140,5 @@ def _log_score(distribution: Marginal, y: float) -> float:
     rise = float(q[i + 1] - q[i])
     if rise == 0:  # beyond the end of a distribution whose outer quantiles coincide
         return np.inf
-    slope = rise / float(scores[i + 1] - scores[i])
-    z = float(scores[i]) + (y - float(q[i])) / slope
-    return 0.5 * z**2 + float(np.log(slope)) + _LOG_ROOT_TWO_PI
+    slope = rise / (scores[i + 1] - scores[i])
+    return float(np.log(slope) - log_density(scores[i] + (y - q[i]) / slope))

@@ -14,14 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibo.data import Array, Forecast, Forecasts, Marginal
-from calibo.diagnostics.coverage import (
-    binomial_band,
-    central_intervals,
-    check_probability,
-    covered,
-    pit,
-    points_needed,
-)
+from calibo.diagnostics.coverage import binomial_band, central_intervals, covered, pit, points_needed
 from calibo.errors import DataError, RecipeError
 
 if TYPE_CHECKING:
@@ -89,18 +82,15 @@ class CalibrationRow:
 
     def sentence(self) -> str:
         """Return this row in words."""
-        return f"{self._judged()}{_unbounded(self.unbounded)}"
-
-    def _judged(self) -> str:
         if self.verdict is Verdict.NOT_YET:
-            return f"not yet calibrated: {_intervals_need(self)}"
+            return f"not yet calibrated: {_intervals_need(self)}{_unbounded(self.unbounded)}"
         nominal = _percent(self.nominal)
-        text = f"{nominal} intervals have contained {self.contained} of {_results(self.of)}"
-        if self.raw_contained is not None:
-            text += f" ({self.raw_contained} before calibration)"
+        before = "" if self.raw_contained is None else f" ({self.raw_contained} before calibration)"
+        verdict = f"{self.verdict.value} for {nominal}, {self.low} to {self.high} expected"
         if self.verdict is Verdict.COMPATIBLE:
-            return f"{text}; compatible with {nominal}"
-        return f"{text}; {self.verdict.value} for {nominal}, {self.low} to {self.high} expected"
+            verdict = f"compatible with {nominal}"
+        counts = f"{nominal} intervals have contained {self.contained} of {_results(self.of)}"
+        return f"{counts}{before}; {verdict}{_unbounded(self.unbounded)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,8 +119,10 @@ class CalibrationTable(_Table):
         of = self.rows[0].of
         if of == 0:
             return self._nothing_to_judge()
-        narrow, wide = self._with(Verdict.TOO_NARROW), self._with(Verdict.TOO_WIDE)
-        waiting, fine = self._with(Verdict.NOT_YET), self._with(Verdict.COMPATIBLE)
+        narrow, wide, waiting, fine = (
+            [row for row in self.rows if row.verdict is verdict]
+            for verdict in (Verdict.TOO_NARROW, Verdict.TOO_WIDE, Verdict.NOT_YET, Verdict.COMPATIBLE)
+        )
         if narrow and wide:
             return (
                 f"The intervals cannot be trusted: after {_results(of)}, {_named(narrow)} intervals are too narrow "
@@ -158,23 +150,14 @@ class CalibrationTable(_Table):
         """
         import pandas as pd
 
-        columns: dict[str, list[object]] = {
-            "nominal": [row.nominal for row in self.rows],
-            "contained": [row.contained for row in self.rows],
-            "of": [row.of for row in self.rows],
-            "expected_low": [row.low for row in self.rows],
-            "expected_high": [row.high for row in self.rows],
-            "verdict": [row.verdict.value for row in self.rows],
-            "sentence": [row.sentence() for row in self.rows],
-        }
+        columns = ["nominal", "contained", "of", "expected_low", "expected_high", "verdict", "sentence"]
+        rows = [(r.nominal, r.contained, r.of, r.low, r.high, r.verdict.value, r.sentence()) for r in self.rows]
+        frame = pd.DataFrame(rows, columns=columns)
         if any(row.unbounded for row in self.rows):
-            columns["unbounded"] = [row.unbounded for row in self.rows]
+            frame["unbounded"] = [row.unbounded for row in self.rows]
         if all(row.raw_contained is not None for row in self.rows):
-            columns["raw_contained"] = [row.raw_contained for row in self.rows]
-        return pd.DataFrame(columns)
-
-    def _with(self, verdict: Verdict) -> list[CalibrationRow]:
-        return [row for row in self.rows if row.verdict is verdict]
+            frame["raw_contained"] = [row.raw_contained for row in self.rows]
+        return frame
 
 
 def forecast_table(
@@ -231,21 +214,13 @@ def _calibration_row(
     nominal: float,
     confidence: float,
 ) -> CalibrationRow:
-    check_probability("coverage", nominal)
     judged = np.isfinite(central_intervals(distributions, nominal)).all(axis=1)
     of = int(judged.sum())
     contained = int(covered(distributions, outcomes, nominal)[judged].sum())
     low, high = binomial_band(of, nominal, confidence)
-    return CalibrationRow(
-        nominal=nominal,
-        contained=contained,
-        of=of,
-        low=low,
-        high=high,
-        verdict=_verdict(contained, of, low, high, nominal),
-        raw_contained=None if raw is None else int(covered(raw, outcomes, nominal)[judged].sum()),
-        unbounded=len(distributions) - of,
-    )
+    raw_contained = None if raw is None else int(covered(raw, outcomes, nominal)[judged].sum())
+    verdict = _verdict(contained, of, low, high, nominal)
+    return CalibrationRow(nominal, contained, of, low, high, verdict, raw_contained, unbounded=len(distributions) - of)
 
 
 def results_needed(nominal: float) -> int:
@@ -362,18 +337,9 @@ class FeasibilityTable(_Table):
         """Return the table as a pandas data frame, one row per band."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "low": [row.low for row in self.rows],
-                "high": [row.high for row in self.rows],
-                "stated": [row.stated for row in self.rows],
-                "met": [row.met for row in self.rows],
-                "of": [row.of for row in self.rows],
-                "expected_low": [row.expected[0] for row in self.rows],
-                "expected_high": [row.expected[1] for row in self.rows],
-                "verdict": [row.verdict for row in self.rows],
-            }
-        )
+        columns = ["low", "high", "stated", "met", "of", "expected_low", "expected_high", "verdict"]
+        rows = [(row.low, row.high, row.stated, row.met, row.of, *row.expected, row.verdict) for row in self.rows]
+        return pd.DataFrame(rows, columns=columns)
 
 
 def stated_feasibility(forecasts: Forecasts) -> float:

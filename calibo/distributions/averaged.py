@@ -28,21 +28,16 @@ def averaged(
     Raises:
         RecipeError: If the distributions cannot be averaged.
     """
-    if all(isinstance(distribution, Gaussian) for distribution in distributions):
-        return _gaussian(
-            [distribution for distribution in distributions if isinstance(distribution, Gaussian)], weights, between
-        )
-    tables = [distribution for distribution in distributions if isinstance(distribution, QuantileTable)]
-    common = (
-        set.intersection(*(set(t.levels.tolist()) for t in tables))
-        if len(tables) == len(distributions)
-        else set[float]()
-    )
+    gaussians = [d for d in distributions if isinstance(d, Gaussian)]
+    if len(gaussians) == len(distributions):
+        return _gaussian(gaussians, weights, between)
+    tables = [d for d in distributions if isinstance(d, QuantileTable)]
+    complete = len(tables) == len(distributions)
+    common = set.intersection(*(set(t.levels.tolist()) for t in tables)) if complete else set[float]()
     if min(common, default=1.0) < 0.5 < max(common, default=0.0):
         levels = np.array(sorted(common))
-        spread = [np.asarray(w)[..., None] for w in weights]
         shared = [t.values[..., np.isin(t.levels, levels)] for t in tables]
-        values = sum(w * own for w, own in zip(spread, shared, strict=True))
+        values = sum(np.asarray(w)[..., None] * own for w, own in zip(weights, shared, strict=True))
         low, high = max(t.backed[0] for t in tables), min(t.backed[1] for t in tables)
         return QuantileTable(levels, np.maximum.accumulate(values, axis=-1), (low, high))
     raise RecipeError(
@@ -55,40 +50,35 @@ def _gaussian(distributions: Sequence[Gaussian], weights: Sequence[Array | float
     def average(values: Sequence[Array]) -> Array:
         return np.asarray(sum(w * value for w, value in zip(weights, values, strict=True)))
 
-    mean = average([distribution.mean for distribution in distributions])
-    away = [distribution.mean - mean if between else np.zeros_like(mean) for distribution in distributions]
+    mean = average([d.mean for d in distributions])
+    away = [d.mean - mean if between else np.zeros_like(mean) for d in distributions]
     # In units of the largest, whose square need not be a float.
-    unit = np.max(
-        [
-            np.max(np.maximum(distribution.std, np.abs(off)), initial=0.0)
-            for distribution, off in zip(distributions, away, strict=True)
-        ]
-    )
-    unit = float(unit) or 1.0
+    largest = [np.max(np.maximum(d.std, np.abs(off)), initial=0.0) for d, off in zip(distributions, away, strict=True)]
+    unit = float(np.max(largest)) or 1.0
     if between:
         spread = _filled(average([np.square(off / unit) for off in away]), weights)
-        std = unit * np.sqrt(average([np.square(distribution.std / unit) for distribution in distributions]) + spread)
+        std = unit * np.sqrt(average([np.square(d.std / unit) for d in distributions]) + spread)
     else:
-        std = average([distribution.std for distribution in distributions])
+        std = average([d.std for d in distributions])
 
     def correlation() -> Array:
         covariance = np.zeros((*mean.shape, mean.shape[-1]))
-        for w, distribution, off in zip(weights, distributions, away, strict=True):
-            own = np.eye(mean.shape[-1]) if distribution.correlation is None else distribution.correlation()
-            s, o = distribution.std / unit, off / unit
+        for w, d, off in zip(weights, distributions, away, strict=True):
+            own = np.eye(mean.shape[-1]) if d.correlation is None else d.correlation()
+            s, o = d.std / unit, off / unit
             joint = own * (s[..., :, None] * s[..., None, :]) + o[..., :, None] * o[..., None, :]
             covariance = covariance + np.asarray(w)[..., None] * joint
         deviation = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
         return covariance / (deviation[..., :, None] * deviation[..., None, :])
 
-    noise = average([np.asarray(distribution.noise_std) for distribution in distributions])
+    noise = average([np.asarray(d.noise_std) for d in distributions])
     return Gaussian(mean, std, correlation, noise if noise.ndim else float(noise))
 
 
 def _filled(spread: Array, weights: Sequence[Array | float]) -> Array:
     """Return variances between distributions, ``t x ...``, those of single distributions replaced by the others' mean."""
-    distributions = np.sum([np.asarray(w) > 0.0 for w in weights], axis=0)
-    if not np.ndim(distributions) or not (distributions == 1).any() or (distributions == 1).all():
+    count = np.sum([np.asarray(w) > 0.0 for w in weights], axis=0)
+    if not np.ndim(count) or not (count == 1).any() or (count == 1).all():
         return spread
-    others = spread[distributions.reshape(len(distributions), -1)[:, 0] > 1].mean(axis=0)
-    return np.where(distributions == 1, others, spread)
+    others = spread[count.reshape(len(count), -1)[:, 0] > 1].mean(axis=0)
+    return np.where(count == 1, others, spread)

@@ -180,16 +180,10 @@ class FlatSet(Distribution):
 
     def _rows(self, rows: np.ndarray) -> FlatSet:
         """Return the marginal distributions where ``rows``, ``... x q``, holds, as one list of points."""
-        shape = rows.shape
-        base = self.base
-        mean, std, noise, inside = (
-            np.broadcast_to(a, shape)[rows] for a in (base.mean, base.std, base.noise_std, self.inside)
-        )
-        low, high = (np.broadcast_to(a, (*shape, a.shape[-1]))[rows] for a in (self.low, self.high))
+        of_points = self.base.mean, self.base.std, self.base.noise_std, self.inside
+        mean, std, noise, inside = (np.broadcast_to(a, rows.shape)[rows] for a in of_points)
+        low, high = (np.broadcast_to(a, (*rows.shape, a.shape[-1]))[rows] for a in (self.low, self.high))
         return FlatSet(Gaussian(mean, std, noise_std=noise), low, high, inside, self.above)
-
-    def expected_improvement(self, c: Array | float) -> Array:
-        return np.exp(self.log_expected_improvement(c))
 
     def log_probability_of_improvement(self, c: Array | float) -> Array:
         t = self._standard(c)
@@ -267,15 +261,12 @@ class FlatSet(Distribution):
 
     def over_samples(self) -> FlatSet:
         inside = self.inside if np.ndim(self.inside) == 0 else np.asarray(self.inside)[..., None, :]
-        return FlatSet(
-            self.base.over_samples(), self.low[..., None, :, :], self.high[..., None, :, :], inside, self.above
-        )
+        low, high = self.low[..., None, :, :], self.high[..., None, :, :]
+        return FlatSet(self.base.over_samples(), low, high, inside, self.above)
 
     def negated(self) -> Distribution:
         if self.above:
-            raise RecipeError(
-                "an optimistic distribution cannot be negated: negate the distribution before calling optimistic()"
-            )
+            raise RecipeError("an optimistic distribution cannot be negated: negate it before calling optimistic()")
         return replace(self, base=self.base.negated(), low=-self.high[..., ::-1], high=-self.low[..., ::-1])
 
     def optimistic(self) -> FlatSet:
@@ -360,11 +351,9 @@ class FlatPart:
 
     def _joined(self, log_values: Array) -> Array:
         """Return the log of the mean over the intervals by their share, ``... x q x J`` to ``... x q``."""
-        return (
-            log_values[..., 0]
-            if log_values.shape[-1] == 1
-            else np.logaddexp.reduce(self._log_share + log_values, axis=-1)
-        )
+        if log_values.shape[-1] == 1:
+            return log_values[..., 0]
+        return np.logaddexp.reduce(self._log_share + log_values, axis=-1)
 
     def log_density(self, t: Array) -> Array:
         """Return the log density of V, ``... x q``."""
@@ -410,11 +399,8 @@ class TailPart:
     def mirrored(self, where: np.ndarray) -> TailPart:
         """Return the part of -V where ``where``, ``... x q``, holds, of V elsewhere."""
         turned = where[..., None]
-        start, end = (
-            np.where(turned, -flipped[..., ::-1], kept)
-            for flipped, kept in ((self.end, self.start), (self.start, self.end))
-        )
-        return TailPart(start, end, self.rho, self.noise)
+        start = np.where(turned, -self.end[..., ::-1], self.start)
+        return TailPart(start, np.where(turned, -self.start[..., ::-1], self.end), self.rho, self.noise)
 
     @cached_property
     def _measured(self) -> bool:
@@ -511,12 +497,8 @@ class TailPart:
             value[small] = self._by_outcomes(np.broadcast_to(h, value.shape)[small], small, power)
         if far.any():
             far = np.broadcast_to(far, value.shape)
-            value[far] = self._far(np.broadcast_to(h, value.shape)[far], far, power)
+            value[far] = _far_tail(np.broadcast_to(h, value.shape)[far], *self._chosen(far), power)
         return value
-
-    def _far(self, h: Array, rows: np.ndarray, power: int) -> Array:
-        """Return the log of the integral of (x - h)^power phi(x) P(Y outside | V = rho x) over x > h, for some rows."""
-        return _far_tail(h, *self._chosen(rows), power)
 
     def _by_outcomes(self, h: Array, rows: np.ndarray, power: int) -> Array:
         """Return the same by integrals over outcomes, by pieces: where little lies outside, differences would lose it."""
@@ -603,18 +585,8 @@ def _log_improvement(
     """Return log E (V - t)_+ of m points in one pass, and where it is exact to about ten digits.
 
     The same formulas as ``FlatPart`` and ``TailPart``, which share their terms here, with logarithms taken only where
-    thresholds are far out: this makes small batches quick. Inside, arrays of ends are ``2 x J x m``, lower ends first.
-
-    Args:
-        t: Thresholds, standardized, ``m``.
-        low: Lower ends of the intervals, standardized, ``m x J``.
-        high: Upper ends, ``m x J``.
-        rho: ``m``.
-        r: ``m``, positive.
-        inside: Probability of the set, a number or ``m``.
-
-    Returns:
-        ``m`` values, and ``m`` flags: elsewhere digits could be lost and the parts are needed.
+    thresholds are far out: this makes small batches quick. Takes standardized thresholds ``t`` and ends ``m x J``; inside,
+    arrays of ends are ``2 x J x m``, lower ends first. Where the flag is false digits could be lost: the parts are needed.
     """
     h = t / rho
     k = np.empty((2, low.shape[1], len(h)))
@@ -717,15 +689,7 @@ _NEAR_ROOT = 1e-3
 
 
 def _measured_quantile(u: Array, flat: FlatPart, tail: TailPart, inside: Array, outside: Array) -> Array:
-    """Return standardized quantiles of a measurement at levels ``u``, ``... x q``, exact.
-
-    Args:
-        u: Levels, broadcastable to ``... x q``.
-        flat: The part on the set, J intervals.
-        tail: The part outside it, J + 1 pieces.
-        inside: Probability of the set, ``... x q``.
-        outside: Probability of the complement over the model's own, ``... x q``.
-    """
+    """Return standardized quantiles of a measurement at levels ``u``, ``... x q``, exact; masses as in ``_masses``."""
     start, end = _interleaved(tail.start, flat.low), _interleaved(tail.end, flat.high)
     length = np.where(flat.length > 0.0, flat.length, 1.0)
     slope = np.broadcast_to((inside / length)[..., None], flat.low.shape)
@@ -810,13 +774,8 @@ def _increasing_root(
 ) -> Array:
     """Return the roots of many increasing functions at once, to about rounding error, by Newton's method in a bracket.
 
-    Args:
-        function: Elementwise, non-decreasing in each element.
-        slope: Its derivative, from y and the function's value there; where it is 0 or not finite a bisection is made.
-        low: Where the function is negative.
-        high: Where it is positive.
-        start: First guess.
-        scale: Over which the function changes much.
+    The derivative gets y and the function's value there; where it is 0 or not finite a bisection is made. The function is
+    negative at ``low``, positive at ``high``, and changes much over ``scale``.
     """
     low, high, y = low.copy(), high.copy(), np.clip(start, low, high)
     for _ in range(_STEPS):
@@ -847,16 +806,10 @@ _SMOOTH = 1.2
 
 
 def _tail_mean(function: Callable[..., Array], h: Array, turns: Array, width: Array, power: int) -> Array:
-    """Return the mean of a function of x over x > h with density proportional to (x - h)^power phi(x), ``m``.
+    """Return the mean of a function of x over x > h > 0 with density proportional to (x - h)^power phi(x), ``m``.
 
-    By Gauss-Laguerre where the function is smooth, by panels where it changes quickly.
-
-    Args:
-        function: Of x, ``m x N``, and rows; gives ``m x N`` values of those rows.
-        h: Lower limits, ``m``, positive.
-        turns: Where the function changes quickly, ``m x T``.
-        width: Over what distance it changes there, ``m``.
-        power: 0 or 1.
+    By Gauss-Laguerre where the function is smooth, by panels where it changes quickly: around the ``turns``, ``m x T``,
+    within distances ``width``. The function gets x, ``m x N``, and the rows it belongs to.
     """
     y, weights = _laguerre(power)
     weight = weights * np.exp(-0.5 * np.square(y / h[:, None]))
@@ -884,33 +837,28 @@ def _gauss_legendre() -> tuple[Array, Array]:
 
 def _panel_nodes(start: Array, end: Array) -> tuple[Array, Array]:
     """Return nodes in intervals [start, end], ``m x K``, and weights of integrals over all K, each ``m x N``."""
-    nodes, weights = _gauss_legendre()
     # Eight panels resolve any normal density over an interval of little mass.
-    share = np.linspace(0.0, 1.0, 9)
-    edges = start[..., None] + (end - start)[..., None] * share
+    x, weights = _panels(start[..., None] + (end - start)[..., None] * np.linspace(0.0, 1.0, 9))
+    return x.reshape(len(x), -1), weights.reshape(len(x), -1)
+
+
+def _panels(edges: Array) -> tuple[Array, Array]:
+    """Return nodes and weights, ``... x K x 10``, of integrals over the K panels between edges, ``... x (K + 1)``."""
+    nodes, weights = _gauss_legendre()
     half = 0.5 * np.diff(edges, axis=-1)[..., None]
-    x = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None] + half * nodes
-    m = len(start)
-    return x.reshape(m, -1), np.broadcast_to(half * weights, x.shape).reshape(m, -1)
+    return 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None] + half * nodes, half * weights
 
 
 def _tail_nodes(h: Array, turns: Array, width: Array) -> tuple[Array, Array]:
     """Return nodes x > h and weights, ``m x N``, with sum_i w_i F(x_i) = the integral of F(x) phi(x) / phi(h) over x > h.
 
-    Args:
-        h: Lower limits, ``m``, positive.
-        turns: Where F changes quickly, ``m x T``; infinite ones are left out.
-        width: Over what distance it changes there, ``m``.
+    F changes quickly at the ``turns``, ``m x T`` (infinite ones are left out), within distances ``width``.
     """
     length = _TAIL_PANELS[-1] / h
     inside = np.where(np.isfinite(turns), turns, 0.0) - h[:, None]
     around = inside[:, :, None] + width[:, None, None] * np.asarray(_TURN_PANELS)
     tail = np.asarray(_TAIL_PANELS) / h[:, None]
-    edges = np.sort(np.concatenate([tail, around.reshape(len(h), -1)], axis=1), axis=1)
-    edges = np.clip(edges, 0.0, length[:, None])
-    nodes, weights = _gauss_legendre()
-    half = 0.5 * np.diff(edges, axis=1)
-    offset = (0.5 * (edges[:, 1:] + edges[:, :-1]))[..., None] + half[..., None] * nodes
+    edges = np.clip(np.sort(np.concatenate([tail, around.reshape(len(h), -1)], axis=1), axis=1), 0.0, length[:, None])
+    offset, weights = (a.reshape(len(h), -1) for a in _panels(edges))
     # phi(h + o) / phi(h), which neither under- nor overflows for positive h.
-    ratio = np.exp(-offset * (h[:, None, None] + 0.5 * offset))
-    return (h[:, None, None] + offset).reshape(len(h), -1), (half[..., None] * weights * ratio).reshape(len(h), -1)
+    return h[:, None] + offset, weights * np.exp(-offset * (h[:, None] + 0.5 * offset))

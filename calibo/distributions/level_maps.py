@@ -43,15 +43,7 @@ def checked_levels(levels: Sequence[float] | Array) -> Array:
 
 
 def pick(values: Array, index: np.ndarray) -> Array:
-    """Return ``values[..., index]`` entry by entry.
-
-    Args:
-        values: ``K``, shared by all points, or ``... x K``.
-        index: ``...``; broadcast with the leading dimensions of the values.
-
-    Returns:
-        ``...`` values.
-    """
+    """Return the entry ``index``, ``...``, of values ``K``, shared by all points, or of values ``... x K``."""
     if values.ndim == 1:
         return values[index]
     shape = np.broadcast_shapes(values.shape[:-1], index.shape)
@@ -136,9 +128,7 @@ class Levels(LevelFunction):
     def __post_init__(self) -> None:
         p, r = np.asarray(self.p, dtype=np.float64), np.asarray(self.r, dtype=np.float64)
         if p.ndim != 1 or p.size < 2 or r.ndim < 1 or r.shape[-1] != p.size:
-            raise RecipeError(
-                f"p must have K >= 2 entries and r shape K or ... x K, got shapes {p.shape} and {r.shape}"
-            )
+            raise RecipeError(f"p must have K >= 2 entries and r shape K or ... x K, got {p.shape} and {r.shape}")
         if not (p[0] == 0.0 and p[-1] == 1.0 and np.all(r[..., 0] == 0.0) and np.all(r[..., -1] == 1.0)):
             raise RecipeError("a level map must start at (0, 0) and end at (1, 1): add the end knots")
         steps = np.diff(r)

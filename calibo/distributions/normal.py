@@ -48,7 +48,7 @@ def log_first_integral(z: Array) -> Array:
     if np.count_nonzero(far) == z.size:
         return _log_first_tail(-z)
     near = np.maximum(z, -1.0)
-    direct = np.log(near * ndtr(near) + density(near))
+    direct = np.log(_plain_first_integral(near))
     return np.where(far, _log_first_tail(np.maximum(-z, 1.0)), direct)
 
 
@@ -87,15 +87,9 @@ def log_second_integral(z: Array) -> Array:
 
 
 def upper_orthant(h: Array, k: Array, rho: Array, root: Array, above_h: Array, above_k: Array) -> Array:
-    """Return P(U > h, V > k) of standard normals with correlation ``rho``, by Owen's T function.
+    """Return P(U > h, V > k) of standard normals with correlation ``rho``, by Owen's T function, for finite h and k.
 
-    Args:
-        h: Finite.
-        k: Finite.
-        rho: Correlation.
-        root: sqrt(1 - rho^2), positive.
-        above_h: Phi(-h).
-        above_k: Phi(-k).
+    The caller gives root = sqrt(1 - rho^2) > 0, above_h = Phi(-h) and above_k = Phi(-k).
     """
     if not (h.all() and k.all()):
         # A zero is moved off by nothing that matters, so that ratios have a limit.
@@ -107,31 +101,26 @@ def upper_orthant(h: Array, k: Array, rho: Array, root: Array, above_h: Array, a
 
 def log_mean_cdf(low: Array, high: Array) -> Array:
     """Return the log of the mean of Phi over [low, high]: of [g(high) - g(low)] / (high - low), also as high -> low."""
-    width = high - low
-    plain = (high > -4.0) & (width > 0.1) & (low < 9.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = (_plain_first_integral(high) - _plain_first_integral(low)) / width
+        mean = (_plain_first_integral(high) - _plain_first_integral(low)) / (high - low)
         values = np.log(np.minimum(mean, 1.0))
-    return _with_care(values, plain, _careful_mean_cdf, low, high)
+    return _with_care(values, _careful_mean_cdf, low, high)
 
 
 def log_mean_first_integral(low: Array, high: Array) -> Array:
     """Return the log of the mean of g over [low, high]: of [G(high) - G(low)] / (high - low), also as high -> low."""
-    width = high - low
-    plain = (high > -4.0) & (width > 0.1) & (low < 9.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.log((second_integral(high) - second_integral(low)) / width)
-    return _with_care(values, plain, _careful_mean_first_integral, low, high)
+        values = np.log((second_integral(high) - second_integral(low)) / (high - low))
+    return _with_care(values, _careful_mean_first_integral, low, high)
 
 
 def _plain_first_integral(z: Array) -> Array:
     return z * ndtr(z) + density(z)
 
 
-def _with_care(
-    values: Array, plain: np.ndarray, careful: Callable[[Array, Array], Array], low: Array, high: Array
-) -> Array:
+def _with_care(values: Array, careful: Callable[[Array, Array], Array], low: Array, high: Array) -> Array:
     """Return values by the plain formula where that is exact, by the careful one elsewhere."""
+    plain = (high > -4.0) & (high - low > 0.1) & (low < 9.0)
     if np.ndim(values) == 0:
         return values if plain else careful(low, high)
     if plain.all():

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from calibo.data import Array
 from calibo.distributions.base import Distribution, infinite_beyond
 from calibo.distributions.gaussian import Gaussian
-from calibo.distributions.level_maps import Levels, checked_levels
+from calibo.distributions.level_maps import Levels, checked_levels, pick
 from calibo.distributions.normal import density
 from calibo.errors import RecipeError
 
@@ -116,13 +116,8 @@ class QuantileTable(Distribution):
         """Return quantiles at levels, ``... x q``, within the outer ones."""
         p = self.levels
         j = np.clip(np.searchsorted(p, u, side="right") - 1, 0, len(p) - 2)
-        share = (u - p[j]) / (p[j + 1] - p[j])
-        shape = np.broadcast_shapes(u.shape, self.values.shape[:-1])
-        index = np.broadcast_to(j, shape)[..., None]
-        values = np.broadcast_to(self.values, (*shape, len(p)))
-        low = np.take_along_axis(values, index, axis=-1)[..., 0]
-        high = np.take_along_axis(values, index + 1, axis=-1)[..., 0]
-        return low + np.broadcast_to(share, shape) * (high - low)
+        low, high = pick(self.values, j), pick(self.values, j + 1)
+        return low + (u - p[j]) / (p[j + 1] - p[j]) * (high - low)
 
     def at_levels(self, u: Array | float) -> Array:
         u = np.asarray(u, dtype=np.float64)
@@ -145,12 +140,10 @@ class QuantileTable(Distribution):
         return np.where(y < first, below, np.where(y >= last, above, self._segment(y)[2]))
 
     def _segment(self, y: Array) -> tuple[npt.NDArray[np.intp], Array, Array]:
-        """Of the segment of y (the nearest, if y lies beyond): its index and right end, and the cdf at y; ... x q each."""
-        p, k = self.levels, len(self.levels)
-        j = np.clip((self.values <= y[..., None]).sum(axis=-1) - 1, 0, k - 2)
-        values = np.broadcast_to(self.values, (*j.shape, k))
-        low = np.take_along_axis(values, j[..., None], axis=-1)[..., 0]
-        high = np.take_along_axis(values, j[..., None] + 1, axis=-1)[..., 0]
+        """Return index and right end of the segment of y (the nearest, if y lies beyond), and the cdf at y; ... x q each."""
+        p = self.levels
+        j = np.clip((self.values <= y[..., None]).sum(axis=-1) - 1, 0, len(p) - 2)
+        low, high = pick(self.values, j), pick(self.values, j + 1)
         width = high - low
         share = np.divide(y - low, width, out=np.ones(j.shape), where=width > 0.0)
         return j, high, p[j] + np.clip(share, 0.0, 1.0) * (p[j + 1] - p[j])
@@ -188,8 +181,7 @@ class QuantileTable(Distribution):
         first, last = self.values[..., 0], self.values[..., -1]
         at_knots = self._improvement_at_knots
         j, right, level = self._segment(c)
-        following = np.take_along_axis(np.broadcast_to(at_knots, (*j.shape, len(p))), j[..., None] + 1, axis=-1)[..., 0]
-        inner = following + np.maximum(right - c, 0.0) * (1.0 - 0.5 * (level + p[j + 1]))
+        inner = pick(at_knots, j + 1) + np.maximum(right - c, 0.0) * (1.0 - 0.5 * (level + p[j + 1]))
         # Below the first knot: the integral of 1 - F from c to there, which is exponentially close to the distance.
         short = np.maximum(first - c, 0.0)
         below = at_knots[..., 0] + short + p[0] * lower * np.expm1(-short / lower)

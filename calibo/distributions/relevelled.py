@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtr
@@ -13,9 +14,6 @@ from calibo.distributions.gaussian import Gaussian
 from calibo.distributions.level_maps import LevelFunction, Levels, Tempered, pick
 from calibo.distributions.normal import density, first_integral, log_first_integral
 from calibo.distributions.quantile_table import QuantileTable
-
-#: Smallest level read from a distribution that is not Gaussian: as far out as the largest, 1 - 1e-16.
-_SMALLEST_COMPOSED = 1e-16
 
 
 def relevel(distribution: Distribution, levels: LevelFunction) -> Distribution:
@@ -38,33 +36,57 @@ def relevel(distribution: Distribution, levels: LevelFunction) -> Distribution:
 
 
 @dataclass(frozen=True, repr=False)
-class Relevelled(Distribution):
-    """Y = mean + std Phi^-1(R(U)), U uniform: a mixture of truncated Gaussians, all in closed form.
-
-    With h = (c - mean) / std and j the segment of R that holds Phi(h), the expected improvement is a suffix sum over the
-    segments above j plus the part of segment j above h. If all points share one map the suffix sums do not depend on x, and
-    a candidate costs O(log K).
+class Composed(Distribution):
+    """Any distribution read at other levels: cdf R^-1(F(y)), quantile F^-1(R(u)); moments by quadrature.
 
     Attributes:
-        base: The model's Gaussian distribution at q points, ``... x q``, whose dependence between points is kept as a copula.
+        base: The model's distribution at q points, ``... x q``, whose dependence between points is kept as a copula.
         levels: The map R, or the maps R_x of ``... x q`` points.
     """
 
-    base: Gaussian
-    levels: Levels
+    base: Distribution
+    levels: LevelFunction
+    #: Smallest level read from the base: as far out as the largest, 1 - 1e-16, which a level map reaches by rounding.
+    _smallest: ClassVar[float] = 1e-16
 
     def cdf(self, y: Array | float) -> Array:
         return self.levels.inverse(self.base.cdf(y))
 
     def icdf(self, u: Array | float) -> Array:
-        return infinite_beyond(self.at_levels(u), u, self.levels.backed)
+        return infinite_beyond(self.base.icdf(self._model_level(u)), u, self.backed)
 
     def at_levels(self, u: Array | float) -> Array:
-        return self.base.icdf(_inside(self.levels.forward(u)))
+        return self.base.at_levels(self._model_level(u))
+
+    def _model_level(self, u: Array | float) -> Array:
+        return np.clip(self.levels.forward(u), self._smallest, 1.0 - 1e-16)
 
     @property
     def backed(self) -> tuple[float, float]:
-        return self.levels.backed
+        return self.levels.backed_through(self.base.backed)
+
+    def copula_samples(self, base: Array) -> Array:
+        return self.base.copula_samples(base)
+
+    def over_samples(self) -> Self:
+        return type(self)(self.base.over_samples(), self.levels.over_samples())
+
+    def negated(self) -> Self:
+        return type(self)(self.base.negated(), self.levels.negated())
+
+
+@dataclass(frozen=True, repr=False)
+class Relevelled(Composed):
+    """Y = mean + std Phi^-1(R(U)), U uniform: a mixture of truncated Gaussians, all in closed form.
+
+    With h = (c - mean) / std and j the segment of R that holds Phi(h), the expected improvement is a suffix sum over the
+    segments above j plus the part of segment j above h. If all points share one map the suffix sums do not depend on x, and
+    a candidate costs O(log K).
+    """
+
+    base: Gaussian
+    levels: Levels
+    _smallest: ClassVar[float] = 1e-300
 
     @property
     def mean(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -111,47 +133,3 @@ class Relevelled(Distribution):
             tail = np.log(slope) + self.base.log_probability_of_improvement(c)
             body = np.log(1.0 - (levels.p[j] + slope * (level - pick(levels.r, j))))
         return np.where(np.isinf(pick(levels.z, j + 1)), tail, body)
-
-    def copula_samples(self, base: Array) -> Array:
-        return self.base.copula_samples(base)
-
-    def over_samples(self) -> Relevelled:
-        return Relevelled(self.base.over_samples(), self.levels.over_samples())
-
-    def negated(self) -> Relevelled:
-        return Relevelled(self.base.negated(), self.levels.negated())
-
-
-@dataclass(frozen=True, repr=False)
-class Composed(Distribution):
-    """Any distribution read at other levels: cdf R^-1(F(y)), quantile F^-1(R(u)); moments by quadrature."""
-
-    base: Distribution
-    levels: LevelFunction
-
-    def cdf(self, y: Array | float) -> Array:
-        return self.levels.inverse(self.base.cdf(y))
-
-    def icdf(self, u: Array | float) -> Array:
-        return infinite_beyond(self.base.icdf(_inside(self.levels.forward(u), _SMALLEST_COMPOSED)), u, self.backed)
-
-    def at_levels(self, u: Array | float) -> Array:
-        return self.base.at_levels(_inside(self.levels.forward(u), _SMALLEST_COMPOSED))
-
-    @property
-    def backed(self) -> tuple[float, float]:
-        return self.levels.backed_through(self.base.backed)
-
-    def copula_samples(self, base: Array) -> Array:
-        return self.base.copula_samples(base)
-
-    def over_samples(self) -> Composed:
-        return Composed(self.base.over_samples(), self.levels.over_samples())
-
-    def negated(self) -> Composed:
-        return Composed(self.base.negated(), self.levels.negated())
-
-
-def _inside(levels: Array, smallest: float = 1e-300) -> Array:
-    """Return levels kept off 0 and 1, where quantiles are infinite; a level map reaches its ends by rounding."""
-    return np.clip(levels, smallest, 1.0 - 1e-16)

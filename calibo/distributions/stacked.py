@@ -36,7 +36,7 @@ def stacked(parts: Sequence[Distribution], order: npt.NDArray[np.intp] | None = 
     return Stacked(tuple(parts), sizes, every if order is None else order)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stacked(Distribution):
     """Distributions of any kind side by side; see `stacked`.
 
@@ -61,10 +61,11 @@ class Stacked(Distribution):
         """Evaluate each part at its share of an argument that broadcasts with `... x t`."""
         argument = np.asarray(argument, dtype=np.float64)
         shares = np.split(self._place, np.cumsum(self.sizes)[:-1])
-        shared = argument.ndim == 0 or argument.shape[-1] == 1
-        values = [
-            of(part, argument if shared else argument[..., s]) for part, s in zip(self.parts, shares, strict=True)
-        ]
+        if argument.ndim == 0 or argument.shape[-1] == 1:
+            return self._joined([of(part, argument) for part in self.parts])
+        return self._joined([of(part, argument[..., s]) for part, s in zip(self.parts, shares, strict=True)])
+
+    def _joined(self, values: Sequence[Array]) -> Array:
         return np.concatenate(values, axis=-1)[..., self.order]
 
     def cdf(self, y: Array | float) -> Array:
@@ -86,11 +87,11 @@ class Stacked(Distribution):
 
     @cached_property
     def mean(self) -> Array:
-        return np.concatenate([part.mean for part in self.parts], axis=-1)[..., self.order]
+        return self._joined([part.mean for part in self.parts])
 
     @cached_property
     def std(self) -> Array:
-        return np.concatenate([part.std for part in self.parts], axis=-1)[..., self.order]
+        return self._joined([part.std for part in self.parts])
 
     def over_samples(self) -> Stacked:
         return Stacked(tuple(part.over_samples() for part in self.parts), self.sizes, self.order)

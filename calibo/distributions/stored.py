@@ -105,9 +105,8 @@ class StoredDistribution(Distribution):
         return log_ndtr(-self.normal_scores(c))
 
     def icdf(self, u: Array | float) -> Array:
-        low, high = self.backed_levels[..., 0], self.backed_levels[..., 1]
-        beyond = np.where(u < low - _SLACK, -np.inf, np.inf)
-        return np.where((u < low - _SLACK) | (u > high + _SLACK), beyond, self.at_levels(u))
+        low, high = self.backed_levels[..., 0] - _SLACK, self.backed_levels[..., 1] + _SLACK
+        return np.where(u < low, -np.inf, np.where(u > high, np.inf, self.at_levels(u)))
 
     def at_levels(self, u: Array | float) -> Array:
         z = np.asarray(ndtri(u))
@@ -123,27 +122,15 @@ class StoredDistribution(Distribution):
         return float(np.max(low, initial=0.0)), float(np.min(high, initial=1.0))
 
     def over_samples(self) -> StoredDistribution:
-        points, tables = (..., None, slice(None)), (..., None, slice(None), slice(None))
-        return StoredDistribution(
-            self.mean[points],
-            self.std[points],
-            self.quantiles[tables],
-            self.gaussian[points],
-            self.backed_levels[tables],
-        )
+        mean, std, gaussian = (a[..., None, :] for a in (self.mean, self.std, self.gaussian))
+        quantiles, backed = (a[..., None, :, :] for a in (self.quantiles, self.backed_levels))
+        return StoredDistribution(mean, std, quantiles, gaussian, backed)
 
     def negated(self) -> StoredDistribution:
         flipped, backed = -self.quantiles[..., ::-1], 1.0 - self.backed_levels[..., ::-1]
         return StoredDistribution(-self.mean, self.std, flipped, self.gaussian, backed)
 
     def marginals(self) -> tuple[Marginal, ...]:
-        rows = zip(self.mean, self.std, self.quantiles, self.gaussian, self.backed_levels, strict=True)
-        return tuple(
-            Marginal(
-                float(m),
-                float(s),
-                None if plain else tuple(q.tolist()),
-                None if tuple(b) == (0.0, 1.0) else (float(b[0]), float(b[1])),
-            )
-            for m, s, q, plain, b in rows
-        )
+        tables = [None if plain else tuple(q.tolist()) for plain, q in zip(self.gaussian, self.quantiles, strict=True)]
+        backed = [None if low_high == [0.0, 1.0] else tuple(low_high) for low_high in self.backed_levels.tolist()]
+        return tuple(map(Marginal, self.mean.tolist(), self.std.tolist(), tables, backed))

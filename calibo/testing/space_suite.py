@@ -17,7 +17,9 @@ from calibo.testing.randomness import global_state
 
 
 class SpaceSuite:
-    """Tests for pytest; a subclass whose name starts with ``Test`` says which space is tested.
+    """Conformance tests of a ``Space``, for pytest.
+
+    Derive a class whose name starts with ``Test`` and override ``space``.
 
     Attributes:
         draws: Number of points that each test looks at.

@@ -18,7 +18,7 @@ from calibo.calibration import (
     Temperature,
     identity,
 )
-from calibo.distributions import Gaussian, Levels, Relevelled, Tempered
+from calibo.distributions import Gaussian, Levels, Tempered
 from calibo.errors import RecipeError
 
 pytestmark = pytest.mark.extras
@@ -63,12 +63,6 @@ def test_moments_and_density_are_those_of_the_scores(levels: Levels, make: objec
     np.testing.assert_allclose([t.mean, t.variance], [values.mean(), values.var()], atol=2e-3)
     grid = torch.linspace(-9.0, 9.0, 20_001, dtype=torch.float64)
     np.testing.assert_allclose(float(torch.trapezoid(t.density(grid), grid)), 1.0, atol=2e-3)
-
-
-def test_density_is_that_of_the_distribution(levels: Levels) -> None:
-    h = np.linspace(-4.0, 4.0, 301)
-    distribution = Relevelled(Gaussian(np.zeros(301), np.ones(301)), levels)
-    np.testing.assert_allclose(score_map(levels).density(torch.from_numpy(h)).numpy(), distribution.pdf(h), rtol=1e-9)
 
 
 def test_negated_mirrors(levels: Levels) -> None:

@@ -12,8 +12,8 @@ from botorch.exceptions.errors import ModelFittingError
 from botorch.models import SingleTaskGP, SingleTaskVariationalGP
 from gpytorch.kernels import RBFKernel, ScaleKernel
 
-import calibo.botorch.surrogate as room
 from calibo.botorch import BoTorchSurrogate, calibrated
+from calibo.botorch import surrogate as module
 from calibo.calibration import Calibrated, LeaveOneOut, OnlineQuantile, TimeSeries
 from calibo.data import Dataset
 from calibo.errors import FallbackWarning, RecipeError
@@ -34,7 +34,7 @@ def model() -> Any:
     return BoTorchSurrogate().fit(data(), rng=np.random.default_rng(0))
 
 
-class TestLaws(SurrogateSuite):
+class TestBoTorchSurrogate(SurrogateSuite):
     points = 8
 
     def surrogate(self) -> Surrogate:
@@ -58,7 +58,7 @@ def test_predictions_are_the_posterior_in_the_outcomes_units(model: Any) -> None
 def test_many_points_are_predicted_in_blocks(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(1).random((50, 2))
     whole = model.predict(X, latent=True)
-    monkeypatch.setattr(room, "_BLOCK", 7)
+    monkeypatch.setattr(module, "_BLOCK", 7)
     parts = model.predict(X, latent=True)
     np.testing.assert_allclose(parts.mean, whole.mean, rtol=1e-9)
     np.testing.assert_allclose(parts.std, whole.std, rtol=1e-4)
@@ -120,7 +120,7 @@ def test_a_fit_that_fails_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(mll: Any) -> None:
         raise ModelFittingError("all attempts failed")
 
-    monkeypatch.setattr(room, "fit_gpytorch_mll", fail)
+    monkeypatch.setattr(module, "fit_gpytorch_mll", fail)
     with pytest.warns(FallbackWarning, match="initial hyper-parameters"):
         model = BoTorchSurrogate().fit(data(), rng=np.random.default_rng(0))
     assert np.isfinite(model.predict(data().X, latent=False).mean).all()

@@ -29,20 +29,11 @@ def test_half_width_of_many_is_safe_and_close(n: int) -> None:
     assert exact <= simultaneous_half_width(n) <= 1.01 * exact
 
 
-@given(st.integers(1, 1500), st.floats(0.05, 0.99))
-def test_half_width_shrinks_with_results_and_grows_with_confidence(n: int, confidence: float) -> None:
-    width = simultaneous_half_width(n, confidence=confidence)
-    assert 0 < width <= 1
-    assert simultaneous_half_width(2 * n, confidence=confidence) < width
-    assert simultaneous_half_width(n, confidence=(1 + confidence) / 2) > width
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
 def test_distance_is_kolmogorovs_statistic(pits: list[float]) -> None:
     curve = reliability_curve(pits)
     assert curve.distance == pytest.approx(kstest(pits, "uniform").statistic, abs=1e-12)
-    assert curve.levels.tolist() == sorted(pits)
-    assert curve.observed[-1] == 1.0
+    assert curve.levels.tolist() == sorted(pits) and curve.observed[-1] == 1.0
     assert curve.inside == (curve.distance <= curve.half_width)
 
 
@@ -58,11 +49,6 @@ def test_band_is_left_as_rarely_as_it_says() -> None:
     rng = np.random.default_rng(5)
     left = sum(not reliability_curve(rng.uniform(size=25), confidence=0.8).inside for _ in range(1000))
     assert 150 < left < 250
-
-
-def test_overconfident_pits_leave_the_band() -> None:
-    u = np.random.default_rng(2).uniform(size=200)
-    assert not reliability_curve(np.where(u < 0.5, u / 4, 1 - (1 - u) / 4)).inside
 
 
 def test_no_pits_give_an_empty_curve_and_the_widest_band() -> None:
@@ -88,14 +74,6 @@ LEVELS = [0.1, 0.3, 0.5, 0.7, 0.9]
 pit_lists = st.lists(st.floats(0, 1), min_size=1, max_size=40)
 
 
-def test_reference_values_worked_out_by_hand() -> None:
-    np.testing.assert_allclose(observed_frequencies(PITS, LEVELS), [3 / 12, 4 / 12, 5 / 12, 7 / 12, 8 / 12], rtol=1e-15)
-    assert calibration_error(PITS, levels=LEVELS, summary="sum") == pytest.approx(0.09861111111111112, abs=1e-12)
-    assert calibration_error(PITS, levels=LEVELS, summary="mean") == pytest.approx(0.019722222222222224, abs=1e-12)
-    assert calibration_error(PITS, levels=LEVELS) == pytest.approx(0.14043582955293932, abs=1e-12)
-    assert calibration_error(PITS) == pytest.approx(0.13343642878934076, abs=1e-12)
-
-
 def test_reference_file(golden: Callable[[str], Any]) -> None:
     case = golden("rmsce")
     pits, levels = case["pits"], case["levels"]
@@ -119,14 +97,6 @@ def test_observed_frequencies_are_plain_counts(pits: list[float]) -> None:
     np.testing.assert_allclose(observed_frequencies(u, p, kind="central"), inside.mean(axis=0), atol=1e-15)
 
 
-@given(pit_lists, st.sampled_from(["quantile", "central"]))
-def test_the_summaries_are_one_score(pits: list[float], kind: Any) -> None:
-    total = calibration_error(pits, levels=LEVELS, summary="sum", kind=kind)
-    assert calibration_error(pits, levels=LEVELS, summary="mean", kind=kind) == pytest.approx(total / 5)
-    assert calibration_error(pits, levels=LEVELS, summary="root_mean", kind=kind) == pytest.approx(np.sqrt(total / 5))
-    assert 0 <= total <= 5
-
-
 @given(pit_lists)
 def test_order_does_not_matter_and_doubled_weights_change_only_the_sum(pits: list[float]) -> None:
     once = calibration_error(pits, levels=LEVELS, summary="sum")
@@ -142,14 +112,9 @@ def test_weights_choose_levels() -> None:
     assert only_third == pytest.approx((0.5 - 5 / 12) ** 2)
 
 
-def test_uniform_pits_have_almost_no_error() -> None:
-    even = (np.arange(1000) + 0.5) / 1000
-    assert calibration_error(even) < 1e-3
-    assert calibration_error(even, kind="central") < 2e-3
-
-
 def test_a_biased_forecaster_differs_in_quantiles_and_an_overconfident_one_in_both() -> None:
     even = (np.arange(1000) + 0.5) / 1000
+    assert calibration_error(even) < 1e-3 and calibration_error(even, kind="central") < 2e-3
     biased = np.where(even < 0.5, 1 - even, even)  # every outcome above the median, central intervals still right
     assert calibration_error(biased, kind="central") < 2e-3
     assert calibration_error(biased) > 0.2
@@ -167,7 +132,7 @@ def test_mistakes_in_calibration_errors_are_explained() -> None:
         calibration_error(PITS, levels=[95])
     with pytest.raises(RecipeError, match="5 weights"):
         calibration_error(PITS, levels=LEVELS, weights=[1.0])
-    with pytest.raises(RecipeError, match="'root_mean'"):
+    with pytest.raises(RecipeError, match="summary must be one of .*'root_mean'"):
         calibration_error(PITS, summary=cast(Any, "rms"))
-    with pytest.raises(RecipeError, match="'central'"):
+    with pytest.raises(RecipeError, match="kind must be one of .*'central'"):
         calibration_error(PITS, kind=cast(Any, "interval"))

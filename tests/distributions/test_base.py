@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibo.data import STORED_LEVELS, Array
+from calibo.data import Array
 from calibo.distributions import Distribution, Gaussian
+from calibo.testing import DistributionSuite
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,13 @@ class Bare(Distribution):
         return Bare(self.distribution.negated())
 
 
+class TestBare(DistributionSuite):
+    tolerance = 2e-3
+
+    def distribution(self, *batch: int) -> Bare:
+        return Bare(Gaussian(np.broadcast_to([0.0, 3.0], (*batch, 2)), np.broadcast_to([1.0, 0.2], (*batch, 2))))
+
+
 GAUSSIAN = Gaussian(np.array([0.0, 3.0, -1e6, 1e-9]), np.array([1.0, 0.2, 1e3, 1e-12]))
 BARE = Bare(GAUSSIAN)
 
@@ -40,12 +47,6 @@ def test_moments() -> None:
     np.testing.assert_allclose(BARE.mean, GAUSSIAN.mean, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(BARE.std, GAUSSIAN.std, rtol=1e-9)
     np.testing.assert_allclose(BARE.median, GAUSSIAN.mean)
-
-
-def test_interval() -> None:
-    low, high = BARE.interval(0.8)
-    np.testing.assert_allclose(GAUSSIAN.cdf(high) - GAUSSIAN.cdf(low), 0.8)
-    np.testing.assert_allclose(GAUSSIAN.cdf(low), 0.1)
 
 
 @given(st.floats(-4, 4))
@@ -57,25 +58,6 @@ def test_improvement(h: float) -> None:
     )
 
 
-def test_improvement_far_out_is_finite() -> None:
-    distribution = Bare(Gaussian(np.zeros(1), np.ones(1)))
-    assert np.isfinite(distribution.log_expected_improvement(100.0)).all()
-
-
-def test_batch_dimensions() -> None:
-    distribution = Bare(Gaussian(np.zeros((2, 3)), np.ones((2, 3))))
-    for values in (
-        distribution.mean,
-        distribution.std,
-        distribution.median,
-        distribution.log_expected_improvement(0.3),
-        distribution.probability_of_improvement(0.3),
-    ):
-        assert values.shape == (2, 3)
-    draws, log_weights = distribution.samples(np.random.default_rng(0).standard_normal((7, 3)))
-    assert draws.shape == (2, 7, 3) and log_weights.shape == (7, 3)
-
-
 def test_samples_without_dependence_are_the_base_samples() -> None:
     base = np.random.default_rng(0).standard_normal((50, 4))
     draws, log_weights = BARE.samples(base)
@@ -85,13 +67,6 @@ def test_samples_without_dependence_are_the_base_samples() -> None:
 
 def test_samples_of_extreme_scores_are_finite() -> None:
     assert np.isfinite(BARE.samples(np.array([[-40.0] * 4, [40.0] * 4]))[0]).all()
-
-
-def test_marginals_are_stored_as_quantiles() -> None:
-    marginal = BARE.marginals()[1]
-    assert marginal.quantiles is not None and len(marginal.quantiles) == len(STORED_LEVELS)
-    assert marginal.mean == pytest.approx(3.0) and marginal.std == pytest.approx(0.2)
-    assert marginal.cdf(3.3) == pytest.approx(float(GAUSSIAN.cdf(3.3)[1]), abs=1e-9)
 
 
 def test_repr_is_short() -> None:

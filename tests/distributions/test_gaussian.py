@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.integrate import quad
 from scipy.stats import norm
 
 from calibo.distributions import Gaussian
@@ -16,34 +15,15 @@ GAUSSIAN = Gaussian(np.array([0.0, 2.0, -5.0]), np.array([1.0, 0.1, 3.0]))
 finite = st.floats(-1e6, 1e6)
 
 
-@given(u=st.floats(1e-12, 1 - 1e-12))
-def test_cdf_inverts_icdf(u: float) -> None:
-    np.testing.assert_allclose(GAUSSIAN.cdf(GAUSSIAN.icdf(u)), u, rtol=1e-9)
-
-
 def test_against_scipy() -> None:
     y = np.array([0.3, 2.2, -9.0])
     np.testing.assert_allclose(GAUSSIAN.cdf(y), norm.cdf(y, GAUSSIAN.mean, GAUSSIAN.std))
     np.testing.assert_allclose(GAUSSIAN.pdf(y), norm.pdf(y, GAUSSIAN.mean, GAUSSIAN.std))
     np.testing.assert_allclose(GAUSSIAN.logpdf(1e3), norm.logpdf(1e3, GAUSSIAN.mean, GAUSSIAN.std))
-
-
-@pytest.mark.parametrize("c", [-6.0, -0.5, 0.0, 1.9, 4.0])
-def test_improvement_against_quadrature(c: float) -> None:
-    for i in range(3):
-        m, s = GAUSSIAN.mean[i], GAUSSIAN.std[i]
-        expected = quad(lambda y: (y - c) * norm.pdf(y, m, s), c, max(c, m) + 14 * s, epsabs=0, epsrel=1e-11, limit=200)  # noqa: B023
-        assert float(GAUSSIAN.expected_improvement(c)[i]) == pytest.approx(expected[0], rel=1e-6, abs=1e-200)
-        assert float(GAUSSIAN.probability_of_improvement(c)[i]) == pytest.approx(norm.sf(c, m, s), rel=1e-12)
-
-
-def test_log_improvement_far_out() -> None:
-    distribution = Gaussian(np.zeros(1), np.ones(1))
-    c = np.array([40.0, 1e3, 1e4])
-    values = np.array([float(distribution.log_expected_improvement(v)[0]) for v in c])
-    assert np.isfinite(values).all() and np.all(np.diff(values) < 0)
-    # log g(-t) -> -t^2 / 2 - 2 log t - log sqrt(2 pi)
-    np.testing.assert_allclose(values, -(c**2) / 2 - 2 * np.log(c) - 0.5 * np.log(2 * np.pi), rtol=1e-5)
+    np.testing.assert_allclose(GAUSSIAN.probability_of_improvement(y), norm.sf(y, GAUSSIAN.mean, GAUSSIAN.std))
+    z = (GAUSSIAN.mean - y) / GAUSSIAN.std
+    expected = GAUSSIAN.std * (z * norm.cdf(z) + norm.pdf(z))
+    np.testing.assert_allclose(GAUSSIAN.expected_improvement(y), expected)
 
 
 @given(mean=finite, std=st.floats(1e-6, 1e6), a=st.floats(1e-3, 1e3), b=finite, h=st.floats(-5, 5))
@@ -61,12 +41,11 @@ def test_improvement_is_affine(mean: float, std: float, a: float, b: float, h: f
 
 
 def test_negated_and_scaled() -> None:
-    turned = GAUSSIAN.negated()
-    np.testing.assert_allclose(turned.cdf(-1.0), 1 - GAUSSIAN.cdf(1.0), atol=1e-15)
-    np.testing.assert_array_equal(turned.negated().mean, GAUSSIAN.mean)
-    wide = GAUSSIAN.scaled(2.0)
-    np.testing.assert_array_equal(wide.std, 2 * GAUSSIAN.std)
-    np.testing.assert_array_equal(wide.mean, GAUSSIAN.mean)
+    distribution = Gaussian(GAUSSIAN.mean, GAUSSIAN.std, noise_std=0.5)
+    turned, wide = distribution.negated(), distribution.scaled(2.0)
+    np.testing.assert_array_equal(turned.mean, -GAUSSIAN.mean)
+    np.testing.assert_array_equal([wide.mean, wide.std], [GAUSSIAN.mean, 2 * GAUSSIAN.std])
+    assert turned.noise_std == 0.5 and wide.noise_std == 1.0
 
 
 def test_joint_draws_have_the_given_correlation() -> None:
@@ -83,32 +62,15 @@ def test_joint_draws_have_the_given_correlation() -> None:
     np.testing.assert_allclose(turned, correlation, atol=0.03)
 
 
-def test_the_first_points_draws_do_not_depend_on_those_after() -> None:
-    correlation = np.array([[1.0, 0.8], [0.8, 1.0]])
-    base = np.random.default_rng(1).standard_normal((10, 2))
-    both = Gaussian(np.zeros(2), np.ones(2), lambda: correlation).samples(base)[0]
-    np.testing.assert_allclose(both[:, 0], base[:, 0])
-
-
 def test_the_correlation_is_put_off_until_draws_are_asked_for() -> None:
     def never() -> np.ndarray:
         raise AssertionError("computed too early")
 
-    distribution = Gaussian(np.zeros(2), np.ones(2), never)
-    (
-        distribution.cdf(0.0),
-        distribution.icdf(0.2),
-        distribution.log_expected_improvement(1.0),
-        distribution.marginals(),
-        distribution.negated(),
-        distribution.scaled(2.0),
-    )
+    distribution = Gaussian(np.zeros(2), np.ones(2), never).negated().scaled(2.0)
+    assert distribution.cdf(0.0) is not distribution.icdf(0.2) and distribution.marginals()
+    assert np.isfinite(distribution.log_expected_improvement(1.0)).all()
     with pytest.raises(AssertionError, match="too early"):
         distribution.samples(np.zeros((1, 2)))
-
-
-def test_marginals_of_a_gaussian_need_no_quantiles() -> None:
-    assert [(m.mean, m.std, m.quantiles) for m in GAUSSIAN.marginals()][1] == (2.0, 0.1, None)
 
 
 def test_cholesky_of_singular_and_batched_matrices() -> None:

@@ -81,11 +81,7 @@ def test_improvement_is_the_integral_of_the_survival_function(steps: list[float]
         whole = quad(
             lambda y: 1 - float(distribution.cdf(y)[0]), c, values[-1] + 0.5 * spread, points=points, limit=400
         )[0]
-        far = (
-            float(distribution.expected_improvement(values[-1] + 0.5 * spread)[0])
-            if c < values[-1] + 0.5 * spread
-            else 0.0
-        )
+        far = float(distribution.expected_improvement(values[-1] + 0.5 * spread)[0])
         np.testing.assert_allclose(distribution.expected_improvement(c), whole + far, atol=1e-6 * (1 + spread))
 
 
@@ -97,12 +93,6 @@ def test_the_tail_is_that_of_a_gaussian_with_the_same_half_width() -> None:
     assert scale == pytest.approx(0.1 / (np.exp(-0.5 * ndtri(0.9) ** 2) / np.sqrt(2 * np.pi)))
 
 
-def test_draws_stay_near_the_quantiles() -> None:
-    distribution = QuantileTable(LEVELS, np.broadcast_to(VALUES, (100, 11)))
-    drawn = distribution.draws(np.random.default_rng(0).standard_normal((2000, 100)))
-    assert drawn.min() > 80.0 and drawn.max() < 95.0
-
-
 def test_levels_that_are_not_backed_have_infinite_quantiles_and_finite_draws() -> None:
     distribution = QuantileTable(np.array([0.2, 0.5, 0.8]), np.array([[-1.0, 0.0, 1.0]]), backed=(0.2, 0.8))
     assert distribution.interval(0.6) == (-1.0, 1.0)
@@ -112,7 +102,7 @@ def test_levels_that_are_not_backed_have_infinite_quantiles_and_finite_draws() -
     assert np.isfinite([distribution.mean, distribution.std, distribution.log_expected_improvement(50.0)]).all()
     stored = distribution.marginals()[0]
     assert stored.interval(0.6) == pytest.approx((-1.0, 1.0)) and stored.interval(0.9) == (-np.inf, np.inf)
-    assert np.isfinite(stored.normal_score(30.0)) and stored.negated().interval(0.9) == (-np.inf, np.inf)
+    assert stored.cdf(30.0) > 0.999 and stored.negated().interval(0.9) == (-np.inf, np.inf)
     assert Marginal.from_plain(stored.plain()) == stored
 
 
@@ -120,11 +110,6 @@ def test_one_end_may_be_backed_alone() -> None:
     distribution = QuantileTable(np.array([0.2, 0.5, 0.8]), np.array([[-1.0, 0.0, 1.0]]), backed=(0.0, 0.8))
     assert np.isfinite(distribution.icdf(0.01)).all() and distribution.icdf(0.81) == np.inf
     assert distribution.negated().icdf(0.1) == -np.inf and np.isfinite(distribution.negated().icdf(0.99)).all()
-
-
-def test_crossing_quantiles_are_refused() -> None:
-    with pytest.raises(RecipeError, match="nested"):
-        QuantileTable(np.array([0.1, 0.5, 0.9]), np.array([[0.0, 2.0, 1.0]]))
 
 
 @pytest.mark.parametrize(
@@ -148,15 +133,17 @@ def test_an_inner_interval_is_not_cut_where_it_reaches_beyond_an_outer_one() -> 
     np.testing.assert_array_equal(distribution.values, [[-3.0, -3.0, 0.0, 3.0, 3.0]])
 
 
-@pytest.mark.parametrize("levels", [[0.0, 0.5, 1.0], [0.6, 0.7, 0.8], [0.1, 0.1, 0.9], [0.5]])
-def test_bad_levels_are_refused(levels: list[float]) -> None:
-    with pytest.raises(RecipeError, match="levels must increase"):
-        QuantileTable(np.array(levels), np.zeros((1, len(levels))))
-
-
-def test_a_value_for_every_level_is_needed() -> None:
-    with pytest.raises(RecipeError, match="one value per level"):
-        QuantileTable(np.array([0.1, 0.9]), np.zeros((1, 3)))
+@pytest.mark.parametrize(
+    ("levels", "values", "words"),
+    [
+        ([0.1, 0.5, 0.9], [[0.0, 2.0, 1.0]], "nested"),
+        ([0.6, 0.7, 0.8], [[0.0, 0.0, 0.0]], "levels must increase"),
+        ([0.1, 0.9], [[0.0, 0.0, 0.0]], "one value per level"),
+    ],
+)
+def test_wrong_tables_are_refused(levels: list[float], values: list[list[float]], words: str) -> None:
+    with pytest.raises(RecipeError, match=words):
+        QuantileTable(np.array(levels), np.array(values))
 
 
 def test_dependence_is_that_of_the_copula() -> None:
@@ -204,14 +191,6 @@ def test_read_at_other_levels_it_is_a_table_again(levels: Levels) -> None:
     mirrored = distribution.negated()
     np.testing.assert_allclose(mirrored.icdf(0.3), -distribution.icdf(0.7))
     np.testing.assert_allclose(mirrored.std, distribution.std)
-
-
-def test_read_at_the_same_levels_nothing_changes() -> None:
-    distribution = relevel(TABLE, Levels.identity())
-    np.testing.assert_allclose(distribution.mean, TABLE.mean)
-    np.testing.assert_allclose(distribution.std, TABLE.std)
-    for c in (-5.0, 0.2, 1.5, 300.0):
-        np.testing.assert_allclose(distribution.log_expected_improvement(c), TABLE.log_expected_improvement(c))
 
 
 def test_what_is_not_backed_stays_so_at_other_levels() -> None:

@@ -33,11 +33,6 @@ class TestGaussian(DistributionSuite):
         return gaussian(*batch)
 
 
-class TestIndependentGaussian(DistributionSuite):
-    def distribution(self, *batch: int) -> Distribution:
-        return Gaussian(gaussian(*batch).mean, gaussian(*batch).std)
-
-
 class TestTempered(DistributionSuite):
     def distribution(self, *batch: int) -> Distribution:
         return relevel(gaussian(*batch), Tempered(1.7))
@@ -61,13 +56,6 @@ class TestComposed(DistributionSuite):
 
     def distribution(self, *batch: int) -> Distribution:
         return Composed(Relevelled(gaussian(*batch), LEVELS), Tempered(1.3))
-
-
-class TestComposedWithLevels(DistributionSuite):
-    tolerance = 1e-2
-
-    def distribution(self, *batch: int) -> Distribution:
-        return relevel(Relevelled(gaussian(*batch), LEVELS), LEVELS)
 
 
 @st.composite

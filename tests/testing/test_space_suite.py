@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from calibo.data import Array, Params
@@ -35,13 +34,6 @@ class TestFinitePool(SpaceSuite):
         rng = np.random.default_rng(0)
         b = rng.random(40).tolist()
         return PoolSpace([{"a": i % 4, "b": b[i], "c": "xyz"[i % 3], "d": i % 2 == 0} for i in range(40)])
-
-
-class TestFramePool(SpaceSuite):
-    def space(self) -> Space:
-        rng = np.random.default_rng(0)
-        frame = pd.DataFrame({"id": np.arange(300), "a": rng.integers(0, 4, 300), "b": rng.choice(["u", "v"], 300)})
-        return PoolSpace(frame, features=["a", "b"])
 
 
 class Sloppy(Space):
