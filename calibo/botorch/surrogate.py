@@ -81,11 +81,8 @@ class BoTorchModel(Model):
             return matrix
 
         distribution = self._in_units(mean.reshape(shape), std, correlation)
-        return (
-            replace(distribution, noise_std=float(self.units.backward_std(np.sqrt(self._noise))))
-            if latent
-            else distribution
-        )
+        noise = float(self.units.backward_std(np.sqrt(self._noise))) if latent else 0.0
+        return replace(distribution, noise_std=noise)
 
     @cached_property
     def _noise(self) -> Array:

@@ -221,7 +221,7 @@ def _check_lengthscales(model: Model, data: Dataset, X: Array) -> None:
 def _check_noise(model: Model, data: Dataset, X: Array) -> None:
     raw = model.stages[0]
     low, middle, high = (model.noise_variance(X, level=level) for level in (0.1, 0.5, 0.9))
-    assert (0.0 < low).all() and (low <= middle).all() and (middle <= high).all()
+    assert (low > 0.0).all() and (low <= middle).all() and (middle <= high).all()
     np.testing.assert_array_equal(middle, raw.noise_variance(X))
     added = [m.predict(X, latent=False).std ** 2 - m.predict(X, latent=True).std ** 2 for m in _members(raw)]
     np.testing.assert_allclose(middle, np.mean(added, axis=0), rtol=1e-6, err_msg="what noise adds to the variance")

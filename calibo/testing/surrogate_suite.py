@@ -136,14 +136,9 @@ class SurrogateSuite:
             known[::2] = np.nan
             self._sane(Dataset(X=data.X, Y=data.Y, Y_var=known))
 
-    def test_one_point(self) -> None:
-        self._sane(self.data(1))
-
-    def test_two_points(self) -> None:
-        self._sane(self.data(2))
-
-    def test_three_points(self) -> None:
-        self._sane(self.data(3))
+    def test_few_points(self) -> None:
+        for n in (1, 2, 3):
+            self._sane(self.data(n))
 
     def test_outcomes_that_are_all_equal(self) -> None:
         data = self.data()
@@ -155,13 +150,10 @@ class SurrogateSuite:
         self._sane(Dataset(X=data.X[np.arange(len(data)) // 4], Y=data.Y))
         self._sane(Dataset(X=np.repeat(data.X[:1], 8, axis=0), Y=np.repeat(data.Y[:1], 8, axis=0)))
 
-    def test_huge_outcomes(self) -> None:
+    def test_huge_and_tiny_outcomes(self) -> None:
         data = self.data()
-        self._sane(Dataset(X=data.X, Y=data.Y * (1e300 / float(np.abs(data.Y).max()))))
-
-    def test_tiny_outcomes(self) -> None:
-        data = self.data()
-        self._sane(Dataset(X=data.X, Y=data.Y * 1e-300))
+        for scale in (1e300 / float(np.abs(data.Y).max()), 1e-300):
+            self._sane(Dataset(X=data.X, Y=data.Y * scale))
 
     def test_an_outlier(self) -> None:
         data = self.data()
@@ -169,10 +161,8 @@ class SurrogateSuite:
         Y[3] = 1e12
         self._sane(Dataset(X=data.X, Y=Y))
 
-    def test_one_dimension(self) -> None:
+    def test_one_and_fifty_dimensions(self) -> None:
         self._sane(self.data(d=1))
-
-    def test_fifty_dimensions(self) -> None:
         self._sane(self.data(d=50))
 
     def test_a_column_that_never_changes(self) -> None:
