@@ -174,15 +174,10 @@ class Pooled(Model):
     between: bool
     weights: Array
     #: What an average of models cannot do though its members can.
-    hides: ClassVar[Mapping[Capability, str]] = {
-        capability: _OF_SEVERAL
-        for capability in (
-            Capability.HYPERPARAMETERS,
-            Capability.LEAVE_ONE_OUT,
-            Capability.ONE_STEP_AHEAD,
-            Capability.AUGMENTATION,
-        )
-    }
+    hides: ClassVar[Mapping[Capability, str]] = dict.fromkeys(
+        (Capability.HYPERPARAMETERS, Capability.LEAVE_ONE_OUT, Capability.ONE_STEP_AHEAD, Capability.AUGMENTATION),
+        _OF_SEVERAL,
+    )
 
     @property
     def capabilities(self) -> frozenset[Capability]:
