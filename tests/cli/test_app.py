@@ -104,18 +104,8 @@ class TestRunning:
         assert len(result.trials) == 8 and result.method == "gp_ei"
 
     def test_maximize(self, folder: Path) -> None:
-        words = [
-            "--space",
-            "space.toml",
-            "--trials",
-            "2",
-            "--maximize",
-            "--storage",
-            "sqlite:///other.db",
-            "--study",
-            "top",
-        ]
-        done = run("cli_objectives.py:bowl", *words)
+        words = "--space space.toml --trials 2 --maximize --storage sqlite:///other.db --study top"
+        done = run("cli_objectives.py:bowl", *words.split())
         assert "largest value is" in done.stdout
         assert load_result("other.db", "top").directions[0].name == "MAXIMIZE"
 
@@ -146,15 +136,12 @@ class TestRunning:
         ("words", "message"),
         [
             ([], "give either FILE.py:FUNCTION or --command"),
-            (["cli_objectives.py:bowl", "--command", "echo"], "give either FILE.py:FUNCTION or --command"),
             (["cli_objectives.py:bowl"], "give the space with --space"),
             (["cli_objectives.py:bow", "--space", "space.toml"], "has no 'bow'; it has bowl, sometimes, never"),
-            (["cli_objectives.py:bowl", "--space", "spice.toml"], "spice.toml: cannot be read"),
             (["cli_objectives.py:bowl", "--space", "space.toml", "--method", "magic"], "unknown method 'magic'"),
             (["cli_objectives.py:bowl", "--space", "space.toml", "--storage", "train.py"], "a storage is a URL"),
             (["cli_objectives.py:bowl", "--space", "space.toml", "--report", "no/r.html"], "cannot be written"),
             (["--command", "echo {x} {kind} {y}", "--space", "space.toml"], "the command has {y}"),
-            (["--command", "echo {x}", "--space", "space.toml"], "the command does not use {kind}"),
         ],
     )
     def test_errors_come_before_the_first_trial(self, folder: Path, words: list[str], message: str) -> None:
@@ -290,12 +277,9 @@ class TestReading:
         [
             (["predict", "s.db", "--params", '{"x": 0.5}'], "missing ['kind']"),
             (["predict", "s.db", "--params", '{"x": 5, "kind": "plain"}'], "lies outside"),
-            (["predict", "s.db"], "give the parameters"),
             (["report", "s.db", "c"], "there is no study 'c'"),
             (["report", "t.db"], "t.db: there is no such file"),
-            (["report", "sqlite:///t.db"], "t.db: there is no such file"),
             (["report", "s.db", "-o", "no/where.html"], "there is no folder no"),
-            (["report", "space.toml"], "a storage is a URL"),
         ],
     )
     def test_errors(self, study: str, finished: Path, words: list[str], message: str) -> None:
@@ -310,10 +294,6 @@ class TestReading:
 def test_methods_and_version() -> None:
     assert "ocbo" in calibo("methods").stdout
     assert calibo("--version").stdout.strip() == f"calibo {__version__}"
-
-
-def test_without_a_command_there_is_help() -> None:
-    assert "Usage: " in calibo().output
 
 
 @pytest.mark.parametrize(
@@ -377,7 +357,7 @@ def _process(words: list[str], folder: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A run in the background may have been told to ignore Ctrl-C, which a child would inherit.
+        # A run in the background may have been set to ignore Ctrl-C, which a child would inherit.
         preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
 

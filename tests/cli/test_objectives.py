@@ -28,6 +28,10 @@ class TestFunctions:
         file = _write(tmp_path / "some_objective.py", "def objective(p): return p['x']\ndef other(p): return -p['x']\n")
         assert load_objective(f"{file}:other")({"x": 2.0}) == -2.0
         assert load_objective(str(file))({"x": 2.0}) == 2.0
+        known = _write(tmp_path / "known.py", "def composite(h): return -h.sum(-1)\ng = 3.0\n")
+        assert load_composite(str(known))(np.array([[1.0, 2.0]])) == -3.0
+        with pytest.raises(ObjectiveError, match="g is a float; name a function of a torch tensor"):
+            load_composite(f"{known}:g")
 
     def test_files_beside_it_can_be_imported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "path", [*sys.path])
@@ -63,8 +67,6 @@ class TestFunctions:
             ("objective = 1\n", "{file}:objective", "is a int; name a function"),
             ("import calibo_missing_package\n", "{file}:objective", "ModuleNotFoundError.*line 1"),
             ("def f(:\n", "{file}:objective", "SyntaxError"),
-            ("raise SystemExit(3)\n", "{file}:objective", "SystemExit: 3"),
-            ("", "{file}.nope:objective", "expected FILE.py:name"),
             ("", "nowhere/to/be/found.py:objective", "there is no such file"),
         ],
     )
@@ -72,26 +74,6 @@ class TestFunctions:
         file = _write(tmp_path / "faulty.py", text)
         with pytest.raises(ObjectiveError, match=message):
             load_objective(reference.format(file=file))
-
-
-class TestComposites:
-    def test_by_name_and_by_default(self, tmp_path: Path) -> None:
-        file = _write(tmp_path / "known.py", "def composite(h): return -h.sum(-1)\ndef g(h): return h[:, 0]\n")
-        h = np.array([[1.0, 2.0]])
-        assert load_composite(str(file))(h) == -3.0 and load_composite(f"{file}:g")(h) == 1.0
-
-    def test_errors(self, tmp_path: Path) -> None:
-        file = _write(tmp_path / "known_not.py", "g = 3.0\n")
-        with pytest.raises(ObjectiveError, match="g is a float; name a function of a torch tensor"):
-            load_composite(f"{file}:g")
-
-    def test_a_command_prints_a_vector(self) -> None:
-        for line in ("print(1, 2.5, 3)", "print([1, 2.5, 3])", "print((1.0, 2.5, 3.0))"):
-            found = CommandObjective.parse(f'{PYTHON} -c "{line}" {{x}}', ["x"], None)({"x": 1})
-            assert found == Outcome((1.0, 2.5, 3.0))
-        assert _outcome("7", None) == Outcome((7.0,))
-        with pytest.raises(ValueError, match="not a number"):
-            _outcome("[]", None)
 
 
 class TestSpaces:
@@ -108,12 +90,9 @@ class TestSpaces:
         assert load_space(str(file)) == load_space(f"{file}:made") == ProductSpace({"x": Float(0, 1)})
         assert isinstance(load_space(f"{file}:rows"), PoolSpace)
 
-    @pytest.mark.parametrize("reference", ["space.yaml", "space"])
-    def test_other_files(self, reference: str) -> None:
-        with pytest.raises(SpaceError, match=r"FILE\.toml or FILE\.py:name"):
-            load_space(reference)
-
     def test_not_a_space(self, tmp_path: Path) -> None:
+        with pytest.raises(SpaceError, match=r"FILE\.toml or FILE\.py:name"):
+            load_space("space.yaml")
         file = _write(tmp_path / "no_space.py", "space = 3\n")
         with pytest.raises(SpaceError, match=r"no_space\.py: a space must be"):
             load_space(str(file))
@@ -140,7 +119,6 @@ class TestCommandLines:
             ("{python} {x} {y}", "has {y}, but the space has {x}"),
             ("{python} x", "does not use {x}"),
             ("{python} {x", "a placeholder is {name}"),
-            ("{python} {}", "the name of a parameter in braces"),
             ("{python} {x:.3f}", "the name of a parameter in braces"),
             ("{python} 'open {x}", "cannot be split"),
             ("", "is empty"),
@@ -165,10 +143,11 @@ class TestCommandRuns:
     def test_several_numbers_and_constraints(self) -> None:
         both = CommandObjective.parse(f'{PYTHON} -c "print(1, 2.5)" {{x}}', ["x"], 2)
         assert both({"x": 1}) == Outcome((1.0, 2.5))
-        said = '{\\"values\\": [3, 4], \\"constraints\\": {\\"memory\\": -1.5}}'
-        escaped = said.replace("{", "{{").replace("}", "}}")
+        line = '{\\"values\\": [3, 4], \\"constraints\\": {\\"memory\\": -1.5}}'
+        escaped = line.replace("{", "{{").replace("}", "}}")
         limited = CommandObjective.parse(f"{PYTHON} -c \"print('{escaped}')\" {{x}}", ["x"], 2)
         assert limited({"x": 1}) == Outcome((3.0, 4.0), {"memory": -1.5})
+        assert _outcome("(7.0, 2)", None) == _outcome("[7, 2]", None) == Outcome((7.0, 2.0))
         assert _outcome('{"values": [3, 4], "constraints": [-1.5]}', 2) == Outcome((3.0, 4.0), {"0": -1.5})
         for sem in ("0.5", "[0.5]"):
             assert _outcome(f'{{"values": 3, "sem": {sem}}}', 1) == Outcome(3.0, sem=0.5)
@@ -193,7 +172,6 @@ class TestCommandRuns:
         ("code", "message"),
         [
             ("import sys; print('no memory', file=sys.stderr); sys.exit(3)", r"exit status 3\n    no memory"),
-            ("print('loss 0.3')", "'loss 0.3', not a number"),
             ("pass", "it printed nothing, not a number"),
             ("print(float('nan'))", "the value it printed is nan"),
             ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended by SIGKILL and printed nothing"),

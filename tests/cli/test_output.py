@@ -9,7 +9,7 @@ import pytest
 
 from calibo import minimize
 from calibo.cli.output import read_params, show_methods, show_predictions, show_result, shown, write_predictions
-from calibo.errors import CaliboError, DataError, SpaceError
+from calibo.errors import DataError, SpaceError
 from calibo.methods import METHODS
 from calibo.spaces import Categorical, Float, Int, Ordinal, ProductSpace
 
@@ -89,7 +89,6 @@ def test_predictions_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_unwritable_csv(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be written"):
         write_predictions([{"lr": 0.1}], _predictions(1), str(tmp_path / "missing" / "out.csv"))
-    assert issubclass(DataError, CaliboError)
 
 
 def test_a_wide_front_is_split_to_fit_the_terminal(
@@ -109,7 +108,7 @@ def test_a_wide_front_is_split_to_fit_the_terminal(
     show_result(result)
     printed = capsys.readouterr().out
     table = printed[printed.index("trial ") : printed.index("Objective 0")]
-    assert max(map(len, table.splitlines())) <= 80
+    assert max(map(len, printed.splitlines())) <= 80
     assert all(f" {name} " in table for name in (*space, "objective 0", "objective 1"))
     assert table.count(" trial ") > 1
 

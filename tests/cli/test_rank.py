@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +11,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from calibo.cli.app import FAILED, app
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -55,7 +51,7 @@ def test_the_rows_are_shown_and_written(table: Path) -> None:
     assert sorted(os.listdir()) == ["candidates.csv", "candidates.csv.calibo.json", "next.csv"]
 
 
-def test_the_next_round_is_told_how_the_last_came_out(table: Path) -> None:
+def test_the_next_round_shows_how_the_last_came_out(table: Path) -> None:
     run(str(table), *COMMON, "-o", "next.csv")
     whole, asked = pd.read_csv(table), pd.read_csv("next.csv").set_index("row")
     whole.loc[asked.index, "yield"] = asked["mean"]
@@ -66,21 +62,8 @@ def test_the_next_round_is_told_how_the_last_came_out(table: Path) -> None:
 
 
 def test_notes_and_warnings(table: Path) -> None:
-    done = run(
-        str(table),
-        "--target",
-        "yield",
-        "--target",
-        "cost",
-        "--direction",
-        "max",
-        "--direction",
-        "min",
-        "--n",
-        "99",
-        "--method",
-        "gp_ei",
-    )
+    words = "--target yield --target cost --direction max --direction min --n 99 --method gp_ei"
+    done = run(str(table), *words.split())
     assert done.exit_code == 0, done.output
     assert "note: column lab is the same in every row and left out" in done.stdout
     assert "cost: mean (80 %)" in done.stdout
@@ -94,11 +77,9 @@ def test_other_formats(table: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
-        (("-o", "candidates.csv"), "is the table itself"),
         (("-o", "candidates.csv", "--force"), "is the table itself"),
-        (("-o", "../{here}/candidates.csv", "--force"), "is the table itself"),
         (("-o", "link.csv", "--force"), "is the table itself"),
         (("-o", "kept.csv"), "kept.csv exists; give another file, or replace it with --force"),
         (("-o", "study.csv", "--study", "study.csv"), "is the study file"),
@@ -106,17 +87,14 @@ def test_other_formats(table: Path) -> None:
         (("-o", "nowhere/next.csv"), "a folder you may write to"),
         (("--study", "candidates.csv"), "cannot be the table"),
         (("--target", "purity"), "no target column 'purity'; the columns are 'heat', 'dose', 'lab', 'yield', 'cost'"),
-        (("--method", "magic"), "unknown method 'magic'"),
-        (("--direction", "up"), "a direction is"),
     ],
 )
-def test_what_is_refused_changes_nothing(table: Path, words: tuple[str, ...], said: str) -> None:
+def test_what_is_refused_changes_nothing(table: Path, words: tuple[str, ...], message: str) -> None:
     Path("kept.csv").write_text("mine\n")
     Path("link.csv").symlink_to("candidates.csv")
-    here = Path.cwd().name
     before = {path: path.read_bytes() for path in Path().iterdir()}
-    done = run(str(table), *COMMON, *(word.format(here=here) for word in words))
-    assert done.exit_code == FAILED and said in done.stderr.replace("\n", " "), done.stderr
+    done = run(str(table), *COMMON, *words)
+    assert done.exit_code == FAILED and message in done.stderr.replace("\n", " "), done.stderr
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
 
 
@@ -129,37 +107,8 @@ def test_force_replaces_and_no_study_keeps_nothing(table: Path) -> None:
 
 def test_columns_of_our_names(table: Path) -> None:
     pd.read_csv(table).rename(columns={"heat": "mean", "dose": "row"}).to_csv(table, index=False)
-    done = run(
-        str(table),
-        "--target",
-        "yield",
-        "--feature",
-        "mean",
-        "--feature",
-        "row",
-        "--method",
-        "gp_ei",
-        "--n",
-        "2",
-        "-o",
-        "next.csv",
-    )
+    words = "--target yield --feature mean --feature row --method gp_ei --n 2 -o next.csv"
+    done = run(str(table), *words.split())
     assert done.exit_code == 0, done.output
     written = pd.read_csv("next.csv")
     assert {"calibo_row", "row", "mean", "calibo_mean"} <= set(written)
-
-
-def test_nothing_measured(table: Path) -> None:
-    pd.read_csv(table).assign(**{"yield": np.nan}).to_csv(table, index=False)
-    done = run(str(table), *COMMON)
-    assert done.exit_code == 0 and "not known" in done.stdout and "nothing is measured yet" in done.stdout
-
-
-def test_as_a_user_runs_it(table: Path) -> None:
-    words = [sys.executable, "-m", "calibo", "rank", str(table), *COMMON]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment)
-    assert done.returncode == 0 and "chance to improve" in done.stdout, done.stderr
-    assert "Traceback" not in done.stderr
-    helped = subprocess.run([*words[:3], "--help"], capture_output=True, text=True, timeout=60, env=environment)
-    assert "rank" in helped.stdout

@@ -118,7 +118,7 @@ def outcome_data(
     name: str = "value",
     **more: Any,
 ) -> OutcomeData:
-    """Made-up data of one objective; `feasible` says which trials meet a constraint."""
+    """Made-up data of one objective; `feasible`: which trials meet a constraint."""
     limits = {} if feasible is None else {"limit": [-1.0 if flag else 1.0 for flag in feasible]}
     trials = made_trials([values], limits, distributions, params, numbers)
     return OutcomeData(name=name, trials=trials, directions=(direction,), **more)
@@ -151,13 +151,13 @@ def report_data(
 
 @pytest.fixture
 def outcome() -> Callable[..., OutcomeData]:
-    """Maker of one made-up outcome."""
+    """Return a function that makes up one outcome."""
     return outcome_data
 
 
 @pytest.fixture
 def report() -> Callable[..., ReportData]:
-    """Maker of made-up report data."""
+    """Return a function that makes up report data."""
     return report_data
 
 
@@ -187,7 +187,7 @@ def simulated() -> ReportData:
 
 @pytest.fixture
 def trace_of() -> Callable[[Any, str], Any]:
-    """Finder of the one visible trace whose name starts with a text."""
+    """Return a function that finds the one visible trace whose name starts with a text."""
 
     def find(figure: Any, name: str) -> Any:
         found = [t for t in figure.data if (t.name or "").startswith(name) and t.visible is not False]

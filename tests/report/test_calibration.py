@@ -128,16 +128,6 @@ class TestCoverage:
         assert "Not yet" in plot_coverage(outcome([])).layout.annotations[0].text
         assert "No forecasts" in plot_coverage(outcome([], makes_forecasts=False)).layout.annotations[0].text
 
-    def test_without_a_calibrator_there_is_one_curve(self, uncalibrated: OutcomeData) -> None:
-        names = [t.name for t in plot_coverage(uncalibrated, coverages=(0.8,)).data]
-        assert "forecasts" in names and "raw model" not in names
-
-    def test_long_studies_are_thinned(self, outcome: Outcome, trace_of: Find) -> None:
-        data = outcome(np.random.default_rng(0).standard_normal(3000).tolist())
-        curve = trace_of(plot_coverage(data), "calibrated")
-        assert len(curve.x) == 200 and curve.x[-1] == 3000
-        assert curve.y[-1] == pytest.approx(covered(data.calibrated, data.outcomes, 0.8).mean())
-
 
 class TestReliability:
     def test_curves_band_and_diagonal(self, real: OutcomeData, trace_of: Find) -> None:

@@ -50,14 +50,6 @@ def test_raw_counts_only_with_a_calibrator(outcome: Outcome, real: OutcomeData) 
     assert real.calibration.rows[1].of == len(real.forecasted) == 30 - 2 - sum(f is None for f in real.forecasts)
 
 
-def test_missing_values_and_forecasts(outcome: Outcome) -> None:
-    data = outcome([None], distributions=[None])
-    with pytest.raises(DataError, match="no forecast"):
-        data.forecast(0)
-    with pytest.raises(DataError, match="no value"):
-        data.value(0)
-
-
 def test_feasible_infeasible_or_incomplete(report: Report) -> None:
     data = report([[1.0, 2.0, None, 4.0, 5.0]], [[0.0, 0.1, -1.0, -1.0, None], [-1.0, -1.0, -1.0, 1e-9, -1.0]])
     assert data.results == (0, 1, 3) and data.met == (0,)
@@ -123,8 +115,3 @@ def test_inconsistent_data(report: Report) -> None:
         replace(data, trials=tuple(replace(trial, state=State.RUNNING) for trial in data.trials))
     with pytest.raises(DataError, match="2 trials but 1 expected_best"):
         replace(data.objectives[0], expected_best=(1.0,))
-
-
-def test_default_names(report: Report) -> None:
-    assert [one.name for one in replace(report([[1.0]]), names=()).objectives] == ["value"]
-    assert [one.name for one in replace(report([[1.0]] * 2), names=()).objectives] == ["objective 0", "objective 1"]

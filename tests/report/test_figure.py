@@ -6,30 +6,23 @@ import itertools
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from calibo.report import figure as shared
 from calibo.report.figure import (
     FEWER_TRIALS,
     MOST_TRIALS,
-    Zoom,
-    add_views,
     around,
-    band,
     close_view,
-    drawable,
     evenly,
     few_choices,
     log_spaced,
     log_ticks,
     numeric,
     scale,
-    segments,
     suits_log_axis,
     thinned,
     tint,
-    undrawable_note,
     upper_part,
     zoom,
 )
@@ -54,68 +47,6 @@ def test_colors_are_distinct_and_have_contrast() -> None:
         blues = [int(color[5:7], 16) for color in (one, other)]  # what colour-blind readers see
         assert abs(blues[0] - blues[1]) > 100 or abs(_luminance(one) - _luminance(other)) > 0.1
     assert tint("#0072B2", 0.25) == "rgba(0,114,178,0.25)"
-
-
-def test_blank_and_empty_figures() -> None:
-    figure = blank("What", x="trial", y="value", height=300)
-    layout = figure.layout
-    assert (layout.title.text, layout.xaxis.title.text, layout.yaxis.title.text) == ("What", "trial", "value")
-    assert (layout.height, len(figure.data), len(layout.annotations)) == (300, 0, 0)
-    shared.subtitle(figure, "in a sentence")
-    assert (layout.title.text, layout.title.subtitle.text) == ("What", "in a sentence")
-    (note,) = shared.empty(figure, "no result yet").layout.annotations
-    assert note.text == "<b>Not yet</b><br>no result yet" and (note.xref, note.showarrow) == ("paper", False)
-    assert not layout.xaxis.visible and not layout.yaxis.visible
-
-
-@pytest.mark.parametrize(("largest", "step"), [(12, 1), (13, None)])
-def test_few_trials_have_a_tick_each(largest: int, step: int | None) -> None:
-    figure = blank("What", x="trial", y="y")
-    shared.whole_numbers(figure, largest)
-    assert figure.layout.xaxis.dtick == step
-
-
-def test_segments_and_bands() -> None:
-    assert segments([3, 5], [(0.0, 1.0), (2.0, np.inf)]) == {
-        "x": [3, 3, None, 5, 5, None],
-        "y": [0.0, 1.0, None, 2.0, None, None],
-    }
-    assert segments([], []) == {"x": [], "y": []}
-    low, high = band([0, 1], [1.0, 2.0], [3.0, 4.0], color="red", name="range")
-    assert (low.y, high.y, high.fill, high.name) == ((1.0, 2.0), (3.0, 4.0), "tonexty", "range")
-    assert not low.showlegend and low.legendgroup == high.legendgroup == "band"
-
-
-def test_views_of_a_menu() -> None:
-    figure = blank("What", x="x", y="y")
-    views = [[go.Scatter(name="a")], [go.Scatter(name="b"), go.Scatter(name="c")]]
-    add_views(figure, views, ["first", "second"], [{"height": 100}, {"height": 200}], first=1, dropdown=True)
-    assert [t.visible for t in figure.data] == [False, True, True] and figure.layout.height == 200
-    (menu,) = figure.layout.updatemenus
-    assert (menu.type, menu.active, [b.label for b in menu.buttons]) == ("dropdown", 1, ["first", "second"])
-    assert list(menu.buttons[0].args) == [{"visible": [True, False, False]}, {"height": 100}]
-
-
-@pytest.mark.parametrize("needed", [False, True])
-def test_zoom_menu(needed: bool) -> None:
-    figure = blank("What", x="x", y="y")
-    shared.zoom_menu(figure, Zoom(low=-1.0, high=2.0, needed=needed), marks=3)
-    (menu,) = figure.layout.updatemenus
-    near, far = menu.buttons
-    assert (near.label, far.label) == ("most results", "everything")
-    assert menu.buttons[menu.active] == (near if needed else far)
-    assert figure.layout.yaxis.range == ((-1.0, 2.0) if needed else None)
-    assert list(near.args[1]["yaxis.range"]) == [-1.0, 2.0] and near.args[1]["yaxis.autorange"] is False
-    assert far.args[1] == {"yaxis.autorange": True}
-    # Marks of results beyond the range are hidden while everything is shown.
-    assert (near.args[0], far.args[0]) == ({"visible": True}, {"visible": False})
-    assert [list(button.args[2]) for button in (near, far)] == [[3], [3]]
-
-
-def test_values_that_cannot_be_drawn() -> None:
-    assert drawable([1.0, np.inf, np.nan, -1.7e308, 1e300]) == [1.0, None, None, None, 1e300]
-    assert undrawable_note([1.0, 2.0]) == ""
-    assert undrawable_note([1.0, 1e308]) == " 1 result is beyond 1e+304 and cannot be drawn."
 
 
 def test_zoom() -> None:

@@ -143,8 +143,5 @@ def test_positions(outcome: Outcome) -> None:
     assert position(line, 2.5) == 2.5
     assert position(line, "a") is None and position(line, None) is None and position(line, True) is None
     assert [position(choices, one) for one in ("a", 1, True, None, "b", False)] == [0, 1, 2, 3, None, None]
-    data = _data(outcome, ({"x": 2.0, "c": "b"}, {"x": 3.0, "c": "a"}))
-    assert best_position(data, line) == 2.0 and best_position(data, _slice("c", ["a", "b"])) == 1
-    assert best_position(data, _slice("gone", GRID)) is None
     nothing = outcome([None], slices=(line,))
     assert distances(nothing) == {} and nearby(nothing, line, {}) == [] and best_position(nothing, line) is None

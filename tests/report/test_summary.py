@@ -9,15 +9,12 @@ import pytest
 
 from calibo.report import OutcomeData, ReportData
 from calibo.report.summary import (
-    axis_title,
     counted,
     facts,
     headline,
     number,
-    outcome_name,
     params_text,
     percent,
-    reference_text,
     room_for,
     safe,
     sentence,
@@ -52,12 +49,6 @@ def test_parameters_in_a_hover_box() -> None:
     assert text.endswith("more") and len(text) < 80
     assert "<script" not in params_text({"<script>alert(1)</script>": "<img src=x>"})
     assert room_for(10) > room_for(500) > room_for(1500) >= 50
-
-
-def test_axis_titles(outcome: Outcome) -> None:
-    assert axis_title(outcome([1.0], name="loss")) == "loss (smaller is better)"
-    assert axis_title(outcome([1.0], name="a<b", direction=Direction.MAXIMIZE)) == "a&lt;b (larger is better)"
-    assert outcome_name(outcome([], name="x" * 100)).endswith("…")
 
 
 def test_facts(report: Report, simulated: ReportData) -> None:
@@ -121,8 +112,3 @@ def test_calibration_of_each_objective(report: Report) -> None:
         "yes for c, but they are wider than they need to be."
         in headline(report([right, narrow, wide, right], names=("a", "b", "c", "d")))
     )
-
-
-def test_reference_point(report: Report) -> None:
-    assert reference_text(report([[1.0], [2.0]], reference=(5.0, 0.25), names=("a<b", "c"))) == "a&lt;b = 5, c = 0.25"
-    assert reference_text(report([[None], [None]])) == ""

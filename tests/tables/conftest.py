@@ -17,7 +17,7 @@ def truth(frame: pd.DataFrame) -> np.ndarray:
 
 @pytest.fixture
 def candidates() -> Callable[..., pd.DataFrame]:
-    """Maker of a table of ``rows`` candidates of which the first ``measured`` have a yield."""
+    """Return a function that makes a table of ``rows`` candidates of which the first ``measured`` have a yield."""
 
     def make(rows: int = 120, measured: int = 12, seed: int = 0) -> pd.DataFrame:
         rng = np.random.default_rng(seed)

@@ -51,15 +51,6 @@ def test_columns_in_the_sign_of_the_user() -> None:
     np.testing.assert_allclose(frame["probability_of_improvement"], [norm.cdf(1.5 - 2.0), norm.cdf((1.5 - 1.0) / 2)])
 
 
-def test_several_targets_have_their_names() -> None:
-    rows = pd.DataFrame({"x": [1.0]})
-    distribution = Forecast((Marginal(0.0, 1.0),))
-    ways = [Direction.MAXIMIZE, Direction.MINIMIZE]
-    frame = answer(rows, [(distribution, distribution)], ["a"], np.zeros((1, 2)), targets=["y", "z"], directions=ways)
-    assert list(frame)[1:4] == ["y_mean", "y_low_80", "y_high_80"] and "z_high_80" in frame
-    assert frame["probability_of_improvement"].iloc[0] == pytest.approx(0.75)
-
-
 def test_columns_of_the_table_are_never_replaced() -> None:
     rows = pd.DataFrame({"mean": [5.0], "reason": ["mine"], "low_80": [1.0], "calibo_low_80": [2.0]})
     frame = answer(rows, None, ["ours"], np.empty((0, 1)), targets=["y"], directions=[Direction.MAXIMIZE])

@@ -20,7 +20,6 @@ from calibo.tables.columns import (
     kind_of,
     numbers,
     row_keys,
-    value_keys,
 )
 
 
@@ -104,12 +103,6 @@ def test_keys_look_random() -> None:
     """The share of small keys among equally spaced numbers; four standard errors, wrong once in 16,000 choices of data."""
     keys = row_keys(column_keys(pd.DataFrame({"x": np.arange(20_000.0)}), ["x"]))
     assert abs((keys < 2**63).mean() - 0.5) < 4 * 0.5 / np.sqrt(20_000)
-
-
-def test_outcomes_count_in_value_keys() -> None:
-    keys = np.array([1, 1, 2], dtype=np.uint64)
-    found = value_keys(keys, np.array([[1.0], [2.0], [1.0]]))
-    assert len(set(found.tolist())) == 3
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(allow_nan=False)), min_size=2, max_size=10), st.integers(1, 9))

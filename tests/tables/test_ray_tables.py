@@ -44,7 +44,7 @@ def test_the_same_answer_as_in_memory(local: Any, candidates: Callable[..., pd.D
     pd.testing.assert_frame_equal(
         answer[columns].reset_index(drop=True), whole[columns].reset_index(drop=True), check_dtype=False, rtol=1e-6
     )
-    # What goes wrong on a worker is said as it would be here.
+    # An error on a worker has the message that it would have here.
     bad = frame.astype({"yield": object})
     bad.loc[5, "yield"] = "failed"
     with pytest.raises(ValueRejected, match="expected a number, or nothing"):

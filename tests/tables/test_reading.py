@@ -33,7 +33,7 @@ def rows_of(table: Any) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("kind", [".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx"])
-@pytest.mark.parametrize("batch", [1, 2, 100])
+@pytest.mark.parametrize("batch", [2, 100])
 def test_every_kind_of_file_gives_the_same_rows(tmp_path: Path, kind: str, batch: int) -> None:
     table = open_table(stored(tmp_path, kind), batch=batch)
     assert table.columns == ("a", "b", "y")
@@ -73,7 +73,6 @@ def test_a_large_row_group_is_read_in_batches(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(64), "a PNG picture"),
-        ("book.csv", b"PK\x03\x04" + bytes(64), "an Excel or zip file"),
         ("noise.csv", b"a,b\n1,\x00\x01", "not text"),
         ("latin.csv", "größe,y\n1,2\n".encode("latin-1"), "named like a CSV table but cannot be read"),
         ("empty.csv", b"", "is empty"),

@@ -14,7 +14,7 @@ import pytest
 from calibo.calibration import Calibrated
 from calibo.data import Dataset
 from calibo.errors import DataError, FallbackWarning
-from calibo.methods import gp_ei, ocbo, strategy
+from calibo.methods import gp_ei, ocbo
 from calibo.optimize import ModelBased, Plan
 from calibo.tables.rank import rank
 from calibo.tables.study_file import StudyFile
@@ -90,8 +90,8 @@ def test_the_next_round_is_calibrated_by_the_last(candidates: Candidates, tmp_pa
     # A row that comes late has its outcome after those of its round that came in time.
     other = next(row for row in second.index if row != late)
     quick(measured(measured(frame, [late], 0.9), [other], 0.7), study, method=strategy, direction=direction)
-    told = (sign * Watching.seen[-1].Y[12:, 0]).round(6).tolist()
-    assert told[:3] == [0.5, 0.51, 0.52] and sorted(told[3:]) == [0.7, 0.9]
+    observed = (sign * Watching.seen[-1].Y[12:, 0]).round(6).tolist()
+    assert observed[:3] == [0.5, 0.51, 0.52] and sorted(observed[3:]) == [0.7, 0.9]
     assert isinstance(strategy.surrogate, Calibrated)
 
 
@@ -134,7 +134,7 @@ def test_a_table_without_the_columns_of_the_study(candidates: Candidates, tmp_pa
     quick(frame, study)
     with pytest.raises(DataError, match="has no 'dose'"):
         quick(frame.drop(columns="dose"), study)
-    # Other features are fine as long as the rows can be told apart.
+    # Other features are fine as long as the rows can be distinguished.
     assert quick(frame, study, features=["heat", "dose"]).attrs["calibo"]["features"] == ["heat", "dose"]
 
 
@@ -178,14 +178,6 @@ def test_intervals_of_cbo_are_corrected_by_earlier_rounds(
     assert all(f.stage_names == ("GaussianProcess", "ConformalBayes", "Temperature") for f in latest)
     conformal, shown = (np.array([np.subtract(*f.stages[k].interval(0.8)[::-1]) for f in latest]) for k in (1, 2))
     assert (shown > 1.5 * conformal).all() if wider else (shown < 0.8 * conformal).all()
-
-
-@pytest.mark.parametrize("method", ["gp_ei", "ocbo"])
-def test_forecasts_of_other_methods_are_their_own(candidates: Candidates, tmp_path: Path, method: str) -> None:
-    study = tmp_path / "s.json"
-    quick(candidates(), study, method=method)
-    (stages,) = {row.forecasts["yield"].stage_names for row in StudyFile.open(study).rows.values()}
-    assert stages == strategy(method).surrogate.stage_names
 
 
 @pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
