@@ -11,7 +11,7 @@ Notation:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 from typing import Any, Literal
@@ -261,13 +261,10 @@ def replay(
         if watch is not None:
             watch(found.plan, data, new, sign * values[new])
         chosen += new.tolist()
-        forecasts += [suggestion.forecasts for suggestion in found.suggestions()]
-        data = replace(
-            data,
-            X=pool.space.X[chosen],
-            Y=sign * values[chosen, None],
-            forecasts=(None,) * begun + tuple(forecasts),
-            hyperparameters=found.plan.hyperparameters,
+        made = [suggestion.forecasts for suggestion in found.suggestions()]
+        forecasts += made
+        data = data.with_observations(
+            pool.space.X[new], sign * values[new, None], forecasts=made, hyperparameters=found.plan.hyperparameters
         )
     order = np.asarray(chosen, dtype=np.intp)
     return Replay(
