@@ -19,16 +19,16 @@ def data(n: int = 10) -> Dataset:
 
 
 def test_the_incumbent_is_the_best_expected_value_at_a_point_tried() -> None:
-    told = data()
-    model = GaussianProcess().fit(told, rng=RNG(0))
-    assert incumbent(model, told) == pytest.approx(model.predict(told.X, latent=True).mean.max())
+    known = data()
+    model = GaussianProcess().fit(known, rng=RNG(0))
+    assert incumbent(model, known) == pytest.approx(model.predict(known.X, latent=True).mean.max())
 
 
 def test_a_lucky_measurement_is_not_taken_at_its_word() -> None:
     x = np.concatenate([np.full(20, 0.3), [0.9]])[:, None]
     y = np.concatenate([np.zeros(19), [5.0], [0.0]])[:, None]
-    told = Dataset(X=x, Y=y, Y_var=np.full((21, 1), 1.0))
-    assert incumbent(GaussianProcess().fit(told, rng=RNG(0)), told) < 1.5
+    known = Dataset(X=x, Y=y, Y_var=np.full((21, 1), 1.0))
+    assert incumbent(GaussianProcess().fit(known, rng=RNG(0)), known) < 1.5
 
 
 def test_base_samples_are_antithetic_and_nested() -> None:
@@ -48,8 +48,8 @@ def test_log_softplus() -> None:
 
 
 def test_sampled_utility_is_the_log_of_the_mean_utility() -> None:
-    told = data()
-    model = GaussianProcess().fit(told, rng=RNG(0))
+    known = data()
+    model = GaussianProcess().fit(known, rng=RNG(0))
     pending = RNG(1).random((2, 2))
     sampled = BatchAcquisition(
         model,
@@ -65,12 +65,12 @@ def test_sampled_utility_is_the_log_of_the_mean_utility() -> None:
 
 
 def test_a_utility_of_nothing_is_minus_infinity_without_a_warning() -> None:
-    told = data()
-    model = GaussianProcess().fit(told, rng=RNG(0))
+    known = data()
+    model = GaussianProcess().fit(known, rng=RNG(0))
     sampled = BatchAcquisition(
         model, np.empty((0, 2)), SampledUtility(lambda f, *_: np.full(f.shape, -np.inf), seed=0, draws=8)
     )
-    np.testing.assert_array_equal(sampled(told.X), -np.inf)
+    np.testing.assert_array_equal(sampled(known.X), -np.inf)
 
 
 class TestWeights:
@@ -84,9 +84,9 @@ class TestWeights:
 
     def test_a_single_point_is_worth_its_expected_utility(self) -> None:
         """Five standard errors of 16,384 antithetic draws around the closed form."""
-        told, X = data(), RNG(3).random((10, 2))
-        model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
-        best = incumbent(model, told) - 0.5
+        known, X = data(), RNG(3).random((10, 2))
+        model = ConformalBayes(GaussianProcess(), 0.3).fit(known, rng=RNG(0))
+        best = incumbent(model, known) - 0.5
         sampled = BatchAcquisition(
             model,
             np.empty((0, 2)),
@@ -99,8 +99,8 @@ class TestWeights:
         assert exact.max() > 0.01
 
     def test_inside_the_maximum(self) -> None:
-        told, sets = data(), RNG(3).random((6, 2, 2))
-        model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
+        known, sets = data(), RNG(3).random((6, 2, 2))
+        model = ConformalBayes(GaussianProcess(), 0.3).fit(known, rng=RNG(0))
         sampled = BatchAcquisition(
             model, np.empty((0, 2)), SampledUtility(lambda f, w, *_: np.log(w * np.abs(f)), seed=1, draws=64)
         )
@@ -111,8 +111,8 @@ class TestWeights:
         np.testing.assert_allclose(np.exp(sampled(sets)), (weights * np.abs(f)).max(axis=-1).mean(axis=-1))
 
     def test_the_weights_of_pending_points_reach_the_utility(self) -> None:
-        told, pending, X = data(), RNG(4).random((2, 2)), RNG(3).random((5, 2))
-        model = ConformalBayes(GaussianProcess(), 0.3).fit(told, rng=RNG(0))
+        known, pending, X = data(), RNG(4).random((2, 2)), RNG(3).random((5, 2))
+        model = ConformalBayes(GaussianProcess(), 0.3).fit(known, rng=RNG(0))
         seen = []
 
         def utility(f, own, awaited, weights):

@@ -39,8 +39,8 @@ def data(times: int = 4) -> Dataset:
     return Dataset(X=points, Y=(f + std * rng.standard_normal(len(f)))[:, None])
 
 
-TOLD = data()
-MODEL = HeteroscedasticGP().fit(TOLD, rng=RNG(0))
+KNOWN = data()
+MODEL = HeteroscedasticGP().fit(KNOWN, rng=RNG(0))
 
 
 @pytest.mark.parametrize("aversion", [0.0, 0.5, 3.0])
@@ -50,31 +50,31 @@ def test_risk_averse_ucb_in_closed_form(aversion: float, noise_level: float) -> 
     rule = RiskAverseUCB(float(ndtr(beta)), aversion, noise_level)
     distribution = MODEL.predict(X, latent=True)
     expected = distribution.mean + beta * distribution.std - aversion * MODEL.noise_variance(X, level=1 - noise_level)
-    acquisition = rule.build(MODEL, TOLD, rng=RNG(0))
+    acquisition = rule.build(MODEL, KNOWN, rng=RNG(0))
     np.testing.assert_allclose(acquisition(X), expected)
     np.testing.assert_allclose(acquisition(X[:, None, :]), expected)
 
 
 def test_penalized_ei_against_draws() -> None:
-    distribution, best = MODEL.predict(X, latent=True), incumbent(MODEL, TOLD)
+    distribution, best = MODEL.predict(X, latent=True), incumbent(MODEL, KNOWN)
     z = RNG(0).standard_normal((200_000, 1))
     gain = np.maximum(distribution.mean + distribution.std * z - best, 0.0).mean(axis=0)
     expected = best + gain - 0.7 * np.sqrt(MODEL.noise_variance(X))
-    acquisition = PenalizedEI(0.7).build(MODEL, TOLD, rng=RNG(0))
+    acquisition = PenalizedEI(0.7).build(MODEL, KNOWN, rng=RNG(0))
     np.testing.assert_allclose(acquisition(X), expected, atol=5e-3 * float(distribution.std.max()))
 
 
 def test_no_aversion_is_the_plain_rule() -> None:
-    ucb, plain = (r.build(MODEL, TOLD, rng=RNG(0))(X) for r in (RiskAverseUCB(0.8, 0.0), UpperQuantile(0.8)))
+    ucb, plain = (r.build(MODEL, KNOWN, rng=RNG(0))(X) for r in (RiskAverseUCB(0.8, 0.0), UpperQuantile(0.8)))
     np.testing.assert_allclose(ucb, plain)
-    ei, log_ei = (r.build(MODEL, TOLD, rng=RNG(0))(X) for r in (PenalizedEI(0.0), ExpectedImprovement()))
-    np.testing.assert_allclose(ei, incumbent(MODEL, TOLD) + np.exp(log_ei))
+    ei, log_ei = (r.build(MODEL, KNOWN, rng=RNG(0))(X) for r in (PenalizedEI(0.0), ExpectedImprovement()))
+    np.testing.assert_allclose(ei, incumbent(MODEL, KNOWN) + np.exp(log_ei))
 
 
 @pytest.mark.parametrize("rule", [RiskAverseUCB(aversion=2.0), PenalizedEI(1.0)], ids=["ucb", "ei"])
 def test_of_two_equal_hills_the_quiet_one(rule: AcquisitionRule) -> None:
     hills = np.array([[0.25, 0.5], [0.75, 0.5]])
-    quiet, loud = rule.build(MODEL, TOLD, rng=RNG(0))(hills)
+    quiet, loud = rule.build(MODEL, KNOWN, rng=RNG(0))(hills)
     assert quiet > loud
 
 
@@ -88,12 +88,12 @@ def test_sets_are_penalised_inside_the_maximum() -> None:
     u = distribution.mean + beta * np.sqrt(np.pi / 2) * distribution.std * np.abs(z)
     expected = (u - 0.8 * MODEL.noise_variance(pair, level=0.1)).max(axis=1).mean()
     rule = RiskAverseUCB(float(ndtr(beta)), 0.8, draws=4096)
-    assert float(rule.build(MODEL, TOLD, rng=RNG(0))(pair)[0]) == pytest.approx(expected, abs=0.02)
+    assert float(rule.build(MODEL, KNOWN, rng=RNG(0))(pair)[0]) == pytest.approx(expected, abs=0.02)
 
 
 def test_penalties_of_a_set_add_up() -> None:
     pairs = X.reshape(20, 2, 2)
-    rules = [PenalizedEI(a).build(MODEL, TOLD, rng=RNG(0)) for a in (0.0, 0.5)]
+    rules = [PenalizedEI(a).build(MODEL, KNOWN, rng=RNG(0)) for a in (0.0, 0.5)]
     cost = 0.5 * np.sqrt(MODEL.noise_variance(pairs)).sum(axis=1)
     np.testing.assert_allclose(rules[0](pairs) - rules[1](pairs), cost)
 
@@ -101,10 +101,10 @@ def test_penalties_of_a_set_add_up() -> None:
 @pytest.mark.parametrize("rule", RULES, ids=["ucb", "ei"])
 @pytest.mark.parametrize("surrogate", [HeteroscedasticGP(), CALIBRATED], ids=["raw", "calibrated"])
 def test_pending_points_and_calibration(rule: AcquisitionRule, surrogate: Surrogate) -> None:
-    told = data(2)
-    model = surrogate.fit(told, rng=RNG(0))
-    free = rule.build(model, told, rng=RNG(0))
-    busy = rule.build(model, replace(told, X_pending=X[:2]), rng=RNG(0))
+    known = data(2)
+    model = surrogate.fit(known, rng=RNG(0))
+    free = rule.build(model, known, rng=RNG(0))
+    busy = rule.build(model, replace(known, X_pending=X[:2]), rng=RNG(0))
     for values in (free(X), busy(X), busy(X.reshape(20, 2, 2))):
         assert np.isfinite(values).all()
     assert not np.allclose(free(X), busy(X))
@@ -117,9 +117,9 @@ def test_pending_points_and_calibration(rule: AcquisitionRule, surrogate: Surrog
     ids=["raw", "calibrated"],
 )
 def test_a_model_without_noise_is_refused_with_advice(rule: AcquisitionRule, surrogate: Surrogate) -> None:
-    told = data(1)
+    known = data(1)
     with pytest.raises(RecipeError, match=r"which Posterior is not: use HeteroscedasticGP\(\)"):
-        rule.build(surrogate.fit(told, rng=RNG(0)), told, rng=RNG(0))
+        rule.build(surrogate.fit(known, rng=RNG(0)), known, rng=RNG(0))
 
 
 @pytest.mark.parametrize("aversion", [-0.1, float("nan"), float("inf")])

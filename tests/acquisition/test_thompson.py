@@ -11,13 +11,13 @@ from calibo.models import GaussianProcess
 
 RNG = np.random.default_rng
 X = RNG(0).random((10, 2))
-TOLD = Dataset(X=X, Y=(np.sin(5 * X[:, 0]) - X[:, 1])[:, None])
-MODEL = GaussianProcess().fit(TOLD, rng=RNG(0))
+KNOWN = Dataset(X=X, Y=(np.sin(5 * X[:, 0]) - X[:, 1])[:, None])
+MODEL = GaussianProcess().fit(KNOWN, rng=RNG(0))
 
 
 @pytest.mark.parametrize("joint", [True, False])
 def test_draws_have_the_models_law(joint: bool) -> None:
-    acquisition = ThompsonSampling(joint=joint).build(MODEL, TOLD, rng=RNG(1))
+    acquisition = ThompsonSampling(joint=joint).build(MODEL, KNOWN, rng=RNG(1))
     points = RNG(2).random((6, 2))
     draws = np.stack([acquisition(points) for _ in range(3000)])
     distribution = MODEL.predict(points, latent=True)
@@ -31,22 +31,22 @@ def test_draws_have_the_models_law(joint: bool) -> None:
 @pytest.mark.parametrize("joint", [True, False])
 def test_sets_are_candidates_for_the_last_place(joint: bool) -> None:
     sets = RNG(2).random((8, 3, 2))
-    one = ThompsonSampling(joint=joint).build(MODEL, TOLD, rng=RNG(1))(sets)
-    other = ThompsonSampling(joint=joint).build(MODEL, TOLD, rng=RNG(1))(sets[:, -1])
+    one = ThompsonSampling(joint=joint).build(MODEL, KNOWN, rng=RNG(1))(sets)
+    other = ThompsonSampling(joint=joint).build(MODEL, KNOWN, rng=RNG(1))(sets[:, -1])
     np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("joint", [True, False])
 def test_every_call_draws_anew_from_the_generator_given(joint: bool) -> None:
     points = RNG(2).random((8, 2))
-    first, second = (ThompsonSampling(joint=joint).build(MODEL, TOLD, rng=RNG(1)) for _ in range(2))
+    first, second = (ThompsonSampling(joint=joint).build(MODEL, KNOWN, rng=RNG(1)) for _ in range(2))
     values = first(points)
     np.testing.assert_array_equal(values, second(points))
     assert not np.array_equal(values, first(points))
 
 
 def test_a_joint_draw_is_one_function() -> None:
-    acquisition = ThompsonSampling().build(MODEL, TOLD, rng=RNG(1))
+    acquisition = ThompsonSampling().build(MODEL, KNOWN, rng=RNG(1))
     twice = np.repeat(RNG(2).random((20, 2)), 2, axis=0)
     values = acquisition(twice)
     # Where the same point comes twice its value is the same, but for the jitter of the factor.
