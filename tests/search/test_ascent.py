@@ -18,53 +18,28 @@ def wavy(X: np.ndarray) -> np.ndarray:
     return np.sin(7 * X[:, 0]) * np.cos(3 * X[:, 1]) + X[:, 2] ** 3
 
 
-def test_gradient_against_the_analytic_one() -> None:
+def test_gradients_against_the_analytic_ones_in_one_call() -> None:
     X = RNG(0).random((20, 3)) * 0.9 + 0.05
-    values, gradient = central_differences(wavy, X, np.arange(3))
-    exact = np.column_stack(
-        [
-            7 * np.cos(7 * X[:, 0]) * np.cos(3 * X[:, 1]),
-            -3 * np.sin(7 * X[:, 0]) * np.sin(3 * X[:, 1]),
-            3 * X[:, 2] ** 2,
-        ]
-    )
+    X[0, 2], X[1, 2] = 0.0, 1.0  # one-sided at the bounds
+    calls: list[np.ndarray] = []
+
+    def counted(points: np.ndarray) -> np.ndarray:
+        calls.append(points)
+        return wavy(points)
+
+    values, gradient = central_differences(counted, X, np.array([2, 0]))
     np.testing.assert_allclose(values, wavy(X))
-    np.testing.assert_allclose(gradient, exact, atol=1e-8)
+    np.testing.assert_allclose(gradient[:, 0], 3 * X[:, 2] ** 2, atol=1e-4)
+    np.testing.assert_allclose(gradient[:, 1], 7 * np.cos(7 * X[:, 0]) * np.cos(3 * X[:, 1]), atol=1e-8)
+    assert [len(points) for points in calls] == [20 * 5] and calls[0].min() >= 0 and calls[0].max() <= 1
 
 
-def test_some_columns_only_and_in_one_call() -> None:
-    calls: list[int] = []
-
-    def counted(X: np.ndarray) -> np.ndarray:
-        calls.append(len(X))
-        return wavy(X)
-
-    _, gradient = central_differences(counted, RNG(0).random((4, 3)), np.array([2, 0]))
-    assert gradient.shape == (4, 2) and calls == [4 * 5]
-
-
-def test_one_sided_at_the_bounds() -> None:
-    X = np.array([[0.0, 1.0, 0.0]])
-    seen: list[np.ndarray] = []
-
-    def watched(points: np.ndarray) -> np.ndarray:
-        seen.append(points)
-        return hill(points)
-
-    _, gradient = central_differences(watched, X, np.arange(3))
-    np.testing.assert_allclose(gradient, [[0.6, -1.4, 0.6]], atol=1e-4)
-    assert seen[0].min() >= 0 and seen[0].max() <= 1
-
-
-@pytest.mark.parametrize("d", [1, 2, 6, 20])
+@pytest.mark.parametrize("d", [1, 2, 20])
 def test_the_top_of_a_hill(d: int) -> None:
     X = RNG(0).random((4, d))
     np.testing.assert_allclose(ascend(hill, X, np.arange(d), 100), 0.3, atol=1e-4)
-
-
-def test_a_top_on_the_border() -> None:
-    found = ascend(lambda X: X[:, 0] - 2 * X[:, 1], RNG(0).random((3, 2)), np.arange(2), 50)
-    np.testing.assert_allclose(found, [[1.0, 0.0]] * 3, atol=1e-9)
+    border = ascend(lambda X: X[:, 0] - 2 * X[:, -1], X, np.arange(d), 50)
+    np.testing.assert_allclose(border[:, [0, -1]], [[float(d > 1), 0.0]] * 4, atol=1e-9)
 
 
 def test_each_start_climbs_a_hill() -> None:
@@ -97,17 +72,10 @@ def test_one_bad_start_does_not_stop_the_others(bad: float) -> None:
     np.testing.assert_allclose(found[1:], 0.3, atol=1e-3)
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e-9, 1.0, 1e9, 1e290])
-def test_hills_of_any_height(scale: float) -> None:
-    found = ascend(lambda X: scale * hill(X), RNG(0).random((4, 2)), np.arange(2), 100)
-    np.testing.assert_allclose(found, 0.3, atol=1e-3)
-
-
-@pytest.mark.parametrize("offset", [1e3, 1e6])
-def test_hills_on_a_plateau(offset: float) -> None:
-    """Outcomes far from zero: what counts is the rise, not the height above the sea."""
-    found = ascend(lambda X: offset + hill(X), RNG(0).random((4, 2)), np.arange(2), 100)
-    np.testing.assert_allclose(found, 0.3, atol=1e-2)
+@pytest.mark.parametrize(("scale", "offset"), [(1e-300, 0.0), (1e-9, 0.0), (1e290, 0.0), (1.0, 1e3), (1.0, 1e6)])
+def test_hills_of_any_height_and_on_a_plateau(scale: float, offset: float) -> None:
+    found = ascend(lambda X: offset + scale * hill(X), RNG(0).random((4, 2)), np.arange(2), 100)
+    np.testing.assert_allclose(found, 0.3, atol=1e-2 if offset else 1e-3)
 
 
 def test_nothing_to_climb() -> None:

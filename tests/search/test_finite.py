@@ -26,25 +26,20 @@ def test_the_best_row(chunk: int) -> None:
     np.testing.assert_array_equal(found[0], POOL.X[np.argmax(POOL.X @ weights)])
 
 
-def test_a_batch_of_rows_is_distinct_and_untaken() -> None:
+def test_a_batch_of_rows_is_distinct_and_new() -> None:
     taken = POOL.X[:10]
     found = Pool().maximize(Plan(lambda X: last(X).sum(axis=-1), NONE, taken), POOL, 6, rng=RNG(0))
-    assert len(np.unique(found, axis=0)) == 6 and not coincides(found, taken).any()
-    np.testing.assert_array_equal(found, POOL.encode(POOL.decode(found)))
-    values = np.sort(POOL.X[10:].sum(axis=1))[::-1]
-    np.testing.assert_allclose(found.sum(axis=1), values[:6])
+    assert not coincides(found, taken).any()
+    np.testing.assert_allclose(found.sum(axis=1), np.sort(POOL.X[10:].sum(axis=1))[::-1][:6])
+    twins = PoolSpace([{"a": 1.0}, {"a": 1.0}, {"a": 0.0}])
+    found = Pool().maximize(Plan(lambda X: last(X)[:, 0], twins.X[:0], twins.X[:0]), twins, 2, rng=RNG(0))
+    np.testing.assert_array_equal(found, [[1.0], [0.0]])
 
 
 def test_an_exhausted_pool_repeats_and_says_so() -> None:
     with pytest.warns(RepeatWarning, match="every point of the space"):
         found = Pool().maximize(Plan(lambda X: last(X)[:, 0], NONE, POOL.X), POOL, 2, rng=RNG(0))
     assert len(np.unique(found, axis=0)) == 2
-
-
-def test_equal_rows_are_one_point() -> None:
-    twins = PoolSpace([{"a": 1.0}, {"a": 1.0}, {"a": 0.0}])
-    found = Pool().maximize(Plan(lambda X: last(X)[:, 0], np.empty((0, 1)), np.empty((0, 1))), twins, 2, rng=RNG(0))
-    np.testing.assert_array_equal(found, [[1.0], [0.0]])
 
 
 def test_rows_without_a_value_come_last() -> None:
@@ -86,9 +81,3 @@ def test_random_draws_avoid_tried_points_and_repeat_only_when_they_must() -> Non
     np.testing.assert_array_equal(draw(every[1:]), every[:1])
     with pytest.warns(RepeatWarning):
         np.testing.assert_array_equal(draw(every), every[-1:])
-
-
-def test_the_same_seed_the_same_points() -> None:
-    draw = lambda seed: RandomDraw().maximize(Plan(lambda X: last(X)[:, 0], NONE, NONE), SPACE, 2, rng=RNG(seed))
-    np.testing.assert_array_equal(draw(1), draw(1))
-    assert not np.array_equal(draw(1), draw(2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -87,25 +86,19 @@ def test_chains_sample_from_the_energy_distribution(friction: float) -> None:
     np.testing.assert_allclose(visited.var(axis=0), T / 2, rtol=0.1)
 
 
-def test_a_flat_acquisition_gives_uniform_proposals() -> None:
+def test_finite_columns_are_sampled_in_proportion_and_flat_ones_uniformly() -> None:
     """Reflection leaves the uniform distribution as it is; penalties at the bounds would not."""
-    search = Langevin(chains=400, steps=80, burn_in=40, step_size=0.05, standardized=False)
-    visited = explored(search, Crowded(lambda X: np.zeros(len(X))), cube(1))[0].history[-1]
-    shares = np.histogram(visited, bins=5, range=(0, 1))[0] / len(visited)
-    np.testing.assert_allclose(shares, 0.2, atol=0.03)
-
-
-def test_finite_columns_are_sampled_in_proportion() -> None:
-    space = ProductSpace({"c": Categorical(["a", "b", "c"])})
+    space = ProductSpace({"c": Categorical(["a", "b", "c"]), "x": Float(0, 1)})
     log_weights = np.log([0.6, 0.3, 0.1])
 
     def acquisition(X: np.ndarray) -> np.ndarray:
         return log_weights[space.columns[0].cell(X[:, 0])]
 
-    search = Langevin(chains=50, steps=220, burn_in=20, temperature=1.0, standardized=False)
+    search = Langevin(chains=200, steps=100, burn_in=40, step_size=0.05, temperature=2**0.5, standardized=False)
     visited = explored(search, Crowded(acquisition), space)[0].history[-1]
     shares = np.bincount(space.columns[0].cell(visited[:, 0]), minlength=3) / len(visited)
     np.testing.assert_allclose(shares, [0.6, 0.3, 0.1], atol=0.03)
+    np.testing.assert_allclose(np.histogram(visited[:, 1], bins=5, range=(0, 1))[0] / len(visited), 0.2, atol=0.03)
 
 
 def test_the_temperature_has_no_units() -> None:
@@ -147,7 +140,7 @@ def test_the_best_points_are_by_what_was_learned_in_the_end() -> None:
     np.testing.assert_allclose(found(points), np.sort(values.max(axis=0))[::-1])
 
 
-@pytest.mark.parametrize("d", [1, 6, 20])
+@pytest.mark.parametrize("d", [1, 20])
 def test_the_way_leads_uphill(d: int) -> None:
     found, points = explored(Langevin(), Crowded(bowl()), cube(d))
     drawn = bowl()(RNG(0).random((500, d)))
@@ -212,24 +205,12 @@ def test_the_search_afterwards_suits_the_space_or_is_the_one_given() -> None:
     np.testing.assert_array_equal(one, other)
 
 
-def test_from_the_generator_alone() -> None:
-    before = global_state()
-    one, same, other = (explored(Langevin(), Crowded(bowl()), MIXED, seed)[1] for seed in (0, 0, 1))
-    assert global_state() == before
+def test_from_the_generator_alone_and_the_acquisition_given_is_left_as_it_was() -> None:
+    before, acquisition = global_state(), Crowded(bowl())
+    one, same, other = (explored(Langevin(), acquisition, MIXED, seed)[1] for seed in (0, 0, 1))
+    assert global_state() == before and acquisition.history == ()
     np.testing.assert_array_equal(one, same)
     assert (one != other).any()
-
-
-def test_the_acquisition_given_is_left_as_it_was() -> None:
-    acquisition = Crowded(bowl())
-    explored(Langevin(), acquisition, cube(2))
-    assert acquisition.history == ()
-
-
-def test_the_step_size_falls_four_times() -> None:
-    sizes = Langevin(steps=40, burn_in=5, step_size=0.8)._step_sizes()
-    np.testing.assert_allclose(sizes[::10], 0.8)
-    assert (np.diff(sizes.reshape(4, 10), axis=1) < 0).all() and sizes.min() > 0.8 / 16
 
 
 def test_the_settings_of_the_paper_and_of_its_code() -> None:
@@ -237,8 +218,7 @@ def test_the_settings_of_the_paper_and_of_its_code() -> None:
     assert (paper.chains, paper.steps, paper.burn_in, paper.step_size, paper.temperature) == (5, 100, 25, 1e-3, 1e-3)
     assert paper.updates == 75 and paper.friction == 1.0 and not paper.standardized
     assert (code.steps, code.burn_in, code.step_size, code.temperature, code.friction) == (512, 32, 2e-2, 4e-3, 0.1)
-    history = explored(paper, Crowded(bowl()), cube(2))[0].history
-    assert len(history) == 75 and len(history[-1]) == 375
+    assert [len(X) for X in explored(paper, Crowded(bowl()), cube(2))[0].history[-2:]] == [370, 375]
 
 
 @pytest.mark.parametrize(
@@ -246,7 +226,6 @@ def test_the_settings_of_the_paper_and_of_its_code() -> None:
     [
         ({"chains": 0}, "at least one chain"),
         ({"burn_in": 60}, "burn-in shorter"),
-        ({"updates": 0}, "1 to 45 times"),
         ({"updates": 46}, "1 to 45 times"),
         ({"step_size": 0.0}, "step_size"),
         ({"temperature": np.nan}, "temperature"),
@@ -259,13 +238,12 @@ def test_impossible_settings_are_rejected(options: dict[str, float], said: str) 
 
 
 def test_the_budget_of_evaluations() -> None:
-    """At 25 microseconds a point, a conformal acquisition in six dimensions is explored in about a tenth of a second."""
+    """A conformal acquisition function takes about 25 microseconds a point, so this is a tenth of a second."""
     counted = [0]
 
     def acquisition(X: np.ndarray) -> np.ndarray:
         counted[0] += len(X)
         return bowl()(X)
 
-    start = time.process_time()
     Langevin().explore(Crowded(acquisition).plan(RNG(0).random((5, 6))), cube(6), rng=RNG(0))
-    assert counted[0] < 4500 and time.process_time() - start < 0.1
+    assert counted[0] < 4500

@@ -10,7 +10,7 @@ import pytest
 from calibo.errors import RecipeError, RepeatWarning
 from calibo.search import MultiStart, Plan
 from calibo.search.base import coincides
-from calibo.search.multistart import best_available, scattered
+from calibo.search.multistart import scattered
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 
 RNG = np.random.default_rng
@@ -51,12 +51,12 @@ def last(X: np.ndarray) -> np.ndarray:
     return X if X.ndim == 2 else X[:, -1]
 
 
-@pytest.mark.parametrize("d", [1, 2, 6])
-def test_the_optimum_of_a_smooth_function(d: int) -> None:
+@pytest.mark.parametrize(("d", "scale"), [(1, 1.0), (6, 1.0), (2, 1e-300), (2, 1e300)])
+def test_the_optimum_of_a_smooth_function(d: int, scale: float) -> None:
     space = ProductSpace({f"x{i}": Float(0, 1) for i in range(d)})
     goal = np.linspace(0.2, 0.8, d)
-    found = search(lambda X: -np.square(X - goal).sum(axis=-1), space)
-    np.testing.assert_allclose(found, [goal], atol=1e-3)
+    found = search(lambda X: -scale * np.square(X - goal).sum(axis=-1), space)
+    np.testing.assert_allclose(found, [goal], atol=2e-3)
 
 
 def test_the_best_of_several_hills() -> None:
@@ -72,21 +72,21 @@ def test_the_optimum_of_a_mixed_space() -> None:
     goal = MIXED.encode([{"lr": 0.03, "x": 0.75, "n": 40, "k": 14, "c": "b", "o": 4}])[0]
     nominal = np.array([c > 0 for c in MIXED.categories])
 
-    def worth(X: np.ndarray) -> np.ndarray:
+    def closeness(X: np.ndarray) -> np.ndarray:
         return -np.where(nominal, goal != X, np.square(X - goal)).sum(axis=-1)
 
-    found = search(worth, MIXED)
+    found = search(closeness, MIXED)
     params = MIXED.decode(found)[0]
     assert (params["x"], params["n"], params["k"], params["c"], params["o"]) == (0.75, 40, 14, "b", 4)
     assert params["lr"] == pytest.approx(0.03, rel=0.05)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_inside_the_bounds_and_on_the_steps(seed: int) -> None:
-    weights = RNG(seed).standard_normal(6) * 5
-    found = search(lambda X: np.sin(last(X) @ weights), MIXED, q=3, seed=seed)
-    np.testing.assert_array_equal(found, MIXED.repair(found))
-    MIXED.encode(MIXED.decode(found))
+def test_inside_the_space_and_reproducible() -> None:
+    weights = RNG(0).standard_normal(6) * 5
+    one, same, other = (search(lambda X: np.sin(last(X) @ weights), MIXED, 3, seed=seed) for seed in (5, 5, 6))
+    np.testing.assert_array_equal(one, MIXED.repair(one))
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
 
 
 def test_batches_are_distinct_and_see_what_was_chosen() -> None:
@@ -120,22 +120,8 @@ def test_the_last_free_point_is_found() -> None:
 def test_a_repeat_is_announced(space: ProductSpace) -> None:
     every = np.unique(space.sample(200, RNG(0)), axis=0)
     with pytest.warns(RepeatWarning, match="every point of the space has been tried"):
-        found = search(lambda X: X[:, 0], space, taken=every)
-    np.testing.assert_array_equal(found, [every[-1]])
-
-
-def test_a_batch_larger_than_the_space() -> None:
-    space = ProductSpace({"i": Int(1, 3)})
-    with pytest.warns(RepeatWarning):
-        found = search(lambda X: last(X)[:, 0], space, q=5)
-    assert len(np.unique(found[:3])) == 3
-
-
-def test_the_same_seed_the_same_points() -> None:
-    acquisition = lambda X: np.sin(9 * last(X)).sum(axis=-1)
-    one, other, third = (search(acquisition, MIXED, 2, seed=s) for s in (5, 5, 6))
-    np.testing.assert_array_equal(one, other)
-    assert not np.array_equal(one, third)
+        found = search(lambda X: last(X)[:, 0], space, q=2, taken=every)
+    np.testing.assert_array_equal(found[0], every[-1])
 
 
 def test_anchors_help_to_find_a_needle() -> None:
@@ -156,13 +142,6 @@ def test_values_that_are_no_numbers(bad: float) -> None:
     assert np.isfinite(search(lambda X: np.full(len(X), bad), space)).all()
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-20, 1.0, 1e20, 1e300])
-def test_the_scale_of_the_acquisition_does_not_matter(scale: float) -> None:
-    space = ProductSpace({"x": Float(0, 1), "y": Float(0, 1)})
-    found = search(lambda X: scale * -np.square(X - 0.3).sum(-1), space)
-    np.testing.assert_allclose(found, 0.3, atol=2e-3)
-
-
 def test_scattered_points_are_valid_and_near() -> None:
     anchors = MIXED.sample(3, RNG(0))
     points = scattered(anchors, MIXED, 200, RNG(1))
@@ -172,13 +151,6 @@ def test_scattered_points_are_valid_and_near() -> None:
     nearest = np.abs(points[:, None, numeric] - anchors[None][..., numeric]).max(axis=-1).min(axis=1)
     assert np.median(nearest) < 0.2
     assert scattered(none(MIXED), MIXED, 10, RNG(0)).shape == (0, 6)
-
-
-def test_best_available_falls_back_to_what_is_untried() -> None:
-    space = ProductSpace({"i": Int(0, 3)})
-    every = space.encode([{"i": i} for i in range(4)])
-    found = best_available(every[:2], np.array([1.0, 2.0]), every[:3], space, RNG(0))
-    np.testing.assert_array_equal(found, every[3])
 
 
 def test_a_pool_is_refused() -> None:
