@@ -1,8 +1,7 @@
-"""Composite objectives through ask and tell: what is told, what is suggested, what is refused."""
+"""Composite objectives through ask and tell: what is measured, what is suggested, what is refused."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,14 @@ import torch
 
 from calibo import Categorical, Float, Int, Optimizer
 from calibo.classifiers.composite import CompositeNetwork
-from calibo.data import Dataset, Suggestion
-from calibo.errors import DataError, FallbackWarning, MissingExtra, RecipeError, RepeatWarning, ValueRejected
+from calibo.data import Dataset
+from calibo.errors import FallbackWarning, RecipeError, ValueRejected
 from calibo.methods import composite_lfbo, strategy
 from calibo.optimize.composite import Negated, composed, finite_vector
 from calibo.optimize.likelihood_free import CompositeLikelihoodFree
 from calibo.problems.environmental import environmental
 from calibo.search import RandomDraw
-from calibo.trials import Direction, State, Trial, dataset
+from calibo.trials import Direction
 
 pytestmark = pytest.mark.extras
 
@@ -48,12 +47,11 @@ def run(optimizer: Optimizer, n: int, measure: Any = vector) -> list[dict[str, A
     return asked
 
 
-# --- it optimises -----------------------------------------------------------------------------------------------------
+# --- it optimizes -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_it_calibrates_the_environmental_model(seed: int) -> None:
-    optimizer = Optimizer(MODEL.problem.space(), composite=MODEL.loss, seed=seed)
+def test_it_calibrates_the_environmental_model() -> None:
+    optimizer = Optimizer(MODEL.problem.space(), composite=MODEL.loss, seed=0)
     run(optimizer, 20, MODEL.measure)
     params, value = optimizer.best
     # The best of the 8 points of the design is about 0.1 to 1.
@@ -79,22 +77,16 @@ def test_vectors_are_kept_exactly_and_values_are_what_is_shown() -> None:
         {"method": composite_lfbo(outer=gain)},
         {"method": composite_lfbo(outer=gain), "direction": "maximize"},
     ],
-    ids=["composite", "by name", "outer", "outer maximised"],
+    ids=["composite", "by name", "outer", "outer maximized"],
 )
 def test_signs(other: dict[str, Any]) -> None:
-    """A loss that is minimised and a gain that is maximised are the same; ``outer`` is always larger is better."""
+    """A loss that is minimized and a gain that is maximized are the same; ``outer`` is always larger is better."""
     reference, optimizer = Optimizer(CUBE, composite=loss, seed=3), Optimizer(CUBE, seed=3, **other)
     asked = run(reference, 8)
     assert run(optimizer, 8) == asked
     np.testing.assert_array_equal(optimizer.data().Y, reference.data().Y)
     sign = -1.0 if other.get("direction") else 1.0
     assert optimizer.best == (reference.best[0], sign * reference.best[1])
-
-
-def test_vectors_of_one_output() -> None:
-    optimizer = Optimizer({"x": Float(0, 1)}, composite=lambda h: (h[:, 0] - 0.25) ** 2, seed=0)
-    run(optimizer, 10, lambda p: np.array([p["x"] ** 2]))
-    assert optimizer.best[0]["x"] == pytest.approx(0.5, abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -119,30 +111,19 @@ def test_spaces_of_all_kinds(space: Any) -> None:
     "measure",
     [
         lambda p, i: [3.0, 3.0],
-        lambda p, i: [1e300 * (p["x"] - 0.5), 1e-300],
-        lambda p, i: [1e-300 * (p["x"] - 0.5), p["y"]],
         lambda p, i: [5e-324 * (i % 3), 0.0],
         lambda p, i: [(-1) ** i * 10.0 ** (300 - 60 * (i % 11)), p["y"]],
         lambda p, i: [1e250 if i == 4 else p["x"], p["y"]],
         lambda p, i: [1e15 + p["x"], p["y"]],
-        lambda p, i: [10.0**i, float(p["x"] > 0.5)],
     ],
-    ids=["equal", "huge", "tiny", "subnormal", "huge and tiny", "outlier", "offset", "steps up"],
+    ids=["equal", "subnormal", "huge and tiny", "outlier", "offset"],
 )
 def test_degenerate_vectors_never_stop_it(measure: Any) -> None:
     optimizer = Optimizer(CUBE, composite=lambda h: h[:, 0] + h[:, 1], seed=0)
-    for i in range(9):
+    for i in range(8):
         suggestion = optimizer.ask()
         assert np.isfinite(suggestion.x).all()
         optimizer.tell(suggestion, measure(suggestion.params, i))
-
-
-def test_a_tiny_space_is_exhausted_before_anything_is_repeated() -> None:
-    optimizer = Optimizer({"i": Int(1, 3), "c": Categorical(["a", "b"])}, composite=lambda h: h[:, 0] ** 2, seed=0)
-    run(optimizer, 6, lambda p: [p["i"] - 2.0, 1.0])
-    assert len(np.unique(optimizer.data().X, axis=0)) == 6
-    with pytest.warns(RepeatWarning):
-        optimizer.ask()
 
 
 # --- batches, pending and failed points -------------------------------------------------------------------------------
@@ -225,16 +206,9 @@ def test_random_points_now_and_then() -> None:
     [
         ([1.0, 2.0, 3.0], "a row of 2 finite numbers, as those before, got 3"),
         ([1.0, float("nan")], "got nan at place 1"),
-        ([float("-inf"), 1.0], "got -inf at place 0"),
         (3.0, "a row of 2 finite numbers, got a float: 3.0"),
-        ("12", "got a str"),
         (None, "got a NoneType"),
-        ([], "got a list"),
-        ([[1.0, 2.0]], "got a list"),
-        (["a", "b"], "got a list"),
-        ([True, False], "got a list"),
-        ([1.0, [2.0]], "got a list"),
-        ([1j, 2.0], "got a list"),
+        *((wrong, "got a list") for wrong in ([], [[1.0, 2.0]], [True, False], [1.0, [2.0]])),
     ],
 )
 def test_bad_vectors_are_rejected_by_name_and_change_nothing(wrong: Any, named: str) -> None:
@@ -245,7 +219,6 @@ def test_bad_vectors_are_rejected_by_name_and_change_nothing(wrong: Any, named: 
         optimizer.tell(suggestion, wrong)
     assert len(optimizer.data()) == 1
     optimizer.tell(suggestion, vector(suggestion.params))
-    assert len(optimizer.data()) == 2
 
 
 def test_rows_of_many_kinds_are_vectors() -> None:
@@ -269,42 +242,34 @@ def test_a_function_without_a_finite_value_is_named() -> None:
 # --- recipes that are none --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["gp_ei", "ocbo", "cbo", "turbo", "risk_averse", "lfbo"])
-def test_methods_of_plain_values_say_which_ones_take_vectors(method: str) -> None:
-    with pytest.raises(RecipeError, match=rf"{method} does not take composite=.*composite_lfbo does"):
-        Optimizer(CUBE, method, composite=loss)
+@pytest.mark.parametrize(
+    ("method", "composite", "options", "message"),
+    [
+        ("gp_ei", loss, {}, "gp_ei does not take composite=.*composite_lfbo does"),
+        ("lfbo", loss, {}, "lfbo does not take composite=.*composite_lfbo does"),
+        ("composite_lfbo", None, {}, "needs the known function g.*composite=g"),
+        (composite_lfbo(outer=gain), loss, {}, "not both"),
+        (None, [1.0], {}, "got a list"),
+        (None, loss, {"directions": ["min", "min"]}, "one objective, got 2 directions"),
+    ],
+)
+def test_what_cannot_be_composed_is_refused(method: Any, composite: Any, options: Any, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        Optimizer(CUBE, method, composite=composite, **options)
 
 
-def test_recipes_that_cannot_be_composed() -> None:
-    with pytest.raises(RecipeError, match="needs the known function g.*composite=g"):
-        Optimizer(CUBE, "composite_lfbo")
-    with pytest.raises(RecipeError, match="not both"):
-        Optimizer(CUBE, composite_lfbo(outer=gain), composite=loss)
-    with pytest.raises(RecipeError, match="got a list"):
-        Optimizer(CUBE, composite=[1.0])  # type: ignore[arg-type]
-    with pytest.raises(RecipeError, match="one objective, got 2 directions"):
-        Optimizer(CUBE, composite=loss, directions=["min", "min"])
+def test_bad_settings_and_what_composite_objectives_do_not_have() -> None:
     with pytest.raises(RecipeError, match=r"\(outer\), got a float"):
         composite_lfbo(outer=1.0)  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match="gamma"):
         composite_lfbo(gamma=0.0)
     optimizer = Optimizer(CUBE, composite=loss, seed=0)
-    with pytest.raises(RecipeError, match="no sem"):
-        optimizer.tell({"x": 0.5, "y": 0.5}, [0.0, 1.0], sem=0.1)
-    for _ in range(6):
-        suggestion = optimizer.ask()
-        optimizer.tell(suggestion, vector(suggestion.params))
+    for options, message in (({"sem": 0.1}, "no sem"), ({"constraints": {"c": 1.0}}, "without constraints")):
+        with pytest.raises(RecipeError, match=message):
+            optimizer.tell({"x": 0.5, "y": 0.5}, [0.0, 1.0], **options)  # type: ignore[arg-type]
+    run(optimizer, 2)
     with pytest.raises(RecipeError, match="without a predictive distribution"):
         optimizer.predict([{"x": 0.5, "y": 0.5}])
-
-
-def test_constraints_are_refused() -> None:
-    optimizer = Optimizer(CUBE, composite=loss, seed=0, n_initial=1)
-    with pytest.raises(RecipeError, match="composite_lfbo optimizes one objective without constraints"):
-        optimizer.tell({"x": 0.5, "y": 0.5}, [0.0, 1.0], constraints={"c": 1.0})
-    data = Dataset(X=np.zeros((2, 2)), Y=np.zeros((2, 2)), H=np.zeros((2, 2)), constraints=1)
-    with pytest.raises(RecipeError, match="composite_lfbo optimizes one objective without constraints"):
-        composite_lfbo(outer=gain).plan(data, rng=np.random.default_rng(0))
 
 
 def test_without_any_vector_points_are_random_with_a_warning() -> None:
@@ -316,45 +281,17 @@ def test_without_any_vector_points_are_random_with_a_warning() -> None:
         strategy("composite_lfbo").plan(data, rng=np.random.default_rng(0))
 
 
-def test_without_torch_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"calibo\[neural\]"):
-        Optimizer(CUBE, composite=loss)
-
-
-# --- records ----------------------------------------------------------------------------------------------------------
-
-
-def told(value: float, row: tuple[float, ...] = ()) -> Trial:
-    return Trial(Suggestion({}, np.array([value, value])), State.COMPLETE, (value,), vector=row)
-
-
-def known(*records: Trial) -> Dataset:
-    return dataset(records, directions=[Direction.MINIMIZE], categories=(0, 0))
-
-
 def test_points_without_a_vector_are_still_data() -> None:
-    data = known(told(0.25, (1.0, 2.0)), told(0.5), told(0.75, (3.0, 4.0)))
-    assert data.H is not None
-    np.testing.assert_array_equal(data.H, [[1, 2], [np.nan, np.nan], [3, 4]])
-    np.testing.assert_array_equal(data.rows(slice(2, 3)).H, [[3, 4]])  # type: ignore[arg-type]
-    assert known(told(0.25)).H is None
+    X = np.array([[0.25, 0.25], [0.5, 0.5], [0.75, 0.75]])
+    data = Dataset(X=X, Y=-X[:, :1], H=np.array([[1.0, 2.0], [np.nan, np.nan], [3.0, 4.0]]))
     acquisition = composite_lfbo(outer=gain).plan(data, rng=np.random.default_rng(0)).acquisition
     assert np.isfinite(acquisition(data.X)).all()
-
-
-def test_vectors_that_do_not_fit_are_named() -> None:
-    with pytest.raises(DataError, match="different lengths \\(1, 2\\)"):
-        known(told(0.25, (1.0, 2.0)), told(0.5, (1.0,)))
-    for H in (np.zeros((3, 2)), np.zeros(2), np.full((2, 2), np.inf)):
-        with pytest.raises(DataError, match="H must have one row"):
-            Dataset(X=np.zeros((2, 2)), Y=np.zeros((2, 1)), H=H)
 
 
 def test_the_parts_of_the_recipe() -> None:
     made = composite_lfbo(outer=gain, gamma=0.2)
     assert made == CompositeLikelihoodFree(gain, CompositeNetwork(gamma=0.2)) and not made.makes_forecasts
-    bound, door = composed(composite_lfbo(), loss, [Direction.MINIMIZE])
-    assert isinstance(bound, CompositeLikelihoodFree) and isinstance(bound.outer, Negated) and door is not None
-    assert door.measured([0.3, 0.8])[1] == pytest.approx(0.01)
+    bound, shown = composed(composite_lfbo(), loss, [Direction.MINIMIZE])
+    assert isinstance(bound, CompositeLikelihoodFree) and isinstance(bound.outer, Negated) and shown is not None
+    assert shown.measured([0.3, 0.8])[1] == pytest.approx(0.01)
     assert composed(strategy("gp_ei"), None, [Direction.MINIMIZE])[1] is None

@@ -68,7 +68,7 @@ def bowl(params: Any) -> float:
     return (params["x"] - 0.3) ** 2 + (params["y"] - 0.7) ** 2
 
 
-def told(method: Any, space: Any, n: int, objective: Any = value, seed: int = 0, **options: Any) -> Optimizer:
+def observed(method: Any, space: Any, n: int, objective: Any = value, seed: int = 0, **options: Any) -> Optimizer:
     optimizer = Optimizer(space, method, seed=seed, **options)
     for _ in range(n):
         suggestion = optimizer.ask()
@@ -79,33 +79,29 @@ def told(method: Any, space: Any, n: int, objective: Any = value, seed: int = 0,
 @pytest.mark.parametrize(
     ("classifier", "space"),
     [
-        *((classifier, MIXED) for classifier in CLASSIFIERS.values()),
-        *((CLASSIFIERS[name], space) for name in ("forest", "kernel") for space in (CUBE, CHOICES, ROWS)),
+        *((name, MIXED) for name in CLASSIFIERS),
+        *((name, space) for name in ("forest", "kernel") for space in (CUBE, CHOICES, ROWS)),
+        *((name, WIDE) for name in ("by size", "mlp")),
     ],
 )
-def test_every_classifier_and_every_kind_of_space(classifier: Any, space: Any) -> None:
-    """Also, with eight points pending, a further one and a batch are all different."""
-    runs = [told(lfbo(classifier=classifier), space, 12) for _ in range(2)]
-    np.testing.assert_array_equal(runs[0].data().X, runs[1].data().X)
-    optimizer = runs[0]
-    waiting = [optimizer.ask() for _ in range(8)]
+def test_every_classifier_and_every_kind_of_space(classifier: str, space: Any) -> None:
+    """Also, with four points pending, a further one and a batch are all different."""
+    method = lfbo(classifier=CLASSIFIERS[classifier])
+    optimizer, same = (observed(method, space, 12, n_initial=9) for _ in range(2))
+    np.testing.assert_array_equal(optimizer.data().X, same.data().X)
+    waiting = [optimizer.ask() for _ in range(4)]
     batch = [*waiting, *optimizer.ask(3)]
     asked = np.array([s.x for s in batch])
-    assert len(np.unique(np.vstack([asked, optimizer.data().X]), axis=0)) == 23
+    assert len(np.unique(np.vstack([asked, optimizer.data().X]), axis=0)) == 19
     assert all(s.forecasts is None for s in batch)
-
-
-@pytest.mark.parametrize("classifier", [CLASSIFIERS["by size"], CLASSIFIERS["mlp"]], ids=["by size", "mlp"])
-def test_fifty_columns(classifier: Any) -> None:
-    assert np.isfinite(told(lfbo(classifier=classifier), WIDE, 12).ask().x).all()
 
 
 @pytest.mark.parametrize("make", [lfbo, bore])
 def test_better_than_chance(make: Any) -> None:
-    """By boosted trees, on choices: the mean of the last ten of 40 points is better than that of the first ten."""
-    optimizer = told(make(classifier=XGBoost()), CHOICES, 40)
+    """By boosted trees, on choices: the mean of the last ten of 30 points is better than that of the first ten."""
+    optimizer = observed(make(classifier=XGBoost(40)), CHOICES, 30)
     Y = optimizer.data().Y[:, 0]
-    assert Y[-10:].mean() > Y[:10].mean() + 2.0 and Y.max() >= -2.0
+    assert Y[-10:].mean() > Y[:10].mean() + 2.0 and Y.max() >= -3.0
 
 
 def test_the_search_suits_classifier_and_space() -> None:
@@ -158,7 +154,7 @@ def test_batches_are_valued_by_their_last_point_given_the_others() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_epsilon(epsilon: float) -> None:
-    optimizer = told(lfbo(classifier=KernelLogistic(level=0.5), epsilon=epsilon), CUBE, 30, bowl)
+    optimizer = observed(lfbo(classifier=KernelLogistic(level=0.5), epsilon=epsilon), CUBE, 30, bowl)
     late = np.linalg.norm(optimizer.data().X[15:] - [0.3, 0.7], axis=1).mean()
     assert (late > 0.3) == (epsilon == 1.0)
 
@@ -221,27 +217,21 @@ def test_bore_does_better_than_chance_in_a_mixed_space() -> None:
     Of 40 runs the mean was 0.65 (standard deviation 0.42), of random points 0.99, so that 12 runs are below with
     probability 0.997.
     """
-    space = {
-        "lr": Float(1e-4, 1, log=True),
-        "x": Float(-2, 2, step=0.25),
-        "n": Int(1, 300, log=True),
-        "c": Categorical(["a", "b", "c"]),
-        "o": Ordinal([1, 2, 4, 8]),
-    }
+    space = MIXED | {"x": Float(-2, 2, step=0.25), "o": Ordinal([1, 2, 4, 8])}
 
     def mixed(p: Any) -> float:
         return (np.log10(p["lr"]) + 2) ** 2 + abs(p["x"] - 0.5) + (p["c"] != "b") + p["o"] / 8
 
-    found = np.mean([told("bore", space, 30, mixed, seed).best[1] for seed in range(12)])
+    found = np.mean([observed("bore", space, 30, mixed, seed).best[1] for seed in range(12)])
     product, rng = ProductSpace(space), np.random.default_rng(0)
     chance = np.mean([min(mixed(p) for p in product.decode(product.sample(30, rng))) for _ in range(200)])
     assert found < chance
 
 
 def test_nothing_is_suggested_by_the_forecaster() -> None:
-    plain = told(lfbo(), CUBE, 12, bowl)
+    plain = observed(lfbo(), CUBE, 12, bowl)
     calibrated = Calibrated(GaussianProcess(), by=OnlineQuantile())
-    beside = told(lfbo(forecaster=calibrated), CUBE, 12, bowl)
+    beside = observed(lfbo(forecaster=calibrated), CUBE, 12, bowl)
     np.testing.assert_array_equal(plain.data().X, beside.data().X)
     suggestion = beside.ask()
     assert suggestion.forecasts is not None and len(suggestion.forecasts[0].stages) == 2
@@ -249,58 +239,46 @@ def test_nothing_is_suggested_by_the_forecaster() -> None:
     assert beside.calibration().rows[0].of > 5 and len(beside.predict([{"x": 0.5, "y": 0.5}])) == 1
 
 
-@pytest.mark.parametrize("method", [bore(), lfbo(classifier=XGBoost()), lfbo(classifier=MLP(cold_steps=300))])
+@pytest.mark.parametrize("method", [bore(), lfbo(classifier=XGBoost(20)), lfbo(classifier=MLP(cold_steps=100))])
 def test_several_objectives_with_every_kind_of_labels(method: Any) -> None:
     """Both ends of the front between (0, 0.7) and (1, 0.7) are reached, in whichever space."""
     optimizer = Optimizer({**CUBE, "c": Categorical(["a", "b"])}, method, directions=["min", "max"], seed=1)
-    for _ in range(30):
+    for _ in range(24):
         suggestion = optimizer.ask()
         x, far = suggestion.params["x"], abs(suggestion.params["y"] - 0.7) + (suggestion.params["c"] == "b")
         optimizer.tell(suggestion, (x + far, x - far))
-    late = optimizer.data().X[15:]
+    late = optimizer.data().X[12:]
     assert np.mean(late[:, 2] < 0.5) > 0.6 and np.ptp(late[:, 0]) > 0.4
 
 
-@pytest.mark.parametrize("forecaster", [None, GaussianProcess()])
-def test_several_objectives_and_constraints(forecaster: Any) -> None:
-    optimizer = Optimizer(CUBE, lfbo(forecaster=forecaster), directions=["min", "max"], seed=0)
-    for _ in range(30):
+def test_several_objectives_and_constraints() -> None:
+    optimizer = Optimizer(CUBE, lfbo(forecaster=GaussianProcess()), directions=["min", "max"], seed=0)
+    for _ in range(22):
         suggestion = optimizer.ask()
         x, y = suggestion.params["x"], suggestion.params["y"]
         optimizer.tell(suggestion, (x**2 + y, -((x - 1) ** 2) - y), constraints={"c": 0.2 - x})
     batch = optimizer.ask(4)
     assert len({tuple(s.x) for s in batch}) == 4
     # The best trade-offs have y = 0 and x beyond the constraint.
-    assert optimizer.data().X[15:, 1].mean() < 0.35 and optimizer.data().feasible[15:].mean() > 0.6
-    assert (batch[0].forecasts is None) == (forecaster is None)
-    assert forecaster is None or len(batch[0].forecasts or ()) == 3
+    assert optimizer.data().X[12:, 1].mean() < 0.35 and optimizer.data().feasible[12:].mean() > 0.6
+    assert len(batch[0].forecasts or ()) == 3
 
 
 def test_pruned_points_count_with_what_was_measured_last() -> None:
     data = some(6, X_failed=np.array([[0.1, 0.1], [0.9, 0.9]]), Y_failed=np.array([[np.nan], [3.0]]))
-    known = data.with_pruned()
-    assert len(known) == 7 and known.Y[-1, 0] == 3.0
-    np.testing.assert_array_equal(known.X_failed, [[0.1, 0.1]])
-    assert len(some().with_pruned()) == 15
     assert acquired(lfbo(), data, np.array([[0.9, 0.9]])) > acquired(lfbo(), data, np.array([[0.1, 0.1]]))
 
 
-@pytest.mark.parametrize("classifier", [None, MLP(steps=20)], ids=["default", "mlp"])
+@pytest.mark.parametrize("classifier", [BySize(many=XGBoost(20), limit=6), CLASSIFIERS["mlp"]], ids=["by size", "mlp"])
 def test_an_interrupted_study_goes_on_as_if_nothing_had_happened(classifier: Any, tmp_path: Path) -> None:
     def options() -> dict[str, Any]:
         return {"method": lfbo(classifier=copy.deepcopy(classifier)), "progress": False}
 
-    whole = minimize(bowl, CUBE, 12, seed=4, **options())
+    whole = minimize(bowl, CUBE, 9, seed=4, **options())
     kept = {"storage": tmp_path / "a.db", "study_name": "s"}
-    minimize(bowl, CUBE, 9, seed=4, **options(), **kept)
-    resumed = minimize(bowl, CUBE, 3, **options(), **kept)
+    minimize(bowl, CUBE, 7, seed=4, **options(), **kept)
+    resumed = minimize(bowl, CUBE, 2, **options(), **kept)
     assert [e.params for e in resumed.trials] == [e.params for e in whole.trials]
-
-
-def test_any_scikit_learn_classifier() -> None:
-    from sklearn.ensemble import AdaBoostClassifier
-
-    assert told(lfbo(classifier=Wrapped(AdaBoostClassifier(n_estimators=10))), MIXED, 9).ask().forecasts is None
 
 
 @pytest.mark.parametrize(

@@ -48,20 +48,20 @@ def data(**options: object) -> Dataset:
 
 
 def test_anchors_are_the_best_points_best_first() -> None:
-    told = data()
-    anchors = GP_EI.plan(told, rng=RNG(0)).anchors
-    np.testing.assert_array_equal(anchors, told.X[np.argsort(-told.Y[:, 0])[: len(anchors)]])
+    known = data()
+    anchors = GP_EI.plan(known, rng=RNG(0)).anchors
+    np.testing.assert_array_equal(anchors, known.X[np.argsort(-known.Y[:, 0])[: len(anchors)]])
 
 
 def test_everything_tried_or_pending_is_avoided() -> None:
-    told = data(X_pending=np.array([[0.1, 0.1]]), X_failed=np.array([[0.2, 0.2]]))
-    taken = GP_EI.plan(told, rng=RNG(0)).avoid
-    assert {tuple(x) for x in taken} == {*map(tuple, told.X), (0.1, 0.1), (0.2, 0.2)}
+    known = data(X_pending=np.array([[0.1, 0.1]]), X_failed=np.array([[0.2, 0.2]]))
+    taken = GP_EI.plan(known, rng=RNG(0)).avoid
+    assert {tuple(x) for x in taken} == {*map(tuple, known.X), (0.1, 0.1), (0.2, 0.2)}
 
 
 def test_with_replication_only_pending_points_are_avoided() -> None:
-    told = data(X_pending=np.array([[0.1, 0.1]]))
-    np.testing.assert_array_equal(replace(GP_EI, replicate=True).plan(told, rng=RNG(0)).avoid, told.X_pending)
+    known = data(X_pending=np.array([[0.1, 0.1]]))
+    np.testing.assert_array_equal(replace(GP_EI, replicate=True).plan(known, rng=RNG(0)).avoid, known.X_pending)
 
 
 @pytest.mark.parametrize(("surrogate", "stages"), [(GaussianProcess(), 1), (NESTED, 3)], ids=["raw", "nested"])
@@ -80,12 +80,12 @@ def test_forecasts_have_one_stage_for_each_calibrator(surrogate: object, stages:
 def test_failures_steer_away(rule: object) -> None:
     rng = RNG(3)
     failed = np.column_stack([0.75 + 0.25 * rng.random(12), rng.random(12)])
-    told = data(X_failed=failed)
+    known = data(X_failed=failed)
     strategy = ModelBased(GaussianProcess(), rule)  # type: ignore[arg-type]
     X = rng.random((400, 2))
     where = X[:, 0] > 0.75
     ratio = []
-    for d in (told, replace(told, X_failed=np.empty((0, 2)), Y_failed=np.empty((0, 1)))):
+    for d in (known, replace(known, X_failed=np.empty((0, 2)), Y_failed=np.empty((0, 1)))):
         values = strategy.plan(d, rng=RNG(0)).acquisition(X)
         best = np.argsort(-values)[:100]
         ratio.append(where[best].mean())
@@ -150,8 +150,8 @@ def test_only_a_model_that_learns_gets_an_acquisition_that_does() -> None:
 @RULES
 @pytest.mark.parametrize(("failures", "pending"), [(0, 0), (4, 2)])
 def test_building_again_gives_the_same_acquisition(rule: object, failures: int, pending: int) -> None:
-    told = data(X_failed=0.9 + 0.1 * RNG(1).random((failures, 2)), X_pending=RNG(2).random((pending, 2)))
-    plan = ModelBased(WeighedProcess(), rule).plan(told, rng=RNG(0))  # type: ignore[arg-type]
+    known = data(X_failed=0.9 + 0.1 * RNG(1).random((failures, 2)), X_pending=RNG(2).random((pending, 2)))
+    plan = ModelBased(WeighedProcess(), rule).plan(known, rng=RNG(0))  # type: ignore[arg-type]
     X = RNG(5).random((30, 2))
     before = plan.acquisition(X)
     same = plan.learned(np.empty((0, 2)), rng=RNG(7)).acquisition
@@ -164,18 +164,18 @@ def test_building_again_gives_the_same_acquisition(rule: object, failures: int, 
 @pytest.mark.parametrize("failures", [0, 4])
 def test_weights_out_of_distribution_and_of_success(rule: object, failures: int) -> None:
     """Out of distribution the value is the mean outcome, of a failure the worst one; up to a constant."""
-    told = data(X_failed=0.15 * RNG(1).random((failures, 2)))
-    plan = ModelBased(WeighedProcess(), rule).plan(told, rng=RNG(0))  # type: ignore[arg-type]
+    known = data(X_failed=0.15 * RNG(1).random((failures, 2)))
+    plan = ModelBased(WeighedProcess(), rule).plan(known, rng=RNG(0))  # type: ignore[arg-type]
     learned = plan.learned(corner(), rng=RNG(1))
     (model,) = learned.models
     assert isinstance(model, WeighedModel)
     X = RNG(5).random((300, 2))
-    values = rule.build(model, told, rng=RNG(0))(X)  # type: ignore[attr-defined]
+    values = rule.build(model, known, rng=RNG(0))(X)  # type: ignore[attr-defined]
     inside = model.in_distribution(X)
     assert inside.min() < 1e-2 and inside.max() > 0.9
-    weights = [(inside, float(told.Y.mean()))]
+    weights = [(inside, float(known.Y.mean()))]
     if failures:
-        weights.append((SuccessModel.of(told, rng=RNG(0))(X), float(told.Y.min())))
+        weights.append((SuccessModel.of(known, rng=RNG(0))(X), float(known.Y.min())))
     floor = 0.0
     for number, (chance, worth) in enumerate(weights):
         gain = values - worth
@@ -214,15 +214,15 @@ def test_a_learned_plan() -> None:
 @RULES
 def test_one_call_explores_learns_and_suggests(rule: object) -> None:
     """The forecast stored is that of the model as learned, so a wider one; without exploration it stays as it was."""
-    told, found = data(), {}
+    known, found = data(), {}
     for search in (Langevin(), MultiStart()):
         strategy = ModelBased(WeighedProcess(), rule, search=search)  # type: ignore[arg-type]
         one, same = (
-            suggest(told, source=SpaceSource(SQUARE, search), strategy=strategy, q=1, rng=RNG(1)) for _ in range(2)
+            suggest(known, source=SpaceSource(SQUARE, search), strategy=strategy, q=1, rng=RNG(1)) for _ in range(2)
         )
         np.testing.assert_array_equal(one[0].x, same[0].x)
         found[type(search)] = one[0]
-    raw = GaussianProcess().fit(told, rng=RNG(0))
+    raw = GaussianProcess().fit(known, rng=RNG(0))
     for kind, suggestion in found.items():
         sd = suggestion.forecasts[0].calibrated.std  # type: ignore[index]
         plain = float(raw.predict(suggestion.x[None, :], latent=False).std[0])

@@ -31,14 +31,14 @@ def data(n: int, **options: object) -> Dataset:
 
 
 def test_suggest_is_pure() -> None:
-    told = data(9)
-    before = told.X.copy(), told.Y.copy()
+    known = data(9)
+    before = known.X.copy(), known.Y.copy()
     one, other = (
-        suggest(told, source=SpaceSource(SPACE, MultiStart()), strategy=gp_ei(), q=2, rng=RNG(1)) for _ in range(2)
+        suggest(known, source=SpaceSource(SPACE, MultiStart()), strategy=gp_ei(), q=2, rng=RNG(1)) for _ in range(2)
     )
     assert [s.params for s in one] == [s.params for s in other]
-    np.testing.assert_array_equal(told.X, before[0])
-    np.testing.assert_array_equal(told.Y, before[1])
+    np.testing.assert_array_equal(known.X, before[0])
+    np.testing.assert_array_equal(known.Y, before[1])
 
 
 def test_a_suggestion_is_whole() -> None:
@@ -47,15 +47,15 @@ def test_a_suggestion_is_whole() -> None:
     assert suggestion.forecasts is not None and len(suggestion.hyperparameters[0]) == 5
 
 
-@pytest.mark.parametrize("told", [0, 1, 3, 5])
-def test_the_design_comes_first(told: int) -> None:
+@pytest.mark.parametrize("known", [0, 1, 3, 5])
+def test_the_design_comes_first(known: int) -> None:
     size = initial_size(3)
-    found = propose(data(told), space=SPACE, strategy=gp_ei(), seed=0, number=told, q=size + 2)
-    assert [s.number for s in found] == list(range(told, told + size + 2))
+    found = propose(data(known), space=SPACE, strategy=gp_ei(), seed=0, number=known, q=size + 2)
+    assert [s.number for s in found] == list(range(known, known + size + 2))
     assert len({tuple(s.x) for s in found}) == size + 2
     with_forecast = [s.forecasts is not None for s in found]
     # Forecasts begin as soon as there are three outcomes to learn from, or with the model's own suggestions.
-    assert all(with_forecast) if told >= 3 else not any(with_forecast[: size - told])
+    assert all(with_forecast) if known >= 3 else not any(with_forecast[: size - known])
 
 
 def test_with_no_outcome_at_all_the_design_goes_on() -> None:
@@ -71,8 +71,8 @@ def test_failures_count_as_tried() -> None:
 
 
 def test_randomness_comes_from_the_seed_and_the_number_alone() -> None:
-    told = data(9)
-    params = lambda seed, number: propose(told, space=SPACE, strategy=gp_ei(), seed=seed, number=number)[0].params
+    known = data(9)
+    params = lambda seed, number: propose(known, space=SPACE, strategy=gp_ei(), seed=seed, number=number)[0].params
     assert params(0, 9) == params(0, 9)
     draws = [generator(s, n).random() for s in (0, 1) for n in (0, 1)]
     assert len(set(draws)) == 4 and generator(0, 1).random() == draws[1]

@@ -80,8 +80,10 @@ def test_a_region_that_is_too_short_starts_anew() -> None:
 
 
 @given(st.lists(st.floats(-10, 10), max_size=80), st.integers(1, 6), st.integers(1, 4), st.integers(1, 5))
-def test_the_state_is_a_fold(y: list[float], n_initial: int, batch_size: int, tolerance: int) -> None:
-    """Adding outcomes one by one changes the state only as one batch, one design or one restart can."""
+def test_an_outcome_changes_the_state_by_one_step(
+    y: list[float], n_initial: int, batch_size: int, tolerance: int
+) -> None:
+    """A further outcome changes the state only as one batch, one design or one restart can."""
     schedule = Schedule(failure_tolerance=tolerance, success_tolerance=2)
     states = [state(y[:n], schedule, n_initial, batch_size) for n in range(len(y) + 1)]
     for before, after in pairwise(states):
@@ -114,15 +116,15 @@ def test_the_tolerance_of_failures(d: int, q: int, tolerance: int) -> None:
     y = [5.0, 1.0, *[0.0] * (q * tolerance)]
     for missing, length in ((0, 0.4), (1, 0.8)):
         kept = len(y) - missing
-        told = Dataset(X=RNG(0).random((kept, d)), Y=np.array(y[:kept])[:, None])
-        assert strategy.region(told).length == length
+        known = Dataset(X=RNG(0).random((kept, d)), Y=np.array(y[:kept])[:, None])
+        assert strategy.region(known).length == length
 
 
 def test_the_region_is_around_the_best_point_and_as_long_as_its_state_says() -> None:
-    told = shrunk(2)
+    known = shrunk(2)
     strategy = TuRBO(GP, UpperQuantile(0.9))
-    assert strategy.region(told) == RegionState(0, 0.0, 0.2)
-    region = strategy.plan(told, rng=RNG(0)).region
+    assert strategy.region(known) == RegionState(0, 0.0, 0.2)
+    region = strategy.plan(known, rng=RNG(0)).region
     assert region is not None
     np.testing.assert_array_equal(region.centre, [0.3, 0.6])
     np.testing.assert_allclose(np.prod(2.0 * region.reach), 0.2**2)
@@ -130,9 +132,9 @@ def test_the_region_is_around_the_best_point_and_as_long_as_its_state_says() -> 
 
 def test_columns_that_matter_less_are_longer() -> None:
     X = RNG(0).random((30, 2))
-    told = Dataset(X=X, Y=np.sin(9 * X[:, :1]) + 0.1 * X[:, 1:])
-    box = TuRBO(GP, ExpectedImprovement(), n_initial=30).plan(told, rng=RNG(0)).region  # type: ignore[attr-defined]
-    theta = np.clip(GP.fit(told, rng=RNG(0)).theta.lengthscales, 0.005, 4.0)
+    known = Dataset(X=X, Y=np.sin(9 * X[:, :1]) + 0.1 * X[:, 1:])
+    box = TuRBO(GP, ExpectedImprovement(), n_initial=30).plan(known, rng=RNG(0)).region  # type: ignore[attr-defined]
+    theta = np.clip(GP.fit(known, rng=RNG(0)).theta.lengthscales, 0.005, 4.0)
     assert theta[1] > 3 * theta[0]
     np.testing.assert_allclose(box.reach, 0.4 * theta / np.sqrt(np.prod(theta)))
 
@@ -144,27 +146,18 @@ RULES: list[AcquisitionRule] = [UpperQuantile(0.9), ExpectedImprovement(), Thomp
 @pytest.mark.parametrize("q", [1, 3])
 def test_suggestions_lie_in_the_region_with_forecasts(rule: AcquisitionRule, q: int) -> None:
     busy, bad = np.array([[0.31, 0.6], [0.9, 0.9]]), np.array([[0.28, 0.62]])
-    told = shrunk(3, X_pending=busy, X_failed=bad)
+    known = shrunk(3, X_pending=busy, X_failed=bad)
     strategy = TuRBO(GP, rule)
-    box = strategy.plan(told, rng=RNG(0)).region  # type: ignore[attr-defined]
+    box = strategy.plan(known, rng=RNG(0)).region  # type: ignore[attr-defined]
     space = ProductSpace({"x": Float(0, 1), "y": Float(0, 1)})
-    found = suggest(told, source=space, strategy=strategy, q=q, rng=RNG(0))
+    found = suggest(known, source=space, strategy=strategy, q=q, rng=RNG(0))
     assert len(found) == q
     for suggestion in found:
         assert box.contains(suggestion.x[None, :]).all()
         assert suggestion.forecasts is not None and suggestion.forecasts[0].stage_names == ("GaussianProcess",)
 
 
-def test_calibrated_surrogates_have_regions_too() -> None:
-    told = shrunk(2)
-    plain, calibrated = (
-        TuRBO(s, UpperQuantile(0.9)).plan(told, rng=RNG(0)).region  # type: ignore[attr-defined]
-        for s in (GP, Calibrated(GP, by=OnlineQuantile(0.2)))
-    )
-    np.testing.assert_allclose(plain.reach, calibrated.reach)
-
-
-def test_a_model_without_length_scales_has_a_cube() -> None:
+def test_calibrated_surrogates_have_the_same_region_and_models_without_length_scales_a_cube() -> None:
     class Plain(Surrogate):
         def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
             return PlainModel(GP.fit(data, rng=rng))
@@ -175,15 +168,20 @@ def test_a_model_without_length_scales_has_a_cube() -> None:
         def predict(self, X: np.ndarray, *, latent: bool) -> Distribution:
             return self.base.predict(X, latent=latent)
 
-    box = TuRBO(Plain(), UpperQuantile(0.9)).plan(shrunk(1), rng=RNG(0)).region  # type: ignore[attr-defined]
-    np.testing.assert_allclose(box.reach, 0.2)
+    own, calibrated, cube = (
+        TuRBO(surrogate, UpperQuantile(0.9)).plan(shrunk(1), rng=RNG(0)).region
+        for surrogate in (GP, Calibrated(GP, by=OnlineQuantile(0.2)), Plain())
+    )
+    assert own is not None and calibrated is not None and cube is not None
+    np.testing.assert_allclose(own.reach, calibrated.reach)
+    np.testing.assert_allclose(cube.reach, 0.2)
 
 
 def restarted(since: int) -> Dataset:
     """Data whose region was given up after 5 + 7 * 4 outcomes, and what came since."""
-    told = shrunk(7)
-    X = np.vstack([told.X, RNG(5).random((since, 2))])
-    return Dataset(X=X, Y=np.vstack([told.Y, -1.0 - X[len(told) :, :1]]))
+    known = shrunk(7)
+    X = np.vstack([known.X, RNG(5).random((since, 2))])
+    return Dataset(X=X, Y=np.vstack([known.Y, -1.0 - X[len(known) :, :1]]))
 
 
 def test_a_restart_begins_with_a_design_and_knows_only_what_came_since() -> None:
@@ -194,32 +192,32 @@ def test_a_restart_begins_with_a_design_and_knows_only_what_came_since() -> None
         assert plan.region is None and not len(plan.anchors)
         assert plan.models and plan.forecaster is not None
         assert len(plan.avoid) == 33 + since
-    told = restarted(5)
-    plan = strategy.plan(told, rng=RNG(0))
+    known = restarted(5)
+    plan = strategy.plan(known, rng=RNG(0))
     assert plan.region is not None
-    assert {tuple(x) for x in plan.anchors} == {tuple(x) for x in told.X[33:]}
-    assert {tuple(x) for x in plan.avoid} == {tuple(x) for x in told.X}
+    assert {tuple(x) for x in plan.anchors} == {tuple(x) for x in known.X[33:]}
+    assert {tuple(x) for x in plan.avoid} == {tuple(x) for x in known.X}
     X = RNG(1).random((4, 2))
     np.testing.assert_allclose(
         plan.models[0].predict(X, latent=True).mean,
-        GP.fit(told.rows(slice(33, None)), rng=RNG(0)).predict(X, latent=True).mean,
+        GP.fit(known.rows(slice(33, None)), rng=RNG(0)).predict(X, latent=True).mean,
     )
-    assert not len(replace(strategy, replicate=True).plan(told, rng=RNG(0)).avoid)
+    assert not len(replace(strategy, replicate=True).plan(known, rng=RNG(0)).avoid)
 
 
 def test_pending_points_count_for_the_design() -> None:
     strategy = TuRBO(GP, UpperQuantile(0.9))
     for since, pending, inside in ((2, 2, False), (2, 3, True), (0, 9, False)):
-        told = replace(restarted(since), X_pending=RNG(2).random((pending, 2)))
-        assert (strategy.plan(told, rng=RNG(0)).region is not None) is inside
+        known = replace(restarted(since), X_pending=RNG(2).random((pending, 2)))
+        assert (strategy.plan(known, rng=RNG(0)).region is not None) is inside
 
 
 def test_points_of_a_design_are_far_apart() -> None:
     strategy = TuRBO(GP, UpperQuantile(0.9), n_initial=16)
     space = ProductSpace({"x": Float(0, 1), "y": Float(0, 1)})
-    told = data(1)
-    found = suggest(told, source=space, strategy=strategy, q=15, rng=RNG(0))
-    X = np.vstack([told.X, *[s.x for s in found]])
+    known = data(1)
+    found = suggest(known, source=space, strategy=strategy, q=15, rng=RNG(0))
+    X = np.vstack([known.X, *[s.x for s in found]])
     gap = np.abs(X[:, None] - X[None])
     distance = np.sqrt(np.square(np.minimum(gap, 1 - gap)).sum(-1)) + np.eye(16)
     # A square lattice of 16 points has distance 1/4; 16 random points come as near as 0.03 or so.
@@ -265,15 +263,6 @@ def test_branin_is_solved_and_the_region_restarted() -> None:
     assert strategy.region(optimizer.data()).restarts >= 1
 
 
-def test_the_same_data_the_same_suggestion() -> None:
-    first, second = (Optimizer({"x": Float(0, 1)}, TuRBO(GP, UpperQuantile(0.9)), seed=3) for _ in range(2))
-    for _ in range(9):
-        a, b = first.ask(), second.ask()
-        np.testing.assert_array_equal(a.x, b.x)
-        first.tell(a, a.params["x"] ** 2)
-        second.tell(b, b.params["x"] ** 2)
-
-
 def test_the_search_inside_is_the_usual_one_or_the_one_given() -> None:
     space, mine = ProductSpace({"x": Float(0, 1)}), MultiStart(scored=7)
     strategy: Strategy = TuRBO(GP, UpperQuantile(0.9))
@@ -282,19 +271,21 @@ def test_the_search_inside_is_the_usual_one_or_the_one_given() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"batch_size": 0}, {"n_initial": 0}, {"success_tolerance": 1.5}, {"batch_size": True}]
+    ("wrong", "message"),
+    [
+        ({"batch_size": 0}, "whole number"),
+        ({"n_initial": 0}, "whole number"),
+        ({"success_tolerance": 1.5}, "whole number"),
+        ({"surrogate": "gp"}, "must be .* such as"),
+        ({"rule": ThompsonSampling}, "must be .* such as"),
+    ],
 )
-def test_counts_from_one_on(wrong: dict[str, object]) -> None:
-    with pytest.raises(RecipeError, match="whole number"):
-        TuRBO(GP, UpperQuantile(0.9), **wrong)  # type: ignore[arg-type]
+def test_bad_settings_are_refused(wrong: dict[str, object], message: str) -> None:
+    settings: dict[str, object] = {"surrogate": GP, "rule": UpperQuantile(0.9), **wrong}
+    with pytest.raises(RecipeError, match=message):
+        TuRBO(**settings)  # type: ignore[arg-type]
 
 
 def test_one_objective_only() -> None:
     with pytest.raises(RecipeError, match="one objective without constraints, got 2 objectives"):
         TuRBO(GP, UpperQuantile(0.9)).plan(Dataset(X=np.zeros((2, 1)), Y=np.zeros((2, 2))), rng=RNG(0))
-
-
-def test_a_name_or_a_class_is_not_a_part() -> None:
-    for surrogate, rule in (("gp", ThompsonSampling()), (GaussianProcess(), ThompsonSampling)):
-        with pytest.raises(RecipeError, match="must be .* such as"):
-            TuRBO(surrogate, rule)  # type: ignore[arg-type]
