@@ -24,7 +24,7 @@ def test_the_incumbent_is_the_best_expected_value_at_a_point_tried() -> None:
     assert incumbent(model, known) == pytest.approx(model.predict(known.X, latent=True).mean.max())
 
 
-def test_a_lucky_measurement_is_not_taken_at_its_word() -> None:
+def test_the_incumbent_is_robust_to_a_lucky_measurement() -> None:
     x = np.concatenate([np.full(20, 0.3), [0.9]])[:, None]
     y = np.concatenate([np.zeros(19), [5.0], [0.0]])[:, None]
     known = Dataset(X=x, Y=y, Y_var=np.full((21, 1), 1.0))
@@ -82,7 +82,7 @@ class TestWeights:
         np.testing.assert_allclose(normalized(weights + 1e4), normalized(weights), atol=1e-9)
         np.testing.assert_allclose(normalized(np.zeros((5, 2))), 0.0, atol=1e-15)
 
-    def test_a_single_point_is_worth_its_expected_utility(self) -> None:
+    def test_a_single_point_has_its_expected_utility(self) -> None:
         """Five standard errors of 16,384 antithetic draws around the closed form."""
         known, X = data(), RNG(3).random((10, 2))
         model = ConformalBayes(GaussianProcess(), 0.3).fit(known, rng=RNG(0))

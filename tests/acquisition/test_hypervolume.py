@@ -38,7 +38,7 @@ def fitted(data: Dataset, surrogate: object | None = None) -> tuple[Model, ...]:
     return tuple(made.fit(data.outcome(i), rng=RNG(0)) for i in range(data.objectives))  # type: ignore[attr-defined]
 
 
-def stamped(data: Dataset) -> Dataset:
+def with_forecasts(data: Dataset) -> Dataset:
     """The data with forecasts by the raw process, for calibrators to learn from."""
     forecasts = ModelForecaster(fitted(data.rows(slice(0, 6))), ("GaussianProcess",))(data.X)
     wide = [tuple(Forecast((replace(f.raw, std=0.3 * f.raw.std),), f.stage_names) for f in pair) for pair in forecasts]
@@ -107,8 +107,8 @@ CALIBRATED = {
 
 @pytest.mark.filterwarnings("ignore:.*could not be calibrated")
 @pytest.mark.parametrize("name", CALIBRATED)
-def test_weighted_draws_agree_with_the_closed_form_under_calibrated_laws(name: str) -> None:
-    data = stamped(two_goals())
+def test_weighted_draws_agree_with_the_closed_form_under_calibrated_distributions(name: str) -> None:
+    data = with_forecasts(two_goals())
     models = fitted(data, CALIBRATED[name])
     X = RNG(3).random((60, 2))
     exact = HypervolumeImprovement().build(models, data, rng=RNG(1))(X)

@@ -16,7 +16,7 @@ MODEL = GaussianProcess().fit(KNOWN, rng=RNG(0))
 
 
 @pytest.mark.parametrize("joint", [True, False])
-def test_draws_have_the_models_law(joint: bool) -> None:
+def test_draws_have_the_distribution_of_the_model(joint: bool) -> None:
     acquisition = ThompsonSampling(joint=joint).build(MODEL, KNOWN, rng=RNG(1))
     points = RNG(2).random((6, 2))
     draws = np.stack([acquisition(points) for _ in range(3000)])
@@ -29,20 +29,12 @@ def test_draws_have_the_models_law(joint: bool) -> None:
 
 
 @pytest.mark.parametrize("joint", [True, False])
-def test_sets_are_candidates_for_the_last_place(joint: bool) -> None:
+def test_batches_are_candidates_for_the_last_place_and_every_call_draws_anew(joint: bool) -> None:
     sets = RNG(2).random((8, 3, 2))
-    one = ThompsonSampling(joint=joint).build(MODEL, KNOWN, rng=RNG(1))(sets)
-    other = ThompsonSampling(joint=joint).build(MODEL, KNOWN, rng=RNG(1))(sets[:, -1])
-    np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize("joint", [True, False])
-def test_every_call_draws_anew_from_the_generator_given(joint: bool) -> None:
-    points = RNG(2).random((8, 2))
-    first, second = (ThompsonSampling(joint=joint).build(MODEL, KNOWN, rng=RNG(1)) for _ in range(2))
-    values = first(points)
-    np.testing.assert_array_equal(values, second(points))
-    assert not np.array_equal(values, first(points))
+    one, other = (ThompsonSampling(joint=joint).build(MODEL, KNOWN, rng=RNG(1)) for _ in range(2))
+    values = one(sets)
+    np.testing.assert_array_equal(values, other(sets[:, -1]))
+    assert not np.array_equal(values, one(sets))
 
 
 def test_a_joint_draw_is_one_function() -> None:
@@ -51,7 +43,3 @@ def test_a_joint_draw_is_one_function() -> None:
     values = acquisition(twice)
     # Where the same point comes twice its value is the same, but for the jitter of the factor.
     np.testing.assert_allclose(values[::2], values[1::2], atol=1e-3)
-
-
-def test_what_it_declares() -> None:
-    assert not ThompsonSampling().smooth and not ThompsonSampling().logarithmic

@@ -50,22 +50,23 @@ def test_the_five_configurations_search_and_forecast(name: str) -> None:
     optimizer = searched(CONFIGURATIONS[name])
     X = optimizer.data().X
     assert len(np.unique(X, axis=0)) == 32, "no cell is tried twice"
-    stamped = [f[0] for f in optimizer.data().forecasts if f is not None and f[0] is not None]
-    assert len(stamped) >= 20 and all(len(f.stages) == 2 and f.stage_names[-1] == "Conformal" for f in stamped)
-    assert optimizer.calibration().rows[0].of == len(stamped)
+    forecasts = [f[0] for f in optimizer.data().forecasts if f is not None and f[0] is not None]
+    assert len(forecasts) >= 20 and all(len(f.stages) == 2 and f.stage_names[-1] == "Conformal" for f in forecasts)
+    assert optimizer.calibration().rows[0].of == len(forecasts)
     assert optimizer.best[1] > np.median(optimizer.data().Y)
 
 
 @pytest.mark.parametrize(
-    "rule", [UpperQuantile(0.75), UpperBound(0.5), ProbabilityOfImprovement(), ExpectedImprovement()], ids=repr
+    "options",
+    [
+        {"rule": rule}
+        for rule in (UpperQuantile(0.75), UpperBound(0.5), ProbabilityOfImprovement(), ExpectedImprovement())
+    ]
+    + [{"search": search, "anchors": 10} for search in (RandomCandidates(50), Dynamic(budget=30, candidates=50))],
+    ids=repr,
 )
-def test_every_acquisition_of_the_thesis(rule: Any) -> None:
-    assert searched(bananas_cp(surrogate=ENSEMBLE, rule=rule), rounds=3, q=6).best[1] >= 3
-
-
-@pytest.mark.parametrize("search", [RandomCandidates(50), Dynamic(budget=30, candidates=50)], ids=repr)
-def test_every_strategy_of_candidates(search: Any) -> None:
-    assert searched(bananas(surrogate=ENSEMBLE, search=search, anchors=10), rounds=4, q=8).best[1] >= 3
+def test_every_acquisition_and_every_source_of_candidates_of_the_thesis(options: Any) -> None:
+    assert searched(bananas_cp(surrogate=ENSEMBLE, **options), rounds=3, q=8).best[1] >= 3
 
 
 def test_a_search_finds_what_chance_does_not() -> None:
@@ -93,32 +94,27 @@ class Watching(Model, Surrogate):
         return Gaussian(np.zeros(X.shape[:-1]), np.ones(X.shape[:-1]))
 
 
-def test_models_see_the_paths_of_a_cell() -> None:
+def test_models_see_the_paths_of_a_cell_by_ask_and_tell_and_in_a_study() -> None:
     watching = Watching()
     searched(bananas(surrogate=watching), rounds=3, q=6)
-    assert watching.seen and all(features.shape[1] == 155 for features in watching.seen)
-
-
-def test_models_see_them_in_a_study_too() -> None:
-    watching = Watching()
     result = calibo.maximize(accuracy, CELL, 14, method=bananas(surrogate=watching), seed=0, progress=False)
-    assert watching.seen and watching.seen[-1].shape == (13, 155)
+    assert all(features.shape[1] == 155 for features in watching.seen) and len(watching.seen[-1]) == 13
     assert CELL.valid(CELL.encode([result.best_params]))[0]
 
 
-def test_graphs_are_valid_whatever_the_method() -> None:
+@pytest.mark.parametrize("method", ["gp_ei", "cqr", bananas(surrogate=ENSEMBLE)], ids=["gp_ei", "cqr", "bananas"])
+def test_graphs_are_valid_whatever_the_method(method: Any) -> None:
     space = GraphCellSpace(5)
-    for method in ("gp_ei", "cqr", bananas(surrogate=ENSEMBLE)):
-        optimizer = Optimizer(space, method, direction="maximize", seed=0)
-        for _ in range(13):
-            suggestion = optimizer.ask()
-            value = sum(v for name, v in suggestion.params.items() if name.startswith("e"))
-            optimizer.tell(suggestion, value + (suggestion.params["op2"] == "maxpool3x3"))
-        assert space.valid(optimizer.data().X).all(), method
+    optimizer = Optimizer(space, method, direction="maximize", seed=0)
+    for _ in range(12):
+        suggestion = optimizer.ask()
+        value = sum(v for name, v in suggestion.params.items() if name.startswith("e"))
+        optimizer.tell(suggestion, value + (suggestion.params["op2"] == "maxpool3x3"))
+    assert space.valid(optimizer.data().X).all()
 
 
 def test_forecasts_beside_a_method_that_has_none() -> None:
-    """Conformalised trees stamp forecasts on what LFBO suggests, and change nothing of it."""
+    """Conformalized trees make forecasts for what LFBO suggests, and change nothing of it."""
     trees = conformal_trees(surrogate=QuantileTrees(QuantileForest(10)))
     plain, beside = searched(lfbo(), 3, 6), searched(lfbo(forecaster=trees), 3, 6)
     np.testing.assert_array_equal(plain.data().X, beside.data().X)

@@ -9,7 +9,8 @@ from scipy.stats import qmc
 from calibo.errors import RepeatWarning
 from calibo.optimize.design import design_point, initial_size
 from calibo.search.base import coincides
-from calibo.spaces import Categorical, Float, Int, PoolSpace, ProductSpace, Space
+from calibo.spaces import Categorical, Float, Int, PoolSpace, ProductSpace
+from calibo.testing.randomness import global_state
 
 CUBE = ProductSpace({"x": Float(0, 1), "y": Float(-1, 1)})
 MIXED = ProductSpace({"x": Float(0, 1, step=0.1), "n": Int(1, 50, log=True), "c": Categorical(list("abc"))})
@@ -22,9 +23,8 @@ def points(space: ProductSpace | PoolSpace, n: int, seed: int = 0) -> np.ndarray
     return taken
 
 
-@pytest.mark.parametrize(("d", "size"), [(1, 5), (2, 5), (3, 6), (5, 10), (50, 10)])
-def test_its_size(d: int, size: int) -> None:
-    assert initial_size(d) == size
+def test_its_size() -> None:
+    assert [initial_size(d) for d in (1, 2, 3, 5, 50)] == [5, 5, 6, 10, 10]
 
 
 def test_any_point_by_its_number() -> None:
@@ -40,9 +40,12 @@ def test_it_fills_the_space() -> None:
     assert np.mean([qmc.discrepancy(points(CUBE, 16, s)) for s in range(5)]) < 0.5 * scattered
 
 
-def test_on_the_grid() -> None:
-    X = points(MIXED, 20)
-    np.testing.assert_array_equal(X, MIXED.repair(X))
+@pytest.mark.parametrize("space", [MIXED, ProductSpace({f"x{i}": Float(0, 1) for i in range(60)})])
+def test_points_of_the_space_from_the_seed_alone(space: ProductSpace) -> None:
+    before = global_state()
+    X = points(space, 12)
+    np.testing.assert_array_equal(X, space.repair(X))
+    assert global_state() == before
 
 
 def test_a_taken_point_is_passed_over() -> None:
@@ -73,29 +76,3 @@ def test_a_repeat_is_announced() -> None:
     every = space.encode([{"i": 1}, {"i": 2}])
     with pytest.warns(RepeatWarning):
         assert coincides(design_point(space, seed=0, number=2, avoid=every)[None], every).all()
-
-
-def test_many_dimensions() -> None:
-    wide = ProductSpace({f"x{i}": Float(0, 1) for i in range(60)})
-    assert points(wide, 3).shape == (3, 60)
-
-
-def test_global_random_state_is_left_alone() -> None:
-    before = np.random.get_state()[1].copy()
-    points(MIXED, 5)
-    np.testing.assert_array_equal(np.random.get_state()[1], before)
-
-
-def test_a_space_of_someone_elses_making() -> None:
-    class Circle(Space):
-        names = ("angle",)
-        columns = (Float(0.0, 1.0),)
-
-        def encode(self, params):  # type: ignore[no-untyped-def]
-            return np.array([[p["angle"]] for p in params])
-
-        def decode(self, X):  # type: ignore[no-untyped-def]
-            return [{"angle": float(x[0])} for x in X]
-
-    assert isinstance(Circle(), Space)
-    assert design_point(Circle(), seed=0, number=0, avoid=np.empty((0, 1))).shape == (1,)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from optuna.storages import InMemoryStorage
 from sklearn.ensemble import ExtraTreesClassifier
 
 from calibo import minimize
@@ -204,10 +204,10 @@ def test_trials_that_fail_or_give_no_number(classifier: Any) -> None:
             return float("nan")
         return -params["x"] - params["y"]
 
-    result = minimize(objective, CUBE, 24, method=lfbo(classifier=classifier), seed=0, progress=False)
+    result = minimize(objective, CUBE, 18, method=lfbo(classifier=classifier), seed=0, progress=False)
     failed = np.array([entry.value is None for entry in result.trials])
     values = [entry.value for entry in result.trials if entry.value is not None]
-    assert 0 < failed.sum() < 18 and np.mean(values[-4:]) < np.mean(values[:4])
+    assert 0 < failed.sum() < 14 and np.mean(values[-4:]) < np.mean(values[:4])
 
 
 @pytest.mark.slow
@@ -270,12 +270,12 @@ def test_pruned_points_count_with_what_was_measured_last() -> None:
 
 
 @pytest.mark.parametrize("classifier", [BySize(many=XGBoost(20), limit=6), CLASSIFIERS["mlp"]], ids=["by size", "mlp"])
-def test_an_interrupted_study_goes_on_as_if_nothing_had_happened(classifier: Any, tmp_path: Path) -> None:
+def test_an_interrupted_study_goes_on_as_if_nothing_had_happened(classifier: Any) -> None:
     def options() -> dict[str, Any]:
         return {"method": lfbo(classifier=copy.deepcopy(classifier)), "progress": False}
 
     whole = minimize(bowl, CUBE, 9, seed=4, **options())
-    kept = {"storage": tmp_path / "a.db", "study_name": "s"}
+    kept = {"storage": InMemoryStorage(), "study_name": "s"}
     minimize(bowl, CUBE, 7, seed=4, **options(), **kept)
     resumed = minimize(bowl, CUBE, 2, **options(), **kept)
     assert [e.params for e in resumed.trials] == [e.params for e in whole.trials]

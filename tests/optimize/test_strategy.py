@@ -1,4 +1,4 @@
-"""Model-based strategies: what a plan holds, and how it changes by what an exploration taught the model."""
+"""Model-based strategies: what a plan holds, and how it changes by what the model learned from an exploration."""
 
 from __future__ import annotations
 
@@ -53,14 +53,10 @@ def test_anchors_are_the_best_points_best_first() -> None:
     np.testing.assert_array_equal(anchors, known.X[np.argsort(-known.Y[:, 0])[: len(anchors)]])
 
 
-def test_everything_tried_or_pending_is_avoided() -> None:
+def test_everything_tried_is_avoided_and_with_replication_only_what_is_pending() -> None:
     known = data(X_pending=np.array([[0.1, 0.1]]), X_failed=np.array([[0.2, 0.2]]))
     taken = GP_EI.plan(known, rng=RNG(0)).avoid
     assert {tuple(x) for x in taken} == {*map(tuple, known.X), (0.1, 0.1), (0.2, 0.2)}
-
-
-def test_with_replication_only_pending_points_are_avoided() -> None:
-    known = data(X_pending=np.array([[0.1, 0.1]]))
     np.testing.assert_array_equal(replace(GP_EI, replicate=True).plan(known, rng=RNG(0)).avoid, known.X_pending)
 
 
@@ -138,13 +134,11 @@ def corner() -> np.ndarray:
     return 0.85 + 0.15 * RNG(4).random((120, 2))
 
 
-def test_only_a_model_that_learns_gets_an_acquisition_that_does() -> None:
-    learning = ModelBased(WeighedProcess(), ExpectedImprovement()).plan(data(), rng=RNG(0))
+def test_only_a_model_that_learns_gets_a_plan_that_does() -> None:
+    learning, plain = (s.plan(data(), rng=RNG(0)) for s in (ModelBased(WeighedProcess(), ExpectedImprovement()), GP_EI))
     both = {Capability.LEARNS_FROM_PROPOSALS, Capability.IN_DISTRIBUTION}
-    assert learning.models[0].capabilities == both
-    assert learning.learn is not None
-    plain = GP_EI.plan(data(), rng=RNG(0))
-    assert not plain.models[0].capabilities & both and plain.learn is None
+    assert learning.models[0].capabilities == both and learning.learn is not None
+    assert not plain.models[0].capabilities & both and plain.learned(corner(), rng=RNG(0)) is plain
 
 
 @RULES
@@ -177,20 +171,15 @@ def test_weights_out_of_distribution_and_of_success(rule: object, failures: int)
     if failures:
         weights.append((SuccessModel.of(known, rng=RNG(0))(X), float(known.Y.min())))
     floor = 0.0
-    for number, (chance, worth) in enumerate(weights):
-        gain = values - worth
+    for number, (chance, lowest) in enumerate(weights):
+        gain = values - lowest
         if rule.logarithmic:  # type: ignore[attr-defined]
             values = values + np.log(chance)
         else:
             # A loss does not shrink because its measurement is likely to fail.
             kept = gain * chance if number == 0 else np.where(gain > 0, gain * chance, gain / chance)
-            values, floor = worth + kept, worth
+            values, floor = lowest + kept, lowest
     np.testing.assert_allclose(learned.acquisition(X), values - floor, rtol=1e-7)
-
-
-def test_a_plan_that_does_not_learn_stays_as_it_is() -> None:
-    plan = GP_EI.plan(data(), rng=RNG(0))
-    assert plan.learned(corner(), rng=RNG(0)) is plan
 
 
 def test_a_learned_plan() -> None:
@@ -229,13 +218,6 @@ def test_one_call_explores_learns_and_suggests(rule: object) -> None:
         assert sd > 1.01 * plain if kind is Langevin else sd == pytest.approx(plain)
 
 
-def test_a_pool_is_learned_from_too() -> None:
-    pool = PoolSpace([{"x": i / 29, "y": (i * 7 % 30) / 29} for i in range(30)])
-    strategy = ModelBased(WeighedProcess(), ExpectedImprovement(), search=Langevin())
-    (suggestion,) = suggest(data(), source=pool, strategy=strategy, q=1, rng=RNG(1))
-    assert suggestion.params in [{"x": i / 29, "y": (i * 7 % 30) / 29} for i in range(30)]
-
-
 def test_a_search_that_copies_few_points_sees_all_of_a_front() -> None:
     """Of two objectives the first anchors are the ends of the front, then what lies between."""
     x = np.linspace(0.0, 1.0, 21)[:, None]
@@ -245,21 +227,12 @@ def test_a_search_that_copies_few_points_sees_all_of_a_front() -> None:
     assert len(set(anchors)) == len(anchors)
 
 
-def test_a_search_has_as_many_anchors_as_it_copies() -> None:
-    rng = np.random.default_rng(0)
-    data = Dataset(X=rng.random((40, 2)), Y=rng.random((40, 1)))
-    plain, dynamic = (
-        ModelBased(GaussianProcess(), ExpectedImprovement(), search).plan(data, rng=rng).anchors
-        for search in (None, Dynamic(budget=160))
-    )
-    assert len(plain) == 5 and len(dynamic) == 8
-
-
-def test_the_search_inside_one_that_is_random_at_times_is_given_its_parents() -> None:
-    rng = np.random.default_rng(0)
-    data = Dataset(X=rng.random((40, 2)), Y=rng.random((40, 1)))
-    search = EpsilonGreedy(MutatedBest(parents=9), 0.1)
-    assert len(ModelBased(GaussianProcess(), ExpectedImprovement(), search).plan(data, rng=rng).anchors) == 9
+@pytest.mark.parametrize(
+    ("search", "count"), [(None, 5), (Dynamic(budget=160), 8), (EpsilonGreedy(MutatedBest(parents=9), 0.1), 9)]
+)
+def test_a_search_has_as_many_anchors_as_it_copies(search: Any, count: int) -> None:
+    data = Dataset(X=RNG(0).random((40, 2)), Y=RNG(1).random((40, 1)))
+    assert len(replace(GP_EI, search=search).plan(data, rng=RNG(0)).anchors) == count
 
 
 @pytest.mark.parametrize(
@@ -268,15 +241,13 @@ def test_the_search_inside_one_that_is_random_at_times_is_given_its_parents() ->
         ("surrogate", "gp", r"such as GaussianProcess\(\), got 'gp'"),
         ("surrogate", GaussianProcess, r"the class GaussianProcess, which needs \(\)"),
         ("rule", "ei", r"such as ExpectedImprovement\(\), got 'ei'"),
-        ("rule", ExpectedImprovement, "the class ExpectedImprovement"),
-        ("search", "pool", r"such as MultiStart\(\), got 'pool'"),
         ("search", Pool, "the class Pool"),
         ("tradeoff", "ehvi", r"such as HypervolumeImprovement\(\), got 'ehvi'"),
         ("anchors", 2.5, "anchors must be a whole number"),
         ("replicate", "yes", "replicate must be True or False"),
     ],
 )
-def test_parts_that_are_none_are_refused_when_composing(part: str, bad: object, message: str) -> None:
+def test_bad_parts_are_refused(part: str, bad: object, message: str) -> None:
     parts: dict[str, Any] = {"surrogate": GaussianProcess(), "rule": ExpectedImprovement(), part: bad}
     with pytest.raises(RecipeError, match=message):
         ModelBased(**parts)

@@ -8,7 +8,7 @@ from math import ceil
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibo.acquisition import AcquisitionRule, ExpectedImprovement, ThompsonSampling, UpperQuantile
@@ -79,6 +79,7 @@ def test_a_region_that_is_too_short_starts_anew() -> None:
     assert state([5.0, 1.0, *lost, 0.0, 0.0, 2.0, 1.0, 2.5]) == RegionState(16, 2.5, 0.8, 1, 0, 1)
 
 
+@settings(max_examples=50)
 @given(st.lists(st.floats(-10, 10), max_size=80), st.integers(1, 6), st.integers(1, 4), st.integers(1, 5))
 def test_an_outcome_changes_the_state_by_one_step(
     y: list[float], n_initial: int, batch_size: int, tolerance: int
@@ -246,7 +247,7 @@ def test_mixed_spaces_pools_and_failures() -> None:
     assert optimizer.best[1] < 0.05 and optimizer.best[0]["c"] == "b"
     pool = PoolSpace([{"a": i, "b": j} for i in range(15) for j in range(15)])
     chooser = Optimizer(pool, TuRBO(GP, UpperQuantile(0.9)), seed=1)
-    for _ in range(35):
+    for _ in range(28):
         s = chooser.ask()
         chooser.tell(s, (s.params["a"] - 4) ** 2 + (s.params["b"] - 9) ** 2)
     assert chooser.best[1] <= 1.0
@@ -281,9 +282,9 @@ def test_the_search_inside_is_the_usual_one_or_the_one_given() -> None:
     ],
 )
 def test_bad_settings_are_refused(wrong: dict[str, object], message: str) -> None:
-    settings: dict[str, object] = {"surrogate": GP, "rule": UpperQuantile(0.9), **wrong}
+    parts: dict[str, object] = {"surrogate": GP, "rule": UpperQuantile(0.9), **wrong}
     with pytest.raises(RecipeError, match=message):
-        TuRBO(**settings)  # type: ignore[arg-type]
+        TuRBO(**parts)  # type: ignore[arg-type]
 
 
 def test_one_objective_only() -> None:
