@@ -1,6 +1,7 @@
 """Checks of settings, so that a wrong one is refused where it is given.
 
-Each check takes what the setting is called in the message, and the value that was given.
+Each check takes what the setting is called in the message, and the value that was given; it raises a ``RecipeError`` that
+says what was expected.
 """
 
 from __future__ import annotations
@@ -19,11 +20,7 @@ T = TypeVar("T")
 def check_whole(
     what: str, value: object, least: int = 1, *, most: int | None = None, error: type[Exception] = RecipeError
 ) -> int:
-    """Return a whole number from ``least`` to ``most`` as a Python int.
-
-    Raises:
-        RecipeError: If it is not one (bools and floats are not). Another class of error if ``error`` is given.
-    """
+    """Return a whole number (no bool or float) from ``least`` to ``most`` as a Python int; else raise ``error``."""
     if not isinstance(value, bool) and isinstance(value, Integral):
         number = int(value)
         if least <= number and (most is None or number <= most):
@@ -45,11 +42,7 @@ def check_between(
     *,
     including: Literal["neither", "low", "high"] = "neither",
 ) -> None:
-    """Check that a value is a number between two bounds, which are excluded unless one is named in ``including``.
-
-    Raises:
-        RecipeError: If it is not.
-    """
+    """Check that a value is a number between two bounds, which are excluded unless one is named in ``including``."""
     ends = [end for name, end in (("low", low), ("high", high)) if including == name]
     if isinstance(value, bool) or not isinstance(value, Real) or not (low < float(value) < high or value in ends):
         also = "".join(f", {end:g} included" for end in ends)
@@ -57,21 +50,13 @@ def check_between(
 
 
 def check_flag(what: str, value: object) -> None:
-    """Check that a value is ``True`` or ``False``.
-
-    Raises:
-        RecipeError: If it is neither.
-    """
+    """Check that a value is ``True`` or ``False``."""
     if not isinstance(value, bool | np.bool_):
         raise RecipeError(f"{what} must be True or False, got {value!r}")
 
 
 def check_one_of(what: str, value: object, names: Sequence[str]) -> None:
-    """Check that a value is one of some names.
-
-    Raises:
-        RecipeError: If it is none of them.
-    """
+    """Check that a value is one of some names."""
     if not isinstance(value, str) or value not in names:
         raise RecipeError(f"{what} must be one of {', '.join(map(repr, names))}, got {value!r}")
 
@@ -81,12 +66,9 @@ def check_instance(what: str, value: object, kind: type[T], such_as: str) -> T:
 
     Args:
         what: The setting.
-        value: The value given.
+        value: The value given; the message says so if it is a class instead of an object.
         kind: The base class.
         such_as: An example to write instead, such as ``"GaussianProcess()"``.
-
-    Raises:
-        RecipeError: If it is not; the message says so if the class itself was given instead of an object.
     """
     if not isinstance(value, kind):
         given = f"the class {value.__name__}, which needs ()" if isinstance(value, type) else repr(value)

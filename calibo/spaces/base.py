@@ -352,16 +352,7 @@ def wrong_names(given: Collection[Any], allowed: Collection[str], needed: Iterab
 
 
 def sample_valid(n: int, draw: Callable[[int], Array], valid: Callable[[Array], np.ndarray]) -> Array:
-    """Draw valid points, n x d, by rejection: uniformly among the valid ones if all points are drawn uniformly.
-
-    Args:
-        n: Number of points.
-        draw: Draws so many points, some of them perhaps invalid, count -> count x d.
-        valid: Which points are valid, m x d -> m.
-
-    Raises:
-        SpaceError: If hardly any point is valid.
-    """
+    """Draw valid points, n x d, by rejection: uniformly if ``draw`` (count -> count x d) draws uniformly."""
     found = [draw(0)]
     for _ in range(_ATTEMPTS):
         if sum(map(len, found)) >= n:

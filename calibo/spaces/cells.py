@@ -321,12 +321,10 @@ class GraphCellSpace(_Cells):
             matrix[start, end] = False
             if not _reachable(matrix[None])[0, 0, -1]:
                 matrix[start, end] = True
-        if matrix.sum() > self.max_edges:
-            # What is left is one path, and too long.
+        if matrix.sum() > self.max_edges:  # what is left is one path, and too long
             matrix[:] = False
             matrix[0, -1] = True
-        positions = self.columns[0].position(np.array([0, 1]))
-        return np.array([positions[int(matrix[edge])] for edge in self.edges])
+        return self.columns[0].position(np.array([matrix[edge] for edge in self.edges], dtype=np.int64))
 
     def path_encoding(self, X: Array, *, bits: int | None = None) -> Array:
         """Encode points, m x d, as one bit for each sequence of operations along a path, m x P.
@@ -346,9 +344,9 @@ class GraphCellSpace(_Cells):
         arrived = np.zeros((self.nodes - 1, len(X), len(before)), dtype=bool)
         arrived[0, :, 0] = True
         for node in range(1, self.nodes - 1):
-            coming = _along(arrived[:node], matrices[:, :node, node])
+            coming = np.any(arrived[:node] & matrices[:, :node, node].T[:, :, None], axis=0)
             arrived[node] = coming[:, before] & (last == operations[:, [node - 1]])
-        return _along(arrived, matrices[:, :-1, -1]).astype(np.float64)
+        return np.any(arrived & matrices[:, :-1, -1].T[:, :, None], axis=0).astype(np.float64)
 
     def isomorphism_class(self, params: Mapping[str, object]) -> str:
         """Return a name that two valid cells share if one is the other with its inner nodes in another order.
@@ -368,16 +366,14 @@ class GraphCellSpace(_Cells):
 
 
 def _operation_names(operations: Sequence[str], least: int) -> tuple[str, ...]:
-    """Return operations as given by a user, checked to be different names that can be read from a cell's string."""
+    """Return a user's operations, checked to be different names that can be read from a cell's string."""
     listed = isinstance(operations, Sequence | np.ndarray) and not isinstance(operations, str | bytes)
     if not listed or not all(isinstance(name, str) for name in operations):
         raise SpaceError(f"operations must be a list of names such as ['none', 'conv'], got {operations!r}")
     odd = [str(name) for name in operations if not name or any(sign in name for sign in _SEPARATORS)]
     if odd:
-        raise SpaceError(
-            f"names of operations must not be empty or contain any of {' '.join(_SEPARATORS)}, which separate them in a "
-            f"cell's string, got {odd}; rename them"
-        )
+        signs = f"any of {' '.join(_SEPARATORS)}, which separate them in a cell's string"
+        raise SpaceError(f"names of operations must not be empty or contain {signs}, got {odd}; rename them")
     if not least <= len(operations) == len(set(operations)):
         raise SpaceError(f"a cell needs at least {least} different operations, got {list(operations)}")
     return tuple(str(name) for name in operations)
@@ -400,10 +396,7 @@ def _checked_bits(setting: str, bits: int | None) -> int | None:
 
 
 def _steps(k: int, inner: int, bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each of the first bits of a path encoding the bit of the path without its last node, and its operation.
-
-    The empty path, bit 0, has no last node: its operation is -1.
-    """
+    """Return for each bit of a path encoding that of the path without its last node, and its operation (-1 for bit 0)."""
     before, last = np.zeros(bits, dtype=np.int64), np.full(bits, -1)
     start, shorter = 1, 0
     for length in range(1, inner + 1):
@@ -415,11 +408,6 @@ def _steps(k: int, inner: int, bits: int) -> tuple[np.ndarray, np.ndarray]:
         before[start : start + len(code)] = shorter + rest
         start, shorter = start + k**length, start
     return before, last
-
-
-def _along(arrived: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the bits of paths, r x m x P, that come along edges from their r nodes, m x r, to a further one, m x P."""
-    return np.any(arrived & edges.T[:, :, None], axis=0)
 
 
 def _reachable(matrices: np.ndarray) -> np.ndarray:

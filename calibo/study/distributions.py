@@ -21,11 +21,7 @@ LABEL_LENGTH = 80
 
 
 def parameter_of(distribution: BaseDistribution) -> Parameter:
-    """Convert an Optuna distribution to a parameter; one with a single value becomes a categorical with one choice.
-
-    Raises:
-        RecipeError: If the distribution is of another kind than float, int and categorical.
-    """
+    """Convert an Optuna distribution to a parameter; one with a single value becomes a categorical with one choice."""
     if isinstance(distribution, CategoricalDistribution):
         return Categorical(distribution.choices)
     if not isinstance(distribution, FloatDistribution | IntDistribution):
@@ -44,9 +40,6 @@ def distribution_of(parameter: Parameter) -> BaseDistribution:
 
     Optuna has no ordered choices: an ``Ordinal`` becomes a categorical distribution, without its order. Nor has it steps
     on a log scale: they become a log scale without steps, which contains all values.
-
-    Raises:
-        RecipeError: If the parameter is of a kind that Optuna cannot store.
     """
     if isinstance(parameter, Float):
         return FloatDistribution(parameter.low, parameter.high, log=parameter.log, step=parameter.step)
@@ -120,11 +113,7 @@ class OptunaSpace:
         return self.space.decode(self.encode([stored]))[0]
 
     def encode(self, stored: Sequence[Mapping[str, Any]]) -> Array:
-        """Encode what trials store as points, n x d, leaving out what is not a column of the space.
-
-        Raises:
-            SpaceError: If one does not belong to the space.
-        """
+        """Encode what trials store as points, n x d, leaving out what is not a column of the space."""
         own = [{name: one[name] for name in self.names if name in one} for one in stored]
         return self.space.from_values([self.restored(one) for one in own])
 
@@ -137,27 +126,18 @@ class OptunaSpace:
         return {n: self.distributions[n].to_external_repr(v) for n, v in internal.items() if n in self.distributions}
 
     def restricted(self, names: Collection[str]) -> OptunaSpace:
-        """Return the space of some of the columns only.
-
-        Raises:
-            SpaceError: If the columns cannot be chosen one by one.
-        """
+        """Return the space of some of the columns only."""
         return self if set(names) == set(self.names) else optuna_space(self.space.subspace(names))
 
     def _stored(self, name: str, value: Any) -> Any:
-        distribution = self.distributions[name]
+        distribution, column = self.distributions[name], self.labelled.get(name)
         if isinstance(distribution, CategoricalDistribution):
-            column = self.labelled.get(name)
             return value if column is None else distribution.choices[int(column.cell(column.encode(value)))]
         return float(value) if isinstance(distribution, FloatDistribution) else int(value)
 
 
 def optuna_space(space: Space) -> OptunaSpace:
-    """Return a space as Optuna stores it.
-
-    Raises:
-        RecipeError: If it has columns of a kind that Optuna cannot store.
-    """
+    """Return a space as Optuna stores it."""
     columns = dict(zip(space.names, space.columns, strict=True))
     ranges = _pool_ranges(space) if space.is_pool else {}
     distributions = {name: ranges.get(name) or distribution_of(column) for name, column in columns.items()}
