@@ -54,24 +54,6 @@ def test_reference_scores_and_masks(golden: Callable[[str], Any]) -> None:
     np.testing.assert_allclose(soft, reference["soft_uniform_temp_0p01_repo_rescaled"], atol=1e-8)
 
 
-def test_scores_are_those_of_a_refit_with_uneven_noise() -> None:
-    model = uneven()
-    X = RNG(1).random((3, 2))
-    outcomes = np.linspace(-3.0, 3.0, 7)
-    scores = conformity_scores(model.augmented(X, latent=False)[1], outcomes)
-    assert scores.shape == (3, 7, 10)
-    for i, x in enumerate(X):
-        points, noise = np.vstack([model.X, x]), np.append(model.noise, model.theta.noise)
-        r = np.sqrt(5.0 * np.square((points[:, None] - points[None]) / 0.4).sum(-1))
-        K = 1.5 * (1 + r + r**2 / 3) * np.exp(-r)
-        gain = K @ np.linalg.inv(K + np.diag(noise))
-        variance = np.diagonal(K - gain @ K) + noise
-        for k, y in enumerate(outcomes):
-            residual = (np.eye(10) - gain) @ (np.append(model.y, y) - 0.3)
-            expected = -0.5 * np.log(2 * np.pi * variance) - 0.5 * residual**2 / variance
-            np.testing.assert_allclose(scores[i, k], expected, rtol=1e-9, atol=1e-9)
-
-
 def test_outcomes_may_differ_from_point_to_point() -> None:
     augmentation = uneven().augmented(RNG(1).random((3, 2)), latent=False)[1]
     outcomes = RNG(2).standard_normal((3, 5))
@@ -115,13 +97,6 @@ def test_soft_masks_become_hard_ones() -> None:
         assert error < previous
         previous = error
     assert previous < 0.05
-
-
-def test_the_centre_is_accepted_and_outliers_are_not() -> None:
-    """The paper prints the opposite sign."""
-    for temperature in (0.0, 0.01):
-        masks = relaxed_masks(scores(), np.full(10, 0.1), 0.35, temperature)
-        assert masks[30] > 0.9 and masks[0] < 0.1 and masks[-1] < 0.1
 
 
 def test_rescaled_masks_count_exactly() -> None:

@@ -140,17 +140,6 @@ def test_lemma_1_where_it_says_much(sign: float) -> None:
     check_lemma_1(recipe, X, hardest(recipe, X, sign, 180))
 
 
-@settings(max_examples=40)
-@given(recipe=recipes(), seed=st.integers(0, 10**6), extreme=st.floats(0, 1))
-def test_the_expansion_stays_within_its_bound(recipe: LocalizedOnline, seed: int, extreme: float) -> None:
-    """-kappa (1 - alpha) / reg <= g <= kappa alpha / reg, on which the bound above rests."""
-    rng = np.random.default_rng(seed)
-    run = recipe.run(rng.random((80, 2)), np.full(80, extreme))
-    g = run.thresholds - run.constants[:-1, 0]
-    reach = recipe.kappa / recipe.regularization
-    assert np.all(g <= recipe.alpha * reach + 1e-9) and np.all(g >= -(1.0 - recipe.alpha) * reach - 1e-9)
-
-
 # --- Lemma 2: long-run coverage of f ----------------------------------------------------------------------------------
 
 
@@ -249,14 +238,6 @@ def test_the_state_is_not_clipped() -> None:
     assert low.thresholds.min() < 0.0 and high.thresholds.max() > 1.0
     # At or below 0 everything is covered, above 1 nothing is.
     assert not low.errors[low.thresholds <= 0.0].any() and high.errors[high.thresholds > 1.0].all()
-
-
-def test_a_restarted_fold_arrives_at_the_same_thresholds() -> None:
-    rng = np.random.default_rng(1)
-    X, scores = rng.random((30, 2)), rng.random(30)
-    whole, part = LocalizedOnline().run(X, scores), LocalizedOnline().run(X[:17], scores[:17])
-    np.testing.assert_allclose(whole.thresholds[:17], part.thresholds, atol=1e-12)
-    np.testing.assert_allclose(part.threshold(X[[17]])[0, 0], whole.thresholds[17], atol=1e-12)
 
 
 def test_intervals_widen_where_outcomes_fell_outside_only() -> None:

@@ -175,13 +175,6 @@ def test_batches_and_other_distributions_get_the_same_map() -> None:
     )
 
 
-def test_a_restarted_fold_arrives_at_the_same_maps() -> None:
-    rng = np.random.default_rng(1)
-    X, pit = rng.random((30, 2)), rng.random(30)
-    recipe = LocalizedQuantile(0.2, FIVE)
-    np.testing.assert_allclose(recipe.run(X, pit).played[:17], recipe.run(X[:17], pit[:17]).played, atol=1e-12)
-
-
 @pytest.mark.parametrize(
     "wrong",
     [{"eta": 0.0}, {"levels": (0.5, 0.4)}, {"regularization": 20.0}],

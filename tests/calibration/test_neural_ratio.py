@@ -7,7 +7,7 @@ import pytest
 
 from calibo.calibration.density_ratio import Ratio, Unshifted
 from calibo.calibration.neural_ratio import NetworkRatio, NeuralRatio
-from calibo.errors import DataError, RecipeError
+from calibo.errors import RecipeError
 from calibo.testing.randomness import global_state
 
 RNG = np.random.default_rng
@@ -108,8 +108,3 @@ def test_from_the_generator_alone(data: np.ndarray, proposals: np.ndarray) -> No
     assert global_state() == before
     np.testing.assert_array_equal(one(data), same(data))
     assert (one(data) != other(data)).any()
-
-
-def test_shapes_that_do_not_fit_are_rejected() -> None:
-    with pytest.raises(DataError, match=r"\(3, 2\) and \(4, 3\)"):
-        NeuralRatio().fit(np.zeros((3, 2)), np.zeros((4, 3)), previous=None, rng=RNG(0))

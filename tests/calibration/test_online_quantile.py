@@ -176,17 +176,12 @@ def test_bound_on_long_random_and_drifting_streams(eta: float) -> None:
 
 
 @given(eta=etas, pits=st.lists(st.floats(0, 1), min_size=2, max_size=30), cut=st.integers(0, 30))
-def test_folding_in_two_pieces_is_folding_at_once(eta: float, pits: list[float], cut: int) -> None:
-    """A restarted process folds the stored stream again and arrives at the same state."""
+def test_a_part_of_a_stream_gives_a_part_of_the_run(eta: float, pits: list[float], cut: int) -> None:
     cut = min(cut, len(pits))
     online = OnlineQuantile(eta, FIVE)
     whole, first = online.run(np.array(pits)), online.run(np.array(pits[:cut]))
     np.testing.assert_array_equal(whole.hidden[: cut + 1], first.hidden)
     np.testing.assert_array_equal(whole.played[: cut + 1], first.played)
-    hidden, p = first.hidden[-1], np.asarray(FIVE)
-    for t, u in enumerate(pits[cut:], start=cut):
-        hidden = hidden - eta * ((u <= whole.played[t]) - p)
-    np.testing.assert_allclose(hidden, whole.hidden[-1], atol=1e-12)
 
 
 # --- the map handed on ------------------------------------------------------------------------------------------------
@@ -222,16 +217,6 @@ def test_what_was_played_inside_is_handed_on_unchanged(n: int) -> None:
     played = online.run(pits).played[-1]
     inside = (played > 0.005) & (played < 0.995)
     np.testing.assert_allclose(handed_on(online, list(pits)).forward(np.array(DEFAULT_LEVELS))[inside], played[inside])
-
-
-def test_direction_of_the_correction() -> None:
-    """Outcomes above the model's 80 % quantile more often than they should be: the quantile moves up."""
-    wide = handed_on(OnlineQuantile(0.2), [0.01, 0.99] * 20)
-    assert float(wide.forward(0.8)) > 0.8 and float(wide.forward(0.2)) < 0.2
-    narrow = handed_on(OnlineQuantile(0.2), [0.45, 0.55] * 20)
-    assert float(narrow.forward(0.8)) < 0.8 and float(narrow.forward(0.2)) > 0.2
-    high = handed_on(OnlineQuantile(0.2), [0.9] * 20)
-    assert float(high.forward(0.5)) > 0.5
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------

@@ -112,30 +112,20 @@ def _tell(optimizer: Optimizer, suggestion: Suggestion, value: float) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
+@pytest.mark.parametrize("space", [Order(4), TRIANGLE], ids=lambda space: type(space).__name__)
 @pytest.mark.parametrize("method", METHODS)
-def test_a_space_of_ones_own_works_with_every_method(method: str) -> None:
-    space = Order(4)
+def test_every_method_suggests_valid_points_of_a_space_of_ones_own(method: str, space: Space) -> None:
+    """The objective of the triangle is best where points are invalid, so that searches are drawn there."""
     optimizer = _optimizer(space, method)
-    seen = []
+    seen: list[Params] = []
     for _ in range(5):
         suggestion = optimizer.ask()
-        np.testing.assert_array_equal(space.repair(suggestion.x[None])[0], suggestion.x)
-        seen.append(suggestion.params["order"])
-        _tell(optimizer, suggestion, _unsorted(suggestion.params))
-    assert len(set(seen)) >= 3 and optimizer.best[0]["order"] in seen
-    assert len(optimizer.ask(2)) == 2
-
-
-@pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_suggests_valid_points_only(method: str) -> None:
-    """The objective is best where points are invalid, so that searches are drawn there."""
-    optimizer = _optimizer(TRIANGLE, method)
-    for _ in range(6):
-        suggestion = optimizer.ask()
-        assert TRIANGLE.valid(suggestion.x[None]).all(), suggestion.params
-        _tell(optimizer, suggestion, -sum(suggestion.params.values()))
-    assert TRIANGLE.valid(np.stack([s.x for s in optimizer.ask(2)])).all()
+        seen.append(suggestion.params)
+        _tell(optimizer, suggestion, -sum(seen[-1].values()) if space is TRIANGLE else _unsorted(seen[-1]))
+    X = np.vstack([optimizer.data().X, *(s.x for s in optimizer.ask(2))])
+    assert space.valid(X).all() and len(X) == 7
+    np.testing.assert_array_equal(space.repair(X), X)
+    assert len(np.unique(X, axis=0)) >= 3 and optimizer.best[0] in seen
 
 
 def test_a_study_of_a_space_of_ones_own(tmp_path: Path) -> None:

@@ -214,17 +214,6 @@ def test_cells_of_few_edges_are_drawn_too(most: int) -> None:
     assert X.shape == (20, 43) and space.valid(X).all()
 
 
-def test_paths_by_hand() -> None:
-    space = GraphCellSpace(4, ("a", "b"))
-    direct = cell_of(space, {(0, 3)}, ["a", "a"])
-    chain = cell_of(space, {(0, 1), (1, 2), (2, 3), (1, 3)}, ["b", "a"])
-    bits = space.path_encoding(space.encode([direct, chain]))
-    assert bits.shape == (2, 1 + 2 + 4)
-    assert np.flatnonzero(bits[0]).tolist() == [0]
-    # Through node 1 alone: b; through 1 and 2: b, then a.
-    assert np.flatnonzero(bits[1]).tolist() == [1 + 1, 3 + 1]
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 6), st.integers(1, 3))
 def test_paths_of_graph_cells_are_encoded_as_the_rule_says(seed: int, nodes: int, k: int) -> None:

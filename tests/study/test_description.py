@@ -51,7 +51,6 @@ def test_differences_are_named() -> None:
     ("one", "other"),
     [
         (Float(0.5, 1.0), Float(0.5, 1.0, log=True)),
-        (Int(0, 8), Int(0, 8, step=2)),
         (Categorical(["a", "b"]), Categorical(["b", "a"])),
         (Categorical(["a", "b"]), Ordinal(["a", "b"])),
         (Categorical([(1,), (2,)]), Categorical([(1,), (3,)])),
