@@ -90,7 +90,8 @@ def optuna_ask(name: str, data: Dataset, seed: int) -> Callable[[], object]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = optuna.samplers.GPSampler(seed=seed, n_startup_trials=1)
     study = optuna.create_study(direction="maximize", sampler=sampler)
-    space = {f"x{j}": optuna.distributions.FloatDistribution(0.0, 1.0) for j in range(data.X.shape[1])}
+    unit = optuna.distributions.FloatDistribution(0.0, 1.0)
+    space: dict[str, optuna.distributions.BaseDistribution] = {f"x{j}": unit for j in range(data.X.shape[1])}
     for x, y in zip(data.X, data.Y[:, 0], strict=True):
         params = {f"x{j}": float(v) for j, v in enumerate(x)}
         study.add_trial(optuna.trial.create_trial(params=params, distributions=space, value=float(y)))

@@ -203,11 +203,8 @@ def judged(ensemble: NeuralEnsemble, accuracy: Array, n: int, kind: str, seed: i
 
     def rank(among: np.ndarray) -> float:
         # An ensemble that says the same of all cells ranks none.
-        return (
-            float(spearmanr(distribution.mean[among], truth[among])[0])
-            if np.ptp(distribution.mean[among]) > 0.0
-            else 0.0
-        )  # pyright: ignore
+        mean = distribution.mean[among]
+        return float(spearmanr(mean, truth[among]).statistic) if np.ptp(mean) > 0.0 else 0.0  # pyright: ignore
 
     return {
         "rmse": float(np.sqrt(np.mean(np.square(distribution.mean - truth))) / accuracy.std()),

@@ -141,8 +141,8 @@ def run(task: str, tool: str, seed: int, folder: Path) -> int | None:
     """Return the number of evaluations until a row of the top 1 % was measured; ``None`` if none was within the limit."""
     table, features, target = table_of(task, folder)
     if tool not in ASKS:
-        start, steps = ("random", INITIAL), LIMIT - INITIAL
-        done = replay(table, features, target, method=tool, start=start, steps=steps, seed=seed, until=SHARE)
+        options: dict[str, Any] = {"steps": LIMIT - INITIAL, "seed": seed, "until": SHARE}
+        done = replay(table, features, target, method=tool, start=("random", INITIAL), **options)
         return done.evaluations_to_top(SHARE)
     pool = LabelledPool.of(table, features, target, direction="max")
     _, observed = pool.measurements("draw", seed=seed)

@@ -32,6 +32,8 @@ from calibo.errors import DataError
 from calibo.spaces.encoding import one_hot
 
 _EPSILON = 1e-8
+#: Decay rate of Adam's average of gradients.
+_MOMENTUM = 0.9
 #: Points of one prediction pass, which bounds its memory.
 _CHUNK = 4096
 #: Steps whose targets and weights are gathered at once.
@@ -184,7 +186,6 @@ class Training:
     Attributes:
         loss: Loss of a row.
         learning_rate: Step size of Adam.
-        momentum: Decay rate of Adam's average of gradients.
         squares: Decay rate of Adam's average of squared gradients.
         output_l1: Penalty on the absolute weights of the output layer, biases left out.
         weight_decay: Penalty on half of the squared weights and biases of all layers.
@@ -194,7 +195,6 @@ class Training:
 
     loss: Loss
     learning_rate: float = 0.01
-    momentum: float = 0.9
     squares: float = 0.999
     output_l1: float = 0.0
     weight_decay: float = 0.0
@@ -204,7 +204,6 @@ class Training:
     def __post_init__(self) -> None:
         check_instance("loss", self.loss, Loss, "AbsoluteError()")
         check_between("learning_rate", self.learning_rate, 0.0, np.inf)
-        check_between("momentum", self.momentum, 0.0, 1.0, including="low")
         check_between("squares", self.squares, 0.0, 1.0, including="low")
         check_between("output_l1", self.output_l1, 0.0, np.inf, including="low")
         check_between("weight_decay", self.weight_decay, 0.0, np.inf, including="low")
@@ -371,7 +370,7 @@ class _Adam:
         if training.weight_decay:
             gradient += training.weight_decay * self.parameters
         self._steps += 1
-        first, second = training.momentum, training.squares
+        first, second = _MOMENTUM, training.squares
         self._mean *= first
         self._mean += gradient
         self._square *= second

@@ -216,7 +216,7 @@ def test_bad_weights_are_refused(weights: np.ndarray) -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [{"loss": "mae"}, {"learning_rate": 0.0}, {"momentum": 1.0}, {"output_l1": -1.0}, {"averaging": 0.0}],
+    [{"loss": "mae"}, {"learning_rate": 0.0}, {"output_l1": -1.0}, {"averaging": 0.0}],
 )
 def test_bad_settings_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(RecipeError, match=next(iter(bad))):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -66,160 +66,41 @@ def problem(name: str) -> Problem:
         >>> problem("branin").objective({"x0": 0.0, "x1": 0.0})
         55.602112642270264
 
+    Fixed problems are forrester, branin, six_hump_camel, beale, mccormick, cosines, cross_in_tray, drop_wave, hartmann3 and
+    hartmann6; families, whose names end in the dimension, are levy, ackley, rastrigin, alpine1, powers and rosenbrock.
     Case, underscores and hyphens do not matter, except that a family whose own name ends in a digit takes its dimension
     after an underscore.
+
+    Raises:
+        RecipeError: If the name is unknown, or the family has no such dimension.
     """
     plain = re.sub(r"[\s-]", "_", name.strip().lower())
-    for stem, build in _FIXED.items():
-        if plain.replace("_", "") == stem.replace("_", ""):
-            return build()
-    for stem, family in _FAMILIES.items():
+    for fixed in _FIXED:
+        if plain.replace("_", "") == fixed.name.replace("_", ""):
+            return fixed
+    for stem in _FAMILIES:
         separator = "_" if stem[-1].isdigit() else "_?"
         found = re.fullmatch(f"{stem}{separator}([0-9]+)", plain)
         if found:
-            return family(int(found[1]))
-    known = [*_FIXED, *(_family_name(stem, 5) for stem in _FAMILIES)]
+            return _member(stem, int(found[1]))
+    known = [*(fixed.name for fixed in _FIXED), *(_member(stem, 5).name for stem in _FAMILIES)]
     raise RecipeError(
         f"unknown problem {name!r}: choose one of {', '.join(known)} (where a name ends in 5, any dimension will do)"
     )
 
 
-def forrester() -> Problem:
-    """Forrester's function of one variable on [0, 1], with a local minimum beside the global one."""
-    return Problem("forrester", _forrester, ((0.0, 1.0),), -6.020740055767083, optimizers=((0.757248757841856,),))
-
-
-def branin() -> Problem:
-    """Branin on [-5, 10] x [0, 15], with three equal minima."""
-    minima = ((-np.pi, 12.275), (np.pi, 2.275), (3 * np.pi, 2.475))
-    return Problem("branin", _branin, ((-5.0, 10.0), (0.0, 15.0)), 10 / (8 * np.pi), optimizers=minima)
-
-
-def six_hump_camel() -> Problem:
-    """Six-hump camel on [-3, 3] x [-2, 2], with two equal minima."""
-    a, b = 0.08984201368301331, -0.7126564032704135
-    box = ((-3.0, 3.0), (-2.0, 2.0))
-    return Problem("six_hump_camel", _six_hump_camel, box, -1.031628453489877, optimizers=((a, b), (-a, -b)))
-
-
-def beale() -> Problem:
-    """Beale on [-4.5, 4.5]^2, flat with sharp corners."""
-    return Problem("beale", _beale, _cube(2, 4.5), 0.0, optimizers=((3.0, 0.5),))
-
-
-def mccormick() -> Problem:
-    """McCormick on [-1.5, 4] x [-3, 4]."""
-    argmin = (0.5 - np.pi / 3, -0.5 - np.pi / 3)
-    box = ((-1.5, 4.0), (-3.0, 4.0))
-    return Problem("mccormick", _mccormick, box, -np.pi / 3 - np.sqrt(3) / 2, optimizers=(argmin,))
-
-
-def cosines() -> Problem:
-    """Cosines on [0, 1]^2, in GPyOpt's form, with its true minimum -1.6."""
-    return Problem("cosines", _cosines, ((0.0, 1.0), (0.0, 1.0)), -1.6, optimizers=((0.3125, 0.3125),))
-
-
-def cross_in_tray() -> Problem:
-    """Cross-in-tray on [-10, 10]^2, with sharp edges and four equal minima."""
-    a = 1.349406608602084
-    minima = ((a, a), (a, -a), (-a, a), (-a, -a))
-    return Problem("cross_in_tray", _cross_in_tray, _cube(2, 10.0), -2.062611870822739, optimizers=minima)
-
-
-def drop_wave() -> Problem:
-    """Drop-wave on [-5.12, 5.12]^2: rings around the minimum."""
-    return Problem("drop_wave", _drop_wave, _cube(2, 5.12), -1.0, optimizers=((0.0, 0.0),))
-
-
-def hartmann3() -> Problem:
-    """Hartmann's function of three variables on the unit cube."""
-    argmin = (0.114588880, 0.555648893, 0.852546985)
-    return Problem("hartmann3", _hartmann3, _unit_cube(3), -3.862779787332660, optimizers=(argmin,))
-
-
-def hartmann6() -> Problem:
-    """Hartmann's function of six variables on the unit cube."""
-    argmin = (0.201689511, 0.150010692, 0.476873974, 0.275332430, 0.311651617, 0.657300534)
-    return Problem("hartmann6", _hartmann6, _unit_cube(6), -3.322368011415515, optimizers=(argmin,))
-
-
-def levy(dimension: int) -> Problem:
-    """Levy on [-10, 10]^d."""
-    return _family("levy", _levy, dimension, 10.0, at=1.0)
-
-
 def ackley(dimension: int, bound: float = 32.768) -> Problem:
-    """Ackley on [-bound, bound]^d: a hole in a bumpy plateau. The LOCBO paper uses a bound of 10."""
-    return _family("ackley", _ackley, dimension, bound, at=0.0)
+    """Return Ackley's function on [-bound, bound]^d: a hole in a bumpy plateau. The LOCBO paper uses a bound of 10."""
+    return replace(_member("ackley", dimension), box=((-bound, bound),) * dimension)
 
 
-def rastrigin(dimension: int) -> Problem:
-    """Rastrigin on [-5.12, 5.12]^d: a bowl full of local minima."""
-    return _family("rastrigin", _rastrigin, dimension, 5.12, at=0.0)
-
-
-def alpine1(dimension: int) -> Problem:
-    """Alpine N. 1 on [-10, 10]^d; its minimum 0 is also attained at other points than the origin."""
-    return _family("alpine1", _alpine1, dimension, 10.0, at=0.0)
-
-
-def powers(dimension: int = 2) -> Problem:
-    """Sum of different powers on [-1, 1]^d: |x_1|^2 + |x_2|^3 + ..."""
-    return _family("powers", _powers, dimension, 1.0, at=0.0)
-
-
-def rosenbrock(dimension: int) -> Problem:
-    """Rosenbrock on [-5, 10]^d, d at least 2: a curved valley."""
-    _check_dimension("rosenbrock", dimension, least=2)
-    box = ((-5.0, 10.0),) * dimension
-    return Problem(_family_name("rosenbrock", dimension), _rosenbrock, box, 0.0, optimizers=((1.0,) * dimension,))
-
-
-_FIXED: dict[str, Callable[[], Problem]] = {
-    "forrester": forrester,
-    "branin": branin,
-    "six_hump_camel": six_hump_camel,
-    "beale": beale,
-    "mccormick": mccormick,
-    "cosines": cosines,
-    "cross_in_tray": cross_in_tray,
-    "drop_wave": drop_wave,
-    "hartmann3": hartmann3,
-    "hartmann6": hartmann6,
-}
-
-_FAMILIES: dict[str, Callable[[int], Problem]] = {
-    "levy": levy,
-    "ackley": ackley,
-    "rastrigin": rastrigin,
-    "alpine1": alpine1,
-    "powers": powers,
-    "rosenbrock": rosenbrock,
-}
-
-
-def _family(stem: str, function: Callable[[Array], Array], dimension: int, bound: float, *, at: float) -> Problem:
-    """Return a problem of any dimension on [-bound, bound]^d with its minimum 0 where all variables are ``at``."""
-    _check_dimension(stem, dimension)
-    box = _cube(dimension, bound)
-    return Problem(_family_name(stem, dimension), function, box, 0.0, optimizers=((at,) * dimension,))
-
-
-def _family_name(stem: str, dimension: int) -> str:
-    return f"{stem}_{dimension}" if stem[-1].isdigit() else f"{stem}{dimension}"
-
-
-def _check_dimension(stem: str, dimension: int, least: int = 1) -> None:
+def _member(stem: str, dimension: int) -> Problem:
+    """Return a member of a family."""
+    function, interval, at, least = _FAMILIES[stem]
     if dimension < least:
         raise RecipeError(f"{stem} needs a dimension of at least {least}, got {dimension}")
-
-
-def _cube(dimension: int, bound: float) -> tuple[tuple[float, float], ...]:
-    return ((-bound, bound),) * dimension
-
-
-def _unit_cube(dimension: int) -> tuple[tuple[float, float], ...]:
-    return ((0.0, 1.0),) * dimension
+    name = f"{stem}_{dimension}" if stem[-1].isdigit() else f"{stem}{dimension}"
+    return Problem(name, function, (interval,) * dimension, 0.0, optimizers=((at,) * dimension,))
 
 
 def _forrester(X: Array) -> Array:
@@ -323,3 +204,72 @@ def _powers(X: Array) -> Array:
 
 def _rosenbrock(X: Array) -> Array:
     return np.sum(100 * (X[:, 1:] - X[:, :-1] ** 2) ** 2 + (X[:, :-1] - 1) ** 2, axis=1)
+
+
+_CAMEL = (0.08984201368301331, -0.7126564032704135)
+_TRAY = 1.349406608602084
+_FIXED: tuple[Problem, ...] = (
+    # A local minimum beside the global one.
+    Problem("forrester", _forrester, ((0.0, 1.0),), -6.020740055767083, optimizers=((0.757248757841856,),)),
+    Problem(
+        "branin",
+        _branin,
+        ((-5.0, 10.0), (0.0, 15.0)),
+        10 / (8 * np.pi),
+        optimizers=((-np.pi, 12.275), (np.pi, 2.275), (3 * np.pi, 2.475)),
+    ),
+    Problem(
+        "six_hump_camel",
+        _six_hump_camel,
+        ((-3.0, 3.0), (-2.0, 2.0)),
+        -1.031628453489877,
+        optimizers=(_CAMEL, (-_CAMEL[0], -_CAMEL[1])),
+    ),
+    # Flat with sharp corners.
+    Problem("beale", _beale, ((-4.5, 4.5),) * 2, 0.0, optimizers=((3.0, 0.5),)),
+    Problem(
+        "mccormick",
+        _mccormick,
+        ((-1.5, 4.0), (-3.0, 4.0)),
+        -np.pi / 3 - np.sqrt(3) / 2,
+        optimizers=((0.5 - np.pi / 3, -0.5 - np.pi / 3),),
+    ),
+    # In GPyOpt's form, with its true minimum.
+    Problem("cosines", _cosines, ((0.0, 1.0),) * 2, -1.6, optimizers=((0.3125, 0.3125),)),
+    # Sharp edges and four equal minima.
+    Problem(
+        "cross_in_tray",
+        _cross_in_tray,
+        ((-10.0, 10.0),) * 2,
+        -2.062611870822739,
+        optimizers=((_TRAY, _TRAY), (_TRAY, -_TRAY), (-_TRAY, _TRAY), (-_TRAY, -_TRAY)),
+    ),
+    # Rings around the minimum.
+    Problem("drop_wave", _drop_wave, ((-5.12, 5.12),) * 2, -1.0, optimizers=((0.0, 0.0),)),
+    Problem(
+        "hartmann3",
+        _hartmann3,
+        ((0.0, 1.0),) * 3,
+        -3.862779787332660,
+        optimizers=((0.114588880, 0.555648893, 0.852546985),),
+    ),
+    Problem(
+        "hartmann6",
+        _hartmann6,
+        ((0.0, 1.0),) * 6,
+        -3.322368011415515,
+        optimizers=((0.201689511, 0.150010692, 0.476873974, 0.275332430, 0.311651617, 0.657300534),),
+    ),
+)
+#: Problems of any dimension with minimum 0: function, interval of each variable, where the minimum is, least dimension.
+_FAMILIES: dict[str, tuple[Callable[[Array], Array], tuple[float, float], float, int]] = {
+    "levy": (_levy, (-10.0, 10.0), 1.0, 1),
+    "ackley": (_ackley, (-32.768, 32.768), 0.0, 1),
+    "rastrigin": (_rastrigin, (-5.12, 5.12), 0.0, 1),
+    # The minimum is also attained at other points than the origin.
+    "alpine1": (_alpine1, (-10.0, 10.0), 0.0, 1),
+    # |x_1|^2 + |x_2|^3 + ...
+    "powers": (_powers, (-1.0, 1.0), 0.0, 1),
+    # A curved valley.
+    "rosenbrock": (_rosenbrock, (-5.0, 10.0), 1.0, 2),
+}

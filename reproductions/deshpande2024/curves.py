@@ -55,7 +55,7 @@ def picture(table: dict[str, dict[str, dict[str, list[float]]]], path: Path) -> 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    colours = dict(zip(KINDS, ("#777777", "#ddaa33", "#004488"), strict=True))
+    colours: dict[str, str] = dict(zip(KINDS, ("#777777", "#ddaa33", "#004488"), strict=True))
     figure, axes = plt.subplots(2, len(table), figsize=(3.1 * len(table), 6))
     for (above, below), (panel, kinds) in zip(axes.T, table.items(), strict=True):
         for kind, lines in kinds.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtr
@@ -18,10 +18,14 @@ RESTARTS, RAW, DRAWS = 4, 64, 64
 TOGETHER = 500
 
 
+#: Of an objective, as Optuna names it.
+Direction = Literal["minimize", "maximize"]
+
+
 class OptunaTPE:
     """Optuna's sampler on a grid of choices, by ask and tell: unordered choices by name, ordered ones by number."""
 
-    def __init__(self, space: Mapping[str, Parameter], direction: str, seed: int, initial: int) -> None:
+    def __init__(self, space: Mapping[str, Parameter], direction: Direction, seed: int, initial: int) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)

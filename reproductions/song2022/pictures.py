@@ -27,7 +27,7 @@ from settings import (
     TPE,
 )
 
-from calibo.problems import forrester
+from calibo.problems import problem
 
 _COLOURS = {"MLP": "#2166ac", "RF": "#2a9d4b", "XGBoost": "#c0392b"}
 #: Colour and dashes of each method: a colour for each classifier, LFBO solid and BORE dashed.
@@ -121,18 +121,18 @@ def _points(done: Finished, cells: list[Cell], axis: Any) -> None:
 
 def _searches(done: Finished, cells: list[Cell], axis: Any) -> None:
     """Of one method, the first search that found the optimum, below, and the first that did not, above."""
-    problem = forrester()
+    task = problem("forrester")
     grid = np.linspace(0.0, 1.0, 301)
     (cell,) = cells
     failed = done.last(cell) >= FOUND
     for lift, failing in ((0.0, False), (25.0, True)):
-        axis.plot(grid, problem(grid[:, None]) + lift, color="black", lw=1)
+        axis.plot(grid, task(grid[:, None]) + lift, color="black", lw=1)
         at = np.flatnonzero(failed == failing)
         if not len(at):
             continue
         first = cell.jobs[int(at[0])]
         x = np.array(done.found[key_of(first)]["x"])
-        y = problem(x[:, None]) + lift
+        y = task(x[:, None]) + lift
         axis.plot(
             x[: first.initial], y[: first.initial], "^", color="#c0392b", ms=7, label="initial" if failing else None
         )

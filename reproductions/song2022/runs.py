@@ -15,7 +15,7 @@ from settings import CANDIDATES, COMPOSITE_EI, COMPOSITE_LFBO, FCNET, GP_BOTORCH
 
 from calibo.data import Array
 from calibo.optimize import Optimizer
-from calibo.problems import TableProblem, environmental, fcnet, forrester, nas_bench_201
+from calibo.problems import TableProblem, environmental, fcnet, nas_bench_201, problem
 from calibo.spaces import as_space, one_hot
 
 
@@ -42,9 +42,9 @@ def _imported(job: Job) -> None:
 
 
 @cache
-def table_of(problem: str) -> TableProblem:
+def table_of(name: str) -> TableProblem:
     """Return the table of a short name."""
-    return fcnet(FCNET[problem]) if problem in FCNET else nas_bench_201(NAS[problem])
+    return fcnet(FCNET[name]) if name in FCNET else nas_bench_201(NAS[name])
 
 
 def table(job: Job) -> dict[str, Any]:
@@ -97,27 +97,27 @@ def incumbents(values: Array) -> np.ndarray:
 def composite(job: Job) -> dict[str, Any]:
     """Figure 7: the least sum of squared errors after each evaluation from the initial ones on."""
     task = environmental()
-    problem = task.problem
-    X = np.random.default_rng([job.seed, 1]).random((job.initial, problem.dimension))
-    H = task.vectors(problem.from_unit(X))
+    whole = task.problem
+    X = np.random.default_rng([job.seed, 1]).random((job.initial, whole.dimension))
+    H = task.vectors(whole.from_unit(X))
     if job.method == COMPOSITE_EI:
         choose = composite_ei_choice(task, job.seed)
         for _ in range(job.steps):
             X = np.vstack([X, choose(X, H)])
-            H = np.vstack([H, task.vectors(problem.from_unit(X[-1:]))])
+            H = np.vstack([H, task.vectors(whole.from_unit(X[-1:]))])
     else:
         vectors = job.method == COMPOSITE_LFBO
         optimizer = Optimizer(
-            problem.space(),
+            whole.space(),
             strategy(job),
             direction="maximize",
             seed=job.seed,
             n_initial=job.initial,
             composite=task.outer if vectors else None,
         )
-        for x in problem.from_unit(X):
-            params = dict(zip(problem.names, map(float, x), strict=True))
-            optimizer.tell(params, task.measure(params) if vectors else problem.objective(params))
+        for x in whole.from_unit(X):
+            params = dict(zip(whole.names, map(float, x), strict=True))
+            optimizer.tell(params, task.measure(params) if vectors else whole.objective(params))
         for _ in range(job.steps):
             suggestion = optimizer.ask()
             measured = task.measure(suggestion.params)
@@ -128,18 +128,18 @@ def composite(job: Job) -> dict[str, Any]:
 
 def one_variable(job: Job) -> dict[str, Any]:
     """Figure 11: a search of the Forrester function from a few random points, all of its points, and its last regret."""
-    problem = forrester()
+    task = problem("forrester")
     start = np.random.default_rng([job.seed, 1]).random(job.initial)
-    optimizer = Optimizer(problem.space(), strategy(job), seed=job.seed, n_initial=job.initial)
+    optimizer = Optimizer(task.space(), strategy(job), seed=job.seed, n_initial=job.initial)
     for x in start:
-        optimizer.tell({"x0": float(x)}, float(problem([[x]])[0]))
+        optimizer.tell({"x0": float(x)}, float(task([[x]])[0]))
     points = list(start)
     for _ in range(job.steps):
         suggestion = optimizer.ask()
         points.append(suggestion.params["x0"])
-        optimizer.tell(suggestion, problem.objective(suggestion.params))
-    values = problem(np.array(points)[:, None])
-    return {"x": short(np.array(points)), "regret": float(f"{values.min() - problem.optimum:.5g}")}
+        optimizer.tell(suggestion, task.objective(suggestion.params))
+    values = task(np.array(points)[:, None])
+    return {"x": short(np.array(points)), "regret": float(f"{values.min() - task.optimum:.5g}")}
 
 
 def timed(job: Job) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def timed(job: Job) -> dict[str, Any]:
             suggestion = optimizer.ask()
             seconds.append(time.process_time() - started)
             optimizer.tell(suggestion, task.objective(suggestion.params))
-    return {"curve": short(np.array([np.mean(seconds[1:])]))}
+    return {"curve": short(np.array([float(np.mean(seconds[1:]))]))}
 
 
 def short(values: Array) -> list[float]:

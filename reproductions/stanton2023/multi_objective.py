@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from calibo.data import Array
 from calibo.pareto import hypervolume
-from calibo.problems import BoxProblem, branin
+from calibo.problems import BoxProblem, problem
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def penicillin() -> MultiObjectiveProblem:
 
 
 def _branin_currin(X: Array) -> Array:
-    square = branin()
+    square = problem("branin")
     return np.stack([square(square.from_unit(X)), _currin(X)], axis=1)
 
 

@@ -18,7 +18,7 @@ from calibo.calibration.density_ratio import importance_weights
 from calibo.data import Array, Dataset
 from calibo.models import GaussianProcess
 from calibo.models.gp_posterior import Posterior
-from calibo.problems import hartmann3
+from calibo.problems import problem
 
 N, ALPHA, NOISE_VARIANCE = 64, 0.125, 0.05
 SPREAD, CENTRE = 0.2, 0.45
@@ -71,7 +71,7 @@ def draw(count: int, shift: float, rng: np.random.Generator) -> Array:
 
 def measured(X: Array, rng: np.random.Generator) -> Array:
     """Noisy values, n, larger is better."""
-    return -hartmann3()(X) + NOISE_VARIANCE**0.5 * rng.standard_normal(len(X))
+    return -problem("hartmann3")(X) + NOISE_VARIANCE**0.5 * rng.standard_normal(len(X))
 
 
 def oracle(X: Array) -> Array:

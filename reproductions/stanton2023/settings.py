@@ -16,7 +16,7 @@ from calibo.models.base import Surrogate
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
 from calibo.models.kernels import Matern52
 from calibo.models.standardization import Standardization
-from calibo.problems import NoisyProblem, Problem, ackley, levy, with_noise
+from calibo.problems import NoisyProblem, Problem, problem, with_noise
 from calibo.search import Langevin, MultiStart
 from calibo.search.sobol import sobol_points
 
@@ -137,16 +137,15 @@ def make_problem(name: str, seed: int, size: Size) -> NoisyProblem:
     if name == "double_knot":
         return double_knot()
     if name == "rkhs5":
-        problem = rkhs_problem(5, generator(seed, _PROBLEM), lengthscale=LENGTHSCALE, noise=RKHS_NOISE)
-        return with_noise(problem)
-    problem = {"levy": levy, "ackley": ackley}[name](size.dimension)
-    return with_noise(problem, NOISE * spread(problem))
+        return with_noise(rkhs_problem(5, generator(seed, _PROBLEM), lengthscale=LENGTHSCALE, noise=RKHS_NOISE))
+    truth = problem(f"{name}{size.dimension}")
+    return with_noise(truth, NOISE * spread(truth))
 
 
-def spread(problem: Problem) -> float:
+def spread(target: Problem) -> float:
     """Return the standard deviation of the objective over 5000 random points."""
-    U = np.random.default_rng(_SPREAD).random((5000, problem.dimension))
-    return float(problem(problem.from_unit(U)).std())
+    U = np.random.default_rng(_SPREAD).random((5000, target.dimension))
+    return float(target(target.from_unit(U)).std())
 
 
 def generator(seed: int, what: int) -> np.random.Generator:

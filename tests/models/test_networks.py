@@ -76,7 +76,7 @@ def test_subsets_have_units_of_their_own() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "bad"),
-    [("layers", 0), ("batch", 0), ("learning_rate", 0), ("squares", 1.0), ("start", "zeros"), ("double", None)],
+    [("layers", 0), ("batch", 0), ("learning_rate", 0), ("squares", 1.0), ("start", "zeros"), ("standardized", "no")],
 )
 def test_bad_settings_are_refused_where_they_are_given(setting: str, bad: Any) -> None:
     with pytest.raises(RecipeError, match=f"^{setting} must be"):

@@ -19,7 +19,7 @@ from calibo.errors import RecipeError
 from calibo.models import Capability, GaussianProcess, Model, ModelWrapper, Surrogate
 from calibo.optimize import Optimizer, Strategy, suggest
 from calibo.optimize.turbo import RegionState, Schedule, TuRBO, distance_to_nearest, region_state
-from calibo.problems import branin
+from calibo.problems import problem
 from calibo.search import MultiStart
 from calibo.spaces import Categorical, Float, Int, PoolSpace, ProductSpace
 
@@ -254,13 +254,13 @@ def test_mixed_spaces_pools_and_failures() -> None:
 
 
 def test_branin_is_solved_and_the_region_restarted() -> None:
-    problem = branin()
+    branin = problem("branin")
     strategy = TuRBO(GP, ExpectedImprovement())
-    optimizer = Optimizer(problem.space(), strategy, seed=0)
+    optimizer = Optimizer(branin.space(), strategy, seed=0)
     for _ in range(55):
         s = optimizer.ask()
-        optimizer.tell(s, float(problem(problem.point(s.params))[0]))
-    assert optimizer.best[1] < problem.optimum + 1e-2
+        optimizer.tell(s, branin.objective(s.params))
+    assert optimizer.best[1] < branin.optimum + 1e-2
     assert strategy.region(optimizer.data()).restarts >= 1
 
 

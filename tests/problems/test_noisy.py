@@ -1,4 +1,4 @@
-"""Noisy problems: the noise has the size it says, comes from the generator given, and leaves the truth alone."""
+"""Noisy problems: size and source of the noise."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 from calibo.data import Forecast, Marginal, Suggestion
 from calibo.optimize import Optimizer, fitted_plan
 from calibo.optimize.slices import slices_at
-from calibo.problems import branin, with_noise
+from calibo.problems import problem, with_noise
 from calibo.report import OutcomeData, ReportData
 from calibo.spaces import Categorical, Float, Int
 from calibo.trials import Direction, State, Trial
@@ -56,8 +56,8 @@ def optimized(
 def real() -> OutcomeData:
     """Thirty trials of OCBO on a noisy Branin, of which two failed."""
     rng = np.random.default_rng(0)
-    problem = with_noise(branin(), 3.0)
-    return optimized(problem.problem.space(), lambda p: problem.objective(p, rng), 30, failing=(7, 19))
+    noisy = with_noise(problem("branin"), 3.0)
+    return optimized(noisy.problem.space(), lambda p: noisy.objective(p, rng), 30, failing=(7, 19))
 
 
 @pytest.fixture(scope="session")

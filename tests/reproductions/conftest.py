@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from types import ModuleType
 
@@ -34,10 +36,19 @@ def modules(request: pytest.FixtureRequest) -> Iterator[dict[str, ModuleType]]:
 
 
 @pytest.fixture(scope="module")
-def smoke(modules: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results of ``run.py --smoke``."""
+def smoke(
+    request: pytest.FixtureRequest, modules: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The results of ``run.py --smoke``; its table has the row ``CLAIM``, and a job of ``PART`` run again gives the same."""
     results = tmp_path_factory.mktemp("smoke")
     arguments = ["--smoke", "--processes", "1", "--results", str(results)]
-    assert modules["run"].REPRODUCTION.main(arguments) > 0
-    assert modules["run"].REPRODUCTION.main(arguments) == 0, "what is stored is not run again"
+    main, harness = modules["run"].REPRODUCTION.main, modules["harness"]
+    assert main(arguments) > 0
+    assert main(arguments) == 0, "what is stored is not run again"
+    with redirect_stdout(StringIO()) as printed:
+        main([*arguments, "--table"])
+    assert request.module.CLAIM in printed.getvalue() and "missing" not in printed.getvalue()
+    job = modules["figures"].figure(request.module.PART, modules["settings"].SMOKE).jobs[-1]
+    stored = harness.Store(results / "runs", modules["settings"].Job).load()[harness.key_of(job)]
+    assert {**modules["runs"].perform(job), "seconds": 0} == {**stored, "seconds": 0}
     return results

@@ -7,7 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-FOLDER = "song2022"
+FOLDER, PART, CLAIM = "song2022", "4", "| 7 | regret composite LFBO / GP-EI | < 1 |"
 NAMES = ("settings", "peers", "estimates", "runs", "figures", "claims", "pictures", "run")
 pytestmark = pytest.mark.extras
 
@@ -25,20 +25,6 @@ def test_every_figure_is_written_and_drawn(modules: dict[str, ModuleType], smoke
     composite = json.loads((smoke / "figure7.json").read_text())["rows"]
     assert len(composite) == 4 and len({row["mean"][0] for row in composite}) == 1
     assert all(np.all(np.diff(row["mean"]) <= 0.0) for row in composite)
-
-
-def test_claims_stand_beside_what_was_found(
-    modules: dict[str, ModuleType], smoke: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    modules["run"].REPRODUCTION.main(["--smoke", "--results", str(smoke), "--table"])
-    printed = capsys.readouterr().out
-    assert "| 7 | regret composite LFBO / GP-EI | < 1 |" in printed and "missing" not in printed
-
-
-def test_a_job_run_again_finds_the_same(modules: dict[str, ModuleType], smoke: Path) -> None:
-    job = modules["figures"].figure("4", modules["settings"].SMOKE).jobs[-1]
-    stored = modules["harness"].Store(smoke / "runs", modules["settings"].Job).load()[modules["harness"].key_of(job)]
-    assert {**modules["runs"].perform(job), "seconds": 0} == {**stored, "seconds": 0}
 
 
 def test_the_incumbent_is_the_first_largest_measurement(modules: dict[str, ModuleType]) -> None:
