@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from calibo.data import STORED_LEVELS, Dataset, Forecast, Marginal, Suggestion
+from calibo.data import STORED_LEVELS, Dataset, Forecast, Marginal
 from calibo.errors import DataError
 
 SCORES = ndtri(np.array(STORED_LEVELS))
@@ -137,13 +137,6 @@ def test_rows_takes_points_and_forgets_what_is_pending(index: np.ndarray | slice
     np.testing.assert_array_equal(some.Y_var, np.arange(4.0)[index][:, None])
     assert [f[0].raw.mean for f in some.forecasts if f] == list(np.arange(4.0)[index])
     assert len(some.X_pending) == len(some.X_failed) == 0
-
-
-def test_suggestion_is_frozen() -> None:
-    suggestion = Suggestion({"x": 1}, np.array([0.5]))
-    assert suggestion.forecasts is None and suggestion.hyperparameters == ()
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        suggestion.number = 3  # type: ignore[misc]
 
 
 def test_what_was_measured_last_of_failed_points() -> None:

@@ -121,7 +121,7 @@ def test_a_fit_that_fails_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ModelFittingError("all attempts failed")
 
     monkeypatch.setattr(module, "fit_gpytorch_mll", fail)
-    with pytest.warns(FallbackWarning, match="initial hyper-parameters"):
+    with pytest.warns(FallbackWarning, match="initial hyperparameters"):
         model = BoTorchSurrogate().fit(data(), rng=np.random.default_rng(0))
     assert np.isfinite(model.predict(data().X, latent=False).mean).all()
 

@@ -145,18 +145,8 @@ def test_improvement_and_chance_equal_brute_force(noise: float, i: int, z: float
 
     value, chance = distribution.log_expected_improvement(c)[i], distribution.log_probability_of_improvement(c)[i]
     assert np.exp(value) == pytest.approx(brute(distribution, i, gain), rel=1e-8)
-    assert np.exp(chance) == pytest.approx(
-        brute(distribution, i, lambda mean, std: norm.sf((c - mean) / std)), rel=1e-7
-    )
-
-
-def test_closed_form_and_quadrature_meet() -> None:
-    distribution = distributions(0.5)
-    for i in range(3):
-        edge = distribution.base.mean[i] + 4.0 * distribution.base.std[i]
-        for function in (distribution.log_expected_improvement, distribution.log_probability_of_improvement):
-            below, above = (function(edge + d * distribution.base.std[i])[i] for d in (-1e-9, 1e-9))
-            assert above == pytest.approx(below, abs=1e-7)
+    expected = brute(distribution, i, lambda mean, std: norm.sf((c - mean) / std))
+    assert np.exp(chance) == pytest.approx(expected, rel=1e-7)
 
 
 @given(
@@ -248,9 +238,8 @@ class TestOptimistic:
         distribution = distributions(0.5)
         m = distribution.base.mean[i]
         v = distribution.base.std[i] ** 2 + 0.25
-        pieces = [
-            (max(a, m), b) for a, b in zip(distribution.low[i], distribution.high[i], strict=True) if b > m and b > a
-        ]
+        ends = zip(distribution.low[i], distribution.high[i], strict=True)
+        pieces = [(max(a, m), b) for a, b in ends if b > m and b > a]
         length = sum(b - a for a, b in pieces)
         flat = sum((b - a) * 0.5 * (a + b) for a, b in pieces) / length
         std = np.sqrt(v)
@@ -267,9 +256,8 @@ class TestOptimistic:
         for u in (0.01, 0.3, 0.9):
             np.testing.assert_allclose(hopeful.cdf(hopeful.icdf(u)), u, atol=1e-9)
         for i in range(3):
-            total = quad(lambda f, i=i: hopeful.pdf(f)[i], *(hopeful.icdf(u)[i] for u in (1e-9, 1 - 1e-9)), limit=400)[
-                0
-            ]
+            low, high = hopeful.icdf(1e-9)[i], hopeful.icdf(1 - 1e-9)[i]
+            total = quad(lambda f, i=i: hopeful.pdf(f)[i], low, high, limit=400)[0]
             assert total == pytest.approx(1.0, abs=1e-6)
 
 
@@ -387,36 +375,6 @@ def test_the_parts_equal_quadrature(seed: int, J: int, spread: float, rho2: floa
             assert np.exp(value - expected) == pytest.approx(1.0, abs=1e-6 + 1e-15 * np.exp(-min(expected, 0.0)))
 
 
-def test_mirror_images() -> None:
-    low, high = case(7, 2, 1.0)
-    rho, r, t = np.array([0.8]), np.array([0.6]), np.array([0.3])
-    flat = FlatPart(low[None], high[None], rho, r)
-    tail = TailPart(np.append(-np.inf, high)[None], np.append(low, np.inf)[None], rho, r)
-    for part in (flat, tail):
-        same, turned = part.mirrored(np.array([False])), part.mirrored(np.array([True]))
-        np.testing.assert_allclose(same.log_chance(t), part.log_chance(t))
-        mass = tail.mass if part is tail else 1.0
-        np.testing.assert_allclose(np.exp(turned.log_chance(-t)) + np.exp(part.log_chance(t)), mass, rtol=1e-9)
-        # E (t - V)_+ = E (V - t)_+ - E V + t, each on its part.
-        first = np.exp(part.log_gain(t)) - np.exp(turned.log_gain(-t)) + t * mass
-        np.testing.assert_allclose(first, rho**2 * part.moments[0], rtol=1e-7, atol=1e-9)
-
-
-def test_the_tail_of_a_measurement() -> None:
-    """Without noise the value is the measurement: truncated normal integrals."""
-    tail = TailPart(np.array([[-np.inf, 1.0]]), np.array([[-0.5, np.inf]]), np.ones(1), np.zeros(1))
-    draws = np.random.default_rng(0).standard_normal(400_000)
-    draws = np.where((draws > -0.5) & (draws < 1.0), np.nan, draws)
-    for t in (-1.5, 0.2, 1.4):
-        gain = np.nan_to_num(np.maximum(draws - t, 0.0))
-        assert np.exp(tail.log_gain(np.array([t])))[0] == pytest.approx(
-            gain.mean(), abs=5 * gain.std() / np.sqrt(len(draws))
-        )
-        chance = np.mean(draws > t)
-        assert np.exp(tail.log_chance(np.array([t])))[0] == pytest.approx(chance, abs=5 * 0.5 / np.sqrt(len(draws)))
-    assert tail.mass[0] == pytest.approx(np.mean(~np.isnan(draws)), abs=0.004)
-
-
 def test_every_end_beyond_a_far_threshold_is_seen() -> None:
     """With next to no noise the probability of being outside jumps at each of them, not at the last interval's only."""
     low, high, rho2 = np.array([-4.6, 6.0]), np.array([5.1, 6.5]), 1.0 - 1e-8
@@ -443,10 +401,10 @@ def by_parts(t: Array, low: Array, high: Array, rho: Array, r: Array, inside: Ar
 
 
 @given(
-    st.floats(-6.0, 30.0),
+    st.floats(-6.0, 30.0) | st.floats(30.0, 1e4),
     st.floats(0.05, 0.999),
-    st.lists(st.floats(-4.0, 4.0), min_size=2, max_size=6).filter(lambda e: len(e) % 2 == 0),
-    st.floats(0.05, 0.95),
+    st.lists(st.floats(-8.0, 8.0), min_size=2, max_size=6).filter(lambda e: len(e) % 2 == 0),
+    st.floats(0.05, 0.999),
 )
 def test_it_equals_the_parts(h: float, rho: float, ends: list[float], inside: float) -> None:
     # Sets shorter than the smallest normal number count as empty.
@@ -456,7 +414,7 @@ def test_it_equals_the_parts(h: float, rho: float, ends: list[float], inside: fl
     arguments = (np.array([h * rho]), low, high, np.array([rho]), np.array([r]), np.array([inside]))
     value, safe = _log_improvement(*arguments)
     if safe[0]:
-        assert value[0] == pytest.approx(by_parts(*arguments)[0], abs=2e-8)
+        assert value[0] == pytest.approx(by_parts(*arguments)[0], rel=1e-12, abs=2e-8)
 
 
 def test_ordinary_rows_are_all_in_one_pass() -> None:
@@ -487,25 +445,6 @@ def test_rows_it_cannot_do_are_marked() -> None:
     inside = np.array([0.7, 0.7, 0.7, 1.0 - 1e-9])
     _, safe = _log_improvement(t, low, high, rho, np.sqrt(1.0 - rho**2), inside)
     assert not safe.any()
-
-
-@given(
-    st.floats(5.0, 1e4),
-    st.floats(0.05, 0.999),
-    st.floats(-8.0, 8.0),
-    st.floats(1e-6, 4.0),
-    st.floats(0.05, 0.999),
-)
-def test_far_above_the_set_is_the_models_own_tail(
-    h: float, rho: float, low: float, length: float, inside: float
-) -> None:
-    """However far out, also where the set lies far from the model's mean."""
-    one = np.ones(1)
-    ends = (np.array([[low]]), np.array([[low + length]]))
-    arguments = (h * rho * one, *ends, rho * one, np.sqrt(1.0 - rho**2) * one, inside * one)
-    value, safe = _log_improvement(*arguments)
-    if safe[0]:
-        assert value[0] == pytest.approx(by_parts(*arguments)[0], rel=1e-12, abs=2e-8)
 
 
 # --- quantiles --------------------------------------------------------------------------------------------------------

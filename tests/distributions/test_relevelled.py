@@ -125,12 +125,6 @@ def test_log_improvement_is_continuous_and_decreasing(smallest: float) -> None:
     assert np.isfinite(values).all() and np.all(np.diff(values) < 1e-9)
 
 
-def test_improvement_over_something_far_below_is_the_mean() -> None:
-    distribution = relevelled()
-    np.testing.assert_allclose(distribution.expected_improvement(-1e6), distribution.mean + 1e6)
-    np.testing.assert_allclose(np.exp(distribution.log_expected_improvement(-1e6)), distribution.mean + 1e6)
-
-
 def test_the_identity_map_gives_the_gaussian() -> None:
     gaussian = Gaussian(np.array([0.3]), np.array([2.0]))
     same = Relevelled(gaussian, Levels.identity())
@@ -172,15 +166,6 @@ def test_a_widened_distribution_has_finite_moments_and_quantiles(factor: float) 
     marginal = distribution.marginals()[0]
     assert marginal.quantiles is not None and np.isfinite(marginal.quantiles).all()
     assert np.isfinite(distribution.log_expected_improvement(2.0)).all()
-
-
-def test_composed_equals_relevelled_where_both_exist() -> None:
-    closed = relevelled(mean=1.0, std=2.0)
-    by_quadrature = Composed(closed.base, LEVELS)
-    np.testing.assert_allclose(by_quadrature.mean, closed.mean, atol=0.02)
-    np.testing.assert_allclose(by_quadrature.std, closed.std, rtol=0.02)
-    np.testing.assert_allclose(by_quadrature.expected_improvement(2.0), closed.expected_improvement(2.0), rtol=0.02)
-    np.testing.assert_array_equal(by_quadrature.cdf(0.4), closed.cdf(0.4))
 
 
 # --- a map of its own at each point -----------------------------------------------------------------------------------
