@@ -27,14 +27,12 @@ class ReliabilityCurve:
         observed: Fraction of PITs at or below each, ``n``: 1/n, 2/n, ..., 1.
         half_width: Half width of the band around the diagonal.
         distance: Largest distance of the curve from the diagonal (Kolmogorov's statistic), 0 if there are no PITs.
-        confidence: Least probability with which the whole curve of calibrated forecasts stays inside the band.
     """
 
     levels: Array
     observed: Array
     half_width: float
     distance: float
-    confidence: float
 
     @property
     def inside(self) -> bool:
@@ -60,7 +58,7 @@ def reliability_curve(pits: npt.ArrayLike, *, confidence: float = 0.95) -> Relia
     observed = rank / max(n, 1)
     gaps = np.concatenate([observed - levels, levels - (rank - 1.0) / max(n, 1), [0.0]])
     half_width = simultaneous_half_width(n, confidence=confidence)
-    return ReliabilityCurve(levels, observed, half_width, float(gaps.max()), confidence)
+    return ReliabilityCurve(levels, observed, half_width, float(gaps.max()))
 
 
 def simultaneous_half_width(n: int, *, confidence: float = 0.95) -> float:

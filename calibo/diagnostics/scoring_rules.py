@@ -19,6 +19,7 @@ from calibo.distributions import from_marginals
 from calibo.distributions.normal import density, log_density
 
 _ROOT_PI = float(np.sqrt(np.pi))
+_SCORES = ndtri(np.asarray(STORED_LEVELS))
 #: A normal score so far out that its tail probability is zero in float64.
 _FAR = 40.0
 
@@ -100,15 +101,14 @@ def _stored_crps(quantiles: Array, y: Array) -> Array:
     antiderivative is known; right of the outcome (1 - F)^2 is the same mirrored. The outer segments reach out to the
     outcome, or to where nothing is left in the tail, whichever is further.
     """
-    scores = ndtri(np.asarray(STORED_LEVELS))
-    slope = np.diff(quantiles, axis=1) / np.diff(scores)
+    slope = np.diff(quantiles, axis=1) / np.diff(_SCORES)
     b = np.concatenate([slope[:, :1], slope, slope[:, -1:]], axis=1)
     anchor_q = np.concatenate([quantiles[:, :1], quantiles], axis=1)
-    anchor_z = np.concatenate([scores[:1], scores])
+    anchor_z = np.concatenate([_SCORES[:1], _SCORES])
     flat = b < 1e-100  # quantiles that coincide; the reciprocal of anything smaller would overflow
     z_y = anchor_z + (y[:, None] - anchor_q) / np.where(flat, 1.0, b)
-    start = np.broadcast_to(np.concatenate([[-_FAR], scores]), b.shape).copy()
-    end = np.broadcast_to(np.concatenate([scores, [_FAR]]), b.shape).copy()
+    start = np.broadcast_to(np.concatenate([[-_FAR], _SCORES]), b.shape).copy()
+    end = np.broadcast_to(np.concatenate([_SCORES, [_FAR]]), b.shape).copy()
     start[:, 0] = np.minimum(start[:, 0], z_y[:, 0])
     end[:, -1] = np.maximum(end[:, -1], z_y[:, -1])
     split = np.clip(z_y, start, end)
@@ -133,12 +133,11 @@ def _log_score(distribution: Marginal, y: float) -> float:
             return -np.inf if y == distribution.mean else np.inf
         return float(np.log(distribution.std) - log_density(np.asarray((y - distribution.mean) / distribution.std)))
     q = np.asarray(distribution.quantiles)
-    scores = ndtri(np.asarray(STORED_LEVELS))
     if np.any((q[1:] == y) & (q[:-1] == y)):
         return -np.inf
     i = int(np.clip(np.searchsorted(q, y, side="right") - 1, 0, q.size - 2))
     rise = float(q[i + 1] - q[i])
     if rise == 0:  # beyond the end of a distribution whose outer quantiles coincide
         return np.inf
-    slope = rise / (scores[i + 1] - scores[i])
-    return float(np.log(slope) - log_density(scores[i] + (y - q[i]) / slope))
+    slope = rise / (_SCORES[i + 1] - _SCORES[i])
+    return float(np.log(slope) - log_density(_SCORES[i] + (y - q[i]) / slope))

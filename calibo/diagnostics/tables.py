@@ -101,12 +101,10 @@ class CalibrationTable(_Table):
 
     Attributes:
         rows: One row per coverage, smallest first.
-        confidence: Probability with which calibrated intervals stay within each row's expected counts.
         forecasting: Whether the method makes forecasts at all; if not, more results will not fill the table.
     """
 
     rows: tuple[CalibrationRow, ...]
-    confidence: float = 0.95
     forecasting: bool = True
 
     def sentences(self) -> list[str]:
@@ -204,7 +202,7 @@ def calibration_table(
     if not coverages:
         raise RecipeError("a calibration table needs at least one coverage, got none: try coverages=(0.5, 0.8, 0.95)")
     rows = tuple(_calibration_row(distributions, outcomes, raw, nominal, confidence) for nominal in sorted(coverages))
-    return CalibrationTable(rows=rows, confidence=confidence)
+    return CalibrationTable(rows)
 
 
 def _calibration_row(

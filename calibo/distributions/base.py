@@ -17,10 +17,10 @@ _SLACK = 1e-9
 _TINY = np.finfo(np.float64).tiny
 
 
-def infinite_beyond(values: Array, u: Array | float, backed: tuple[float, float]) -> Array:
+def infinite_beyond(values: Array, u: Array | float, backed: tuple[Array | float, Array | float]) -> Array:
     """Return quantiles at levels ``u``, ``... x q``, made infinite where the level is not supported by data."""
     low, high = backed
-    if low <= 0.0 and high >= 1.0:
+    if np.all(low <= 0.0) and np.all(high >= 1.0):
         return values
     u = np.asarray(u)
     return np.where(u < low - _SLACK, -np.inf, np.where(u > high + _SLACK, np.inf, values))

@@ -13,13 +13,13 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from calibo.data import STORED_LEVELS, Array, Marginal
-from calibo.distributions.base import Distribution
+from calibo.distributions.base import Distribution, infinite_beyond
 from calibo.distributions.gaussian import Gaussian
 from calibo.distributions.level_maps import pick
 
+_SCORES = ndtri(np.asarray(STORED_LEVELS))
 #: Normal score of a value outside a point mass, whose tail probability is 0 in float64.
 _BEYOND = 40.0
-_SLACK = 1e-9
 
 
 def from_marginals(marginals: Sequence[Marginal]) -> Distribution:
@@ -39,7 +39,7 @@ def from_marginals(marginals: Sequence[Marginal]) -> Distribution:
         return Gaussian(mean, std)
     # A Gaussian marginal has no stored quantiles; its own keep the array rectangular.
     with np.errstate(over="ignore"):
-        own = mean[:, None] + std[:, None] * ndtri(np.asarray(STORED_LEVELS))
+        own = mean[:, None] + std[:, None] * _SCORES
     for i, m in enumerate(marginals):
         if m.quantiles is not None:
             own[i] = m.quantiles
@@ -66,11 +66,6 @@ class StoredDistribution(Distribution):
     backed_levels: Array = field()
 
     @cached_property
-    def _z(self) -> Array:
-        """Normal scores of the stored levels, L."""
-        return ndtri(np.asarray(STORED_LEVELS))
-
-    @cached_property
     def _knots(self) -> tuple[Array, Array, np.ndarray]:
         """Distinct quantiles and their normal scores, each ``... x q x L`` (padded), and how many there are, ``... x q``.
 
@@ -80,7 +75,7 @@ class StoredDistribution(Distribution):
         kept = np.concatenate([np.diff(q, axis=-1) > 0.0, np.ones((*q.shape[:-1], 1), dtype=bool)], axis=-1)
         order = np.argsort(~kept, axis=-1, kind="stable")
         values = np.where(np.sort(~kept, axis=-1), np.inf, np.take_along_axis(q, order, axis=-1))
-        return values, self._z[order], kept.sum(axis=-1)
+        return values, _SCORES[order], kept.sum(axis=-1)
 
     def normal_scores(self, y: Array | float) -> Array:
         values, scores, count = self._knots
@@ -105,12 +100,11 @@ class StoredDistribution(Distribution):
         return log_ndtr(-self.normal_scores(c))
 
     def icdf(self, u: Array | float) -> Array:
-        low, high = self.backed_levels[..., 0] - _SLACK, self.backed_levels[..., 1] + _SLACK
-        return np.where(u < low, -np.inf, np.where(u > high, np.inf, self.at_levels(u)))
+        return infinite_beyond(self.at_levels(u), u, (self.backed_levels[..., 0], self.backed_levels[..., 1]))
 
     def at_levels(self, u: Array | float) -> Array:
         z = np.asarray(ndtri(u))
-        scores, values = self._z, self.quantiles
+        scores, values = _SCORES, self.quantiles
         i = np.clip(np.searchsorted(scores, z) - 1, 0, scores.size - 2)
         v0, v1 = pick(values, i), pick(values, i + 1)
         between = v0 + (v1 - v0) * ((z - scores[i]) / (scores[i + 1] - scores[i]))

@@ -14,20 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CalibratorSuite", "DistributionSuite", "SpaceSuite", "SurrogateSuite", "check_model", "examine"]
 
-_HOME = {
-    "CalibratorSuite": "calibo.testing.calibrator_suite",
-    "DistributionSuite": "calibo.testing.distribution_suite",
-    "SpaceSuite": "calibo.testing.space_suite",
-    "SurrogateSuite": "calibo.testing.surrogate_suite",
-    "check_model": "calibo.testing.matrix",
-    "examine": "calibo.testing.matrix",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
-    return getattr(import_module(_HOME[name]), name)
+    module = f"{name.removesuffix('Suite').lower()}_suite" if name.endswith("Suite") else "matrix"
+    return getattr(import_module(f"{__name__}.{module}"), name)
 
 
 def __dir__() -> list[str]:
