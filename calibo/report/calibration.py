@@ -134,7 +134,7 @@ def _add_zoom(figure: go.Figure, outcome: OutcomeData, indices: Sequence[int], e
             visible=found.needed,
         )
     )
-    draw.zoom_menu(figure, found, marks=len(figure.data) - 1)  # pyright: ignore[reportArgumentType]
+    draw.zoom_menu(figure, {"yaxis": found}, near=found.needed, marks=len(figure.data) - 1)  # pyright: ignore[reportArgumentType]
 
 
 def _forecast_summary(outcome: OutcomeData, coverage: float, *, missed: int, shown: int) -> str:

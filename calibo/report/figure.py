@@ -226,25 +226,30 @@ def add_views(
     figure.update_layout(updatemenus=[menu(buttons, active=first, dropdown=dropdown)])
 
 
-def zoom_menu(figure: go.Figure, zoom: Zoom, marks: int | None = None) -> None:
-    """Add buttons that show most results or everything; the first view is of most results only if it is needed.
+def zoom_menu(figure: go.Figure, views: Mapping[str, Zoom | None], *, near: bool, marks: int | None = None) -> None:
+    """Add buttons that show most results or everything.
 
     Args:
         figure: The figure.
-        zoom: The range that shows most results.
+        views: Range of each axis ("xaxis", "yaxis") that shows most results; `None` for the full range.
+        near: Whether most results are shown first.
         marks: Index of the trace that marks the results outside the range, hidden while everything is shown.
     """
-    near = {"yaxis.range": [zoom.low, zoom.high], "yaxis.autorange": False}
-    far = {"yaxis.autorange": True}
-    which = [] if marks is None else [[marks]]
-    show = [{}, {}] if marks is None else [{"visible": True}, {"visible": False}]
-    buttons: list[dict[str, object]] = [
-        dict(label="most results", method="update", args=[show[0], near, *which]),
-        dict(label="everything", method="update", args=[show[1], far, *which]),
-    ]
-    figure.update_layout(updatemenus=[menu(buttons, active=0 if zoom.needed else 1)])
-    if zoom.needed:
-        figure.update_layout(yaxis=dict(range=[zoom.low, zoom.high]))
+    buttons: list[dict[str, object]] = []
+    for label, close in (("most results", True), ("everything", False)):
+        layout = {k: v for axis, view in views.items() for k, v in axis_range(axis, view if close else None).items()}
+        which = [{}, layout] if marks is None else [{"visible": close}, layout, [marks]]
+        buttons.append(dict(label=label, method="update", args=which))
+        if close is near:
+            figure.update_layout(layout)
+    figure.update_layout(updatemenus=[menu(buttons, active=0 if near else 1)])
+
+
+def axis_range(axis: str, view: Zoom | None) -> dict[str, object]:
+    """Return the layout of an axis with a range, or with the full range if it is `None`."""
+    if view is None:
+        return {f"{axis}.autorange": True, f"{axis}.range": None}
+    return {f"{axis}.autorange": False, f"{axis}.range": [view.low, view.high]}
 
 
 def drawable(values: npt.ArrayLike) -> list[float | None]:

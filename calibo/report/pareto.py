@@ -30,14 +30,7 @@ _LATEST, _COVERAGE = 5, 0.8
 
 @dataclass(frozen=True)
 class _Drawn:
-    """Indices of the trials that are drawn.
-
-    Attributes:
-        front: Pareto-optimal trials.
-        others: Feasible trials that are dominated.
-        unmet: Trials that do not meet all constraints.
-        forecast: The latest trials with a forecast of every objective.
-    """
+    """Indices of the trials that are drawn: Pareto-optimal, dominated, infeasible, and the latest with forecasts."""
 
     front: tuple[int, ...]
     others: tuple[int, ...]
@@ -71,9 +64,13 @@ def plot_pareto_front(data: ReportData) -> go.Figure:
         figure.update_layout({f"{axis}.{key}": value for key, value in _axis(data, drawn, k).items()})
     views = [_view(data, drawn, k) for k in range(count)]
     first = _first_views(views)
-    _add_zoom(figure, views, first) if count == 2 else _add_choice(figure, data, drawn, first)
+    if count > 2:
+        _add_choice(figure, data, drawn, first)
+    elif any(views):
+        # A few extreme results would hide all differences.
+        draw.zoom_menu(figure, dict(zip(("xaxis", "yaxis"), views, strict=True)), near=any(first))
     for axis, view in zip(("xaxis", "yaxis"), first, strict=False):
-        figure.update_layout(_range(axis, view))
+        figure.update_layout(draw.axis_range(axis, view))
     values = [objective.value(i) for objective in data.objectives for i in drawn.results]
     draw.subtitle(
         figure, _summary(data, len(drawn.results)) + _hidden(data, drawn, first) + draw.undrawable_note(values)
@@ -209,28 +206,11 @@ def _view(data: ReportData, drawn: _Drawn, k: int) -> draw.Zoom | None:
     return draw.close_view([objective.value(i) for i in drawn.results], [v for v in needed if np.isfinite(v)])
 
 
-def _range(axis: str, view: draw.Zoom | None) -> dict[str, object]:
-    if view is None:
-        return {f"{axis}.autorange": True, f"{axis}.range": None}
-    return {f"{axis}.autorange": False, f"{axis}.range": [view.low, view.high]}
-
-
 def _first_views(views: Sequence[draw.Zoom | None]) -> list[draw.Zoom | None]:
     """Ranges shown at first: zoomed only where it is needed, both axes together if there are two objectives."""
     needed = [view is not None and view.needed for view in views]
     together = len(views) == 2 and any(needed)
     return [view if together or must else None for view, must in zip(views, needed, strict=True)]
-
-
-def _add_zoom(figure: go.Figure, views: Sequence[draw.Zoom | None], first: Sequence[draw.Zoom | None]) -> None:
-    """Add buttons that show most results or everything, where a few extreme results would hide all differences."""
-    if not any(views):
-        return
-    near = _range("xaxis", views[0]) | _range("yaxis", views[1])
-    far = _range("xaxis", None) | _range("yaxis", None)
-    labels = (("most results", near), ("everything", far))
-    buttons: list[dict[str, object]] = [dict(label=label, method="update", args=[{}, to]) for label, to in labels]
-    figure.update_layout(updatemenus=[draw.menu(buttons, active=0 if any(first) else 1)])
 
 
 def _add_choice(figure: go.Figure, data: ReportData, drawn: _Drawn, first: Sequence[draw.Zoom | None]) -> None:
@@ -242,7 +222,7 @@ def _add_choice(figure: go.Figure, data: ReportData, drawn: _Drawn, first: Seque
             places = {axis[0]: _places(data, drawn, k, across=position == 0)}
             changes = {f"{axis}.{key}": value for key, value in _axis(data, drawn, k).items()}
             label = f"{'across' if position == 0 else 'up'}: {safe(shortened(objective.name, 20))}"
-            buttons.append(dict(label=label, method="update", args=[places, changes | _range(axis, first[k])]))
+            buttons.append(dict(label=label, method="update", args=[places, changes | draw.axis_range(axis, first[k])]))
         menus.append(draw.menu(buttons, active=position, dropdown=True) | {"x": 0.5 * position})
     figure.update_layout(updatemenus=menus)
 

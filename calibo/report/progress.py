@@ -39,7 +39,7 @@ def plot_best_so_far(outcome: OutcomeData, *, log: bool | None = None) -> go.Fig
         figure.update_layout(yaxis=dict(type="log", dtick=draw.log_ticks(values)))
     # The latest best must be in view even if all other results are far from it.
     elif (found := draw.close_view(values.tolist(), [outcome.value(i) for i in best[-1:]])) is not None:
-        draw.zoom_menu(figure, found)
+        draw.zoom_menu(figure, {"yaxis": found}, near=found.needed)
     draw.whole_numbers(figure, len(outcome))
     thin = f" {len(shown)} of {counted(len(order), 'result')} are drawn." if len(shown) < len(order) else ""
     draw.subtitle(figure, _summary(outcome, best) + draw.undrawable_note(values) + thin)

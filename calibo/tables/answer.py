@@ -30,26 +30,21 @@ Expectations = tuple[Array, Array]
 
 def expectations(models: Sequence[Model], X: Array) -> Expectations:
     """Predict means and widths of the 80 % intervals of measurements at `s x d` points: each `s x m`."""
-    distributions = [model.predict(X, latent=False) for model in models]
-    ends = [distribution.interval(COVERAGE) for distribution in distributions]
-    return np.column_stack([distribution.mean for distribution in distributions]), np.column_stack(
-        [high - low for low, high in ends]
-    )
+    predicted = [model.predict(X, latent=False) for model in models]
+    widths = [high - low for low, high in (one.interval(COVERAGE) for one in predicted)]
+    return np.column_stack([one.mean for one in predicted]), np.column_stack(widths)
 
 
 def reasons(suggested: Expectations, others: Expectations) -> list[str]:
     """Explain in words why each row was suggested.
 
-    The share of other candidates whose predicted means do not dominate the row's says how good it is expected to be; the
-    share of them with a narrower 80 % interval (in the target where it is largest) says how uncertain it is. If the first
-    is at least .8 and the second at least .5, the reason is both; otherwise the larger one.
+    How good a row is expected to be is the share of other candidates whose predicted means do not dominate its own; how
+    uncertain it is, the share of them with a narrower 80 % interval (in the target where it is largest). If the first is
+    at least .8 and the second at least .5, the reason is both; otherwise the larger one.
 
     Args:
         suggested: Predictions for the `n` suggested rows.
         others: Predictions for a random sample of the candidates.
-
-    Returns:
-        `n` reasons.
     """
     means, widths = suggested[0][:, None, :], suggested[1][:, None, :]
     beaten = ((others[0] >= means).all(axis=-1) & (others[0] > means).any(axis=-1)).mean(axis=1)
@@ -104,11 +99,9 @@ def answer(
     missing = [np.nan] * len(rows)
     shown = [convert_forecasts(one, directions) for one in forecasts or ()]
     for j in range(len(targets)):
-        distributions = [one[j].calibrated for one in shown if one is not None]
-        values.append([distribution.mean for distribution in distributions] or missing)
-        values += [
-            [distribution.interval(COVERAGE)[end] for distribution in distributions] or missing for end in (0, 1)
-        ]
+        predicted = [one[j].calibrated for one in shown if one is not None]
+        values.append([one.mean for one in predicted] or missing)
+        values += [[one.interval(COVERAGE)[end] for one in predicted] or missing for end in (0, 1)]
     values.append([chance_beyond([f.calibrated.cdf for f in row], front) for row in forecasts or ()] or missing)
     return rows.assign(**dict(zip(free_names(own_columns(targets), rows.columns), [*values, list(why)], strict=True)))
 

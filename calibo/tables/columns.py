@@ -33,12 +33,9 @@ class Kind(enum.Enum):
 
 
 def kind_of(series: Series) -> Kind | None:
-    """Infer the type of a column.
+    """Infer the type of a column, ``None`` if every value is missing.
 
     Dates count as numbers; bools and pandas categories count as text.
-
-    Returns:
-        The type, or ``None`` if every value is missing.
     """
     import pandas as pd
 
@@ -61,11 +58,7 @@ def kind_of(series: Series) -> Kind | None:
 
 
 def numbers(series: Series) -> Array:
-    """Convert a numeric column to floats.
-
-    Returns:
-        `N` values: NaN where missing, infinite where the magnitude exceeds 1e150.
-    """
+    """Convert a numeric column to `N` floats: NaN where missing, infinite where the magnitude exceeds 1e150."""
     import pandas as pd
 
     if pd.api.types.is_datetime64_any_dtype(series.dtype) or pd.api.types.is_timedelta64_dtype(series.dtype):
@@ -87,11 +80,7 @@ def finite(series: Series) -> Array:
 
 
 def coded(series: Series) -> tuple[Codes, list[str]]:
-    """Factorize a text column.
-
-    Returns:
-        `N` integer codes, -1 where missing, and the distinct values.
-    """
+    """Factorize a text column into `N` integer codes, -1 where missing, and the distinct values."""
     import pandas as pd
 
     if series.dtype == object and not all(isinstance(value, str) for value in series.dropna()):
@@ -129,16 +118,10 @@ def column_keys(frame: Frame, columns: Sequence[str], text: frozenset[str] = fro
 
 
 def row_keys(keys: Keys) -> Keys:
-    """Combine the keys of a row's values into one key, independent of the order of the columns.
+    """Combine the `N x c` keys of rows' values into `N` keys, independent of the order of the columns.
 
     Keys are uniformly distributed, so the rows with the smallest keys are a random sample without duplicates. The
     probability that any two of 10^7 distinct rows share a key is 3e-6.
-
-    Args:
-        keys: `N x c` keys of values.
-
-    Returns:
-        `N` keys of rows.
     """
     return _mixed(keys.sum(axis=1, dtype=np.uint64))
 

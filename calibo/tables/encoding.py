@@ -18,11 +18,7 @@ from calibo.tables.reading import Frame
 
 @dataclass(frozen=True)
 class ColumnEncoder(ABC):
-    """Encoder of one column of a table into `k` columns on [0, 1].
-
-    Attributes:
-        name: Name of the column.
-    """
+    """Encoder of one named column of a table into `k` columns on [0, 1]."""
 
     name: str
 

@@ -66,10 +66,10 @@ class Shortlist:
     """Best candidates of a table, or of a part of it.
 
     Attributes:
-        frame: The `k` rows with all their columns.
-        X: Encoded rows, `k x d`.
-        scores: Acquisition value of each row alone, `k`.
-        keys: Keys of the points, `k`.
+        frame: `k` rows with all their columns.
+        X: `k x d` points.
+        scores: `k` acquisition values, of each row alone.
+        keys: `k` keys of the points.
         rows: Number of rows read.
         again: Number of candidates with the features of a measured row.
         repeats: Number of candidates with the features of another candidate, as far as both were compared.
@@ -116,13 +116,7 @@ class Shortlist:
 
 
 def shortlisted(table: Table, scoring: Scoring, watched: Callable[[Any, str], Any]) -> Shortlist:
-    """Find the best candidates of a whole table, in random order: sorted by their keys.
-
-    Args:
-        table: A table with at least one row.
-        scoring: The scorer.
-        watched: Wraps an iterator to show its progress under a description.
-    """
+    """Find the best candidates of a table with at least one row, in random order: sorted by their keys."""
     whole: Shortlist | None = None
     for part in watched(table.mapped(scoring, text=scoring.text), "scoring candidates"):
         whole = part if whole is None else whole.plus(part, scoring.size)
@@ -139,18 +133,10 @@ def is_among(keys: Keys, seen: Keys) -> np.ndarray:
 
 
 def chosen_batch(plan: Plan, X: Array, n: int) -> list[int]:
-    """Choose a batch of `n` points greedily.
+    """Choose a batch of `n` of `k x d` candidates greedily, and return their indices in the order of the choice.
 
     Each point maximizes the joint value of it and those chosen before, so that of several points that would give the same
     information only one is chosen.
-
-    Args:
-        plan: Has the acquisition function of points and of batches.
-        X: `k x d` candidates.
-        n: Size of the batch.
-
-    Returns:
-        Indices of the points in the order in which they are chosen.
     """
     chosen: list[int] = []
     left = list(range(len(X)))
@@ -191,12 +177,7 @@ class TableSource(CandidateSource):
 
 @dataclass(frozen=True, eq=False)
 class ShortlistSource(CandidateSource):
-    """The best candidates of a table that are left after a first batch was chosen.
-
-    Attributes:
-        shortlist: The candidates.
-        sample: `s x d` points of a random sample of all candidates.
-    """
+    """The best candidates of a table that are left after a first batch was chosen; ``sample`` is that of `TableSource`."""
 
     shortlist: Shortlist
     sample: Array
@@ -243,10 +224,7 @@ def spread(points: Array, taken: Array, n: int) -> list[int]:
     Args:
         points: `k x d` candidates.
         taken: `t x d` known points; without any, the first choice is the candidate nearest to the mean.
-        n: Number of points.
-
-    Returns:
-        Indices of the points in the order in which they are chosen.
+        n: Number of points, whose indices are returned in the order of the choice.
     """
     from scipy.spatial.distance import cdist
 

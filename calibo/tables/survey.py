@@ -100,13 +100,7 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Measured rows.
-
-    Attributes:
-        frame: The rows.
-        Y: Their outcomes, `n x m`, in the user's sign.
-        keys: Keys of their values, `n x c`.
-    """
+    """Measured rows, with their outcomes (`n x m`, in the user's sign) and the keys of their values (`n x c`)."""
 
     frame: Frame
     Y: Array
@@ -121,12 +115,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A sample of candidates.
-
-    Attributes:
-        frame: The rows.
-        keys: Keys of the rows, `s`.
-    """
+    """A sample of `s` candidates, with the keys of the rows."""
 
     frame: Frame
     keys: Keys
@@ -191,15 +180,9 @@ class Survey:
 
 
 def surveyed(table: Table, question: Question, watched: Callable[[Any, str], Any]) -> tuple[Survey, Question]:
-    """Survey a whole table.
+    """Survey a whole table, and return the question with the columns that turned out to be text.
 
-    Args:
-        table: The table.
-        question: What to collect.
-        watched: Wraps an iterator to show its progress under a description.
-
-    Returns:
-        The survey, and the question with the columns that turned out to be text.
+    ``watched`` wraps an iterator to show its progress under a description.
     """
     while True:
         parts = watched(table.mapped(question, text=question.text), "reading the table")

@@ -38,11 +38,6 @@ OBJECTIVES = """
 def bowl(params):
     return (params["x"] - 0.25) ** 2 + (params["kind"] != "plain")
 
-def sometimes(params):
-    if params["kind"] != "plain":
-        raise ValueError("out of memory")
-    return params["x"] ** 2
-
 def never(params):
     return None
 """
@@ -121,12 +116,6 @@ class TestRunning:
         assert "cannot train: two words" in done.stderr
         assert f"{len(result.failures)} failed" in done.stdout
 
-    def test_an_objective_that_fails_at_times(self, folder: Path) -> None:
-        done = run("cli_objectives.py:sometimes", "--space", "space.toml", "--trials", "6")
-        assert done.exit_code == 0, done.output
-        assert "failed: ValueError: out of memory" in done.stderr
-        assert "Traceback" not in done.output
-
     def test_an_objective_that_never_works(self, folder: Path) -> None:
         done = run("cli_objectives.py:never", "--space", "space.toml", "--trials", "9")
         assert "none of 5 trials succeeded" in errors(done)
@@ -137,7 +126,7 @@ class TestRunning:
         [
             ([], "give either FILE.py:FUNCTION or --command"),
             (["cli_objectives.py:bowl"], "give the space with --space"),
-            (["cli_objectives.py:bow", "--space", "space.toml"], "has no 'bow'; it has bowl, sometimes, never"),
+            (["cli_objectives.py:bow", "--space", "space.toml"], "has no 'bow'; it has bowl, never"),
             (["cli_objectives.py:bowl", "--space", "space.toml", "--method", "magic"], "unknown method 'magic'"),
             (["cli_objectives.py:bowl", "--space", "space.toml", "--storage", "train.py"], "a storage is a URL"),
             (["cli_objectives.py:bowl", "--space", "space.toml", "--report", "no/r.html"], "cannot be written"),
@@ -152,12 +141,6 @@ class TestRunning:
         done = calibo("run", "nothing.py:objective", "--space", "space.toml", "--debug")
         assert done.exit_code == FAILED
         assert "Traceback" in done.stderr
-
-    def test_another_space_is_refused(self, folder: Path) -> None:
-        run("cli_objectives.py:bowl", "--space", "space.toml", "--trials", "1")
-        (folder / "space.toml").write_text(SPACE.replace("-1.0", "-2.0"))
-        done = run("cli_objectives.py:bowl", "--space", "space.toml", "--trials", "1")
-        assert "made with another space: 'x'" in errors(done)
 
 
 COMPOSITE = """
@@ -286,10 +269,6 @@ class TestReading:
         assert message in errors(calibo(*words))
         assert not (finished / "t.db").exists()
 
-    def test_damaged_storage(self, folder: Path) -> None:
-        (folder / "damaged.db").write_bytes(b"not a database at all" * 100)
-        assert "not a SQLite database" in errors(calibo("report", "damaged.db"))
-
 
 def test_methods_and_version() -> None:
     assert "ocbo" in calibo("methods").stdout
@@ -297,55 +276,19 @@ def test_methods_and_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "options",
     [
-        ["train.py:f", "--space", "s.toml", "--trials", "7"],
-        ["--space", "s.toml", "--command", "python 'my train.py' {x}", "--trials", "7", "--method", "ocbo"],
-        [
-            "f.py",
-            "--space",
-            "s.toml",
-            "--trials",
-            "7",
-            "--storage",
-            "s.db",
-            "--study",
-            "a study",
-            "--seed",
-            "3",
-            "--maximize",
-        ],
-        [
-            "f.py",
-            "--space",
-            "s.toml",
-            "--trials",
-            "7",
-            "--directions",
-            "min,max",
-            "--reference",
-            "1.5,0",
-            "--no-progress",
-        ],
-        [
-            "f.py",
-            "--space",
-            "s.toml",
-            "--trials",
-            "7",
-            "--composite",
-            "my model.py:g",
-            "--timeout",
-            "60.0",
-            "--report",
-            "r.html",
-        ],
+        "train.py:f --space s.toml --trials {}",
+        "--space s.toml --command 'python train.py x' --trials {} --method ocbo",
+        "f.py --space s.toml --trials {} --storage s.db --study 'a study' --seed 3 --maximize",
+        "f.py --space s.toml --trials {} --directions min,max --reference 1.5,0 --no-progress",
+        "f.py --space s.toml --trials {} --composite 'my model.py:g' --timeout 60.0 --report r.html",
     ],
 )
-def test_the_line_to_resume_with(words: list[str]) -> None:
+def test_the_line_to_resume_with(options: str) -> None:
     command = typer.main.get_command(app).commands["run"]  # pyright: ignore
-    again = [*words[: words.index("--trials")], "--trials", "50", *words[words.index("--trials") + 2 :]]
-    assert shlex.split(resume_line(command.make_context("run", again), 7)) == ["calibo", "run", *words]
+    context = command.make_context("run", shlex.split(options.format(50)))
+    assert resume_line(context, 7) == f"calibo run {options.format(7)}"
 
 
 def _process(words: list[str], folder: Path) -> subprocess.Popen[str]:

@@ -19,21 +19,18 @@ SPACE = ProductSpace(
 
 
 def _predictions(rows: int) -> pd.DataFrame:
-    columns = {"mean": [1.0] * rows, "median": [2.0] * rows}
-    for distribution in ("measured", "mean"):
-        for coverage in (50, 80, 95):
-            columns |= {
-                f"{distribution}_low_{coverage}": [-3.0] * rows,
-                f"{distribution}_high_{coverage}": [4.0] * rows,
-            }
-    return pd.DataFrame(columns)
+    ends = {
+        f"{of}_{end}_{c}": v
+        for of in ("measured", "mean")
+        for c in (50, 80, 95)
+        for end, v in (("low", -3.0), ("high", 4.0))
+    }
+    return pd.DataFrame({"mean": 1.0, "median": 2.0, **ends}, index=range(rows))
 
 
 class TestReadingParameters:
-    def test_json_objects(self) -> None:
+    def test_json(self, tmp_path: Path) -> None:
         assert read_params(['{"lr": 0.1, "act": null}', '[{"lr": 1}]'], None) == [{"lr": 0.1, "act": None}, {"lr": 1}]
-
-    def test_json_file(self, tmp_path: Path) -> None:
         file = tmp_path / "points.json"
         file.write_text('[{"lr": 0.1}, {"lr": 0.2}]')
         assert read_params([str(file)], SPACE) == [{"lr": 0.1}, {"lr": 0.2}]
@@ -44,9 +41,6 @@ class TestReadingParameters:
         points = read_params([str(file)], SPACE)
         assert points == [{"lr": 1.0, "n": 3, "act": None, "o": "1"}, {"lr": 0.5, "n": 4, "act": 3, "o": "2"}]
         assert SPACE.encode(points).shape == (2, 4)
-
-    def test_csv_file_without_a_space(self, tmp_path: Path) -> None:
-        file = tmp_path / "points.csv"
         file.write_text("a,b,c\n1,0.5,x\n")
         assert read_params([str(file)], None) == [{"a": 1, "b": 0.5, "c": "x"}]
 
@@ -68,12 +62,8 @@ class TestReadingParameters:
 def test_predictions_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     show_predictions([{"[lr]": 0.123456789}], _predictions(1))
     printed = capsys.readouterr().out
-    assert "next measurement" in printed
-    assert "mean value" in printed
     # Brackets are no markup here.
-    assert "[lr]" in printed
-    assert "0.123457" in printed
-    assert "-3 to 4" in printed
+    assert all(text in printed for text in ("next measurement", "mean value", "[lr]", "0.123457", "-3 to 4"))
 
 
 def test_predictions_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,8 +75,6 @@ def test_predictions_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     write_predictions([{"lr": 0.1}], _predictions(1), "-")
     assert capsys.readouterr().out.startswith("lr,mean,median")
 
-
-def test_unwritable_csv(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be written"):
         write_predictions([{"lr": 0.1}], _predictions(1), str(tmp_path / "missing" / "out.csv"))
 

@@ -9,16 +9,11 @@ import pytest
 
 from calibo.report import OutcomeData, ReportData
 from calibo.report.summary import (
-    counted,
     facts,
     headline,
     number,
     params_text,
-    percent,
     room_for,
-    safe,
-    sentence,
-    shortened,
 )
 from calibo.trials import Direction
 
@@ -32,15 +27,6 @@ Report = Callable[..., ReportData]
 )
 def test_numbers(value: object, text: str) -> None:
     assert number(value) == text
-
-
-def test_texts() -> None:
-    assert len(number(10**400)) <= 48
-    assert percent(0.8) == "80 %" and percent(0.995) == "99.5 %"
-    assert counted(1, "trial") == "1 trial" and counted(0, "trial") == "0 trials"
-    assert shortened("abcdef", 4) == "abc…"
-    assert sentence("of 3, A is best") == "Of 3, A is best."
-    assert safe("<b>&") == "&lt;b&gt;&amp;"
 
 
 def test_parameters_in_a_hover_box() -> None:

@@ -36,17 +36,6 @@ def test_what_is_found(candidates: Callable[..., pd.DataFrame]) -> None:
     assert set(found.sample.frame.index) == set(range(12, 120))
 
 
-@pytest.mark.parametrize("batch", [7, 50])
-def test_neither_batches_nor_the_order_of_rows_matter(candidates: Callable[..., pd.DataFrame], batch: int) -> None:
-    frame = candidates()
-    whole = survey(frame, sample=20)
-    for table in (frame, frame.sample(frac=1.0, random_state=1)):
-        found = survey(table, batch, sample=20)
-        assert found.profiles == whole.profiles and found.fingerprint == whole.fingerprint
-        pd.testing.assert_frame_equal(found.sample.frame, whole.sample.frame)
-        pd.testing.assert_frame_equal(found.labels.frame, whole.labels.frame)
-
-
 def test_the_fingerprint_is_of_the_outcomes(candidates: Callable[..., pd.DataFrame]) -> None:
     frame, other = candidates(), candidates()
     other.loc[3, "yield"] += 1e-9
