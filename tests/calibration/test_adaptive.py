@@ -159,7 +159,7 @@ def test_bad_recipes_are_refused() -> None:
 @pytest.mark.parametrize("recalibrator", [ACI(), DtACI(), AgACI()], ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("factor", [10.0, 0.1])
 def test_intervals_that_are_shown_hold_however_wrong_the_model_is(recalibrator: Recalibrator, factor: float) -> None:
-    """Outcomes ten times as spread as believed, or a tenth: 80 % intervals hold 80 %, infinite ones among them.
+    """Outcomes ten times as spread as predicted, or a tenth: 80 % intervals hold 80 %, infinite ones among them.
 
     Ten times too far out no finite interval of the model would do, and most are infinite: more is held, never less.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from timeit import repeat
 from typing import Any
 
 import numpy as np
@@ -60,10 +60,9 @@ def toy(noise: float | Array = 0.04, y: Array | None = None) -> Posterior:
     return Posterior(Matern52(), Features((0,)), theta, X, outcomes, noises, Standardization(1.0, 0.0, 1.0))
 
 
-def data(n: int = 14, scale: float = 1.0, shift: float = 0.0) -> Dataset:
+def data(n: int = 14) -> Dataset:
     X = RNG(0).random((n, 2))
-    y = np.sin(5.0 * X[:, 0]) - X[:, 1] + 0.1 * RNG(1).standard_normal(n)
-    return Dataset(X=X, Y=(scale * y + shift)[:, None])
+    return Dataset(X=X, Y=(np.sin(5.0 * X[:, 0]) - X[:, 1] + 0.1 * RNG(1).standard_normal(n))[:, None])
 
 
 def test_reference_expectations_from_the_data_on(golden: Callable[[str], Any]) -> None:
@@ -228,25 +227,6 @@ class TestShifted:
         fixed = conformal_sets(augmentation, model.score, weights, own, model.alpha, 0.0)
         np.testing.assert_allclose(model.conformal_sets(X).low, augmentation.units.backward(fixed.low))
         assert not np.allclose(model.conformal_sets(X).low[:, 0], model.unweighted.conformal_sets(X).low[:, 0])
-        # Of sets with shared members each point has its own.
-        sets = np.concatenate([X[:5, None], np.broadcast_to(X[7:], (5, 3, 2))], axis=1)
-        distribution = model.predict(sets, latent=True)
-        np.testing.assert_allclose(distribution.mean[:, 0], model.predict(X[:5], latent=True).mean)
-        np.testing.assert_allclose(distribution.mean[3, 1:], model.predict(X[7:], latent=True).mean)
-
-
-@pytest.mark.parametrize(("scale", "shift"), [(1e-30, 0.0), (1e6, 5e6)])
-@pytest.mark.parametrize("score", ["loo", "in_sample"])
-def test_sets_follow_the_units(scale: float, shift: float, score: Any) -> None:
-    X = RNG(5).random((20, 2))
-    sets = [
-        ConformalBayes(GaussianProcess(), 0.3, score).fit(told, rng=RNG(0)).conformal_sets(X)
-        for told in (data(), data(scale=scale, shift=shift))
-    ]
-    spread = float(data().Y.std())
-    for name in ("low", "high"):
-        plain, other = (getattr(s, name) for s in sets)
-        np.testing.assert_allclose((other - shift) / scale, plain, atol=2e-3 * spread)
 
 
 def test_little_data_and_equal_outcomes() -> None:
@@ -257,16 +237,6 @@ def test_little_data_and_equal_outcomes() -> None:
             distribution = model.predict(RNG(1).random((6, 2)), latent=True)
             improvement = distribution.log_expected_improvement(float(told.Y.max()))
             assert np.isfinite([distribution.mean, distribution.std, distribution.icdf(0.9), improvement]).all()
-
-
-def test_known_noise() -> None:
-    for variance in (np.zeros(14), RNG(0).uniform(0.001, 0.3, 14)):
-        told = replace(data(), Y_var=variance[:, None])
-        for score in ("loo", "in_sample"):
-            model = ConformalBayes(GaussianProcess(), 0.3, score).fit(told, rng=RNG(0))
-            distribution = model.predict(RNG(1).random((6, 2)), latent=True)
-            assert (distribution.high > distribution.low).any()
-            assert np.isfinite(distribution.log_expected_improvement(0.5)).all()
 
 
 def test_the_schedule() -> None:
@@ -296,10 +266,7 @@ def test_sets_and_improvement_of_many_points_are_quick() -> None:
     """2,048 points at n = 100, d = 6 in less than .1 s of CPU (the quickest of five); measured .03 to .05."""
     X = RNG(0).random((100, 6))
     told = Dataset(X=X, Y=np.sin(3.0 * X).sum(axis=1, keepdims=True) + 0.1 * RNG(1).standard_normal((100, 1)))
-    points, values, spent = RNG(2).random((2048, 6)), np.zeros(0), list[float]()
-    model = ConformalBayes(GaussianProcess(), 0.2).fit(told, rng=RNG(0))
-    for _ in range(5):
-        start = time.process_time()
-        values = model.predict(points, latent=True).log_expected_improvement(4.0)
-        spent.append(time.process_time() - start)
-    assert np.isfinite(values).all() and min(spent) < 0.1
+    points, model = RNG(2).random((2048, 6)), ConformalBayes(GaussianProcess(), 0.2).fit(told, rng=RNG(0))
+    improvement = lambda: model.predict(points, latent=True).log_expected_improvement(4.0)
+    assert np.isfinite(improvement()).all()
+    assert min(repeat(improvement, timer=time.process_time, number=1)) < 0.1

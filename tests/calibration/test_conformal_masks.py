@@ -54,14 +54,6 @@ def test_reference_scores_and_masks(golden: Callable[[str], Any]) -> None:
     np.testing.assert_allclose(soft, reference["soft_uniform_temp_0p01_repo_rescaled"], atol=1e-8)
 
 
-def test_outcomes_may_differ_from_point_to_point() -> None:
-    augmentation = uneven().augmented(RNG(1).random((3, 2)), latent=False)[1]
-    outcomes = RNG(2).standard_normal((3, 5))
-    scores = conformity_scores(augmentation, outcomes)
-    for i in range(3):
-        np.testing.assert_allclose(scores[i], conformity_scores(augmentation, outcomes[i])[i])
-
-
 @pytest.mark.parametrize("alpha", [0.25, 0.35, 0.62, 0.85])
 def test_hard_masks_are_membership_in_the_exact_set(alpha: float) -> None:
     augmentation = uneven().augmented(RNG(1).random((6, 2)), latent=False)[1]

@@ -39,13 +39,6 @@ def test_the_map_goes_through_the_recalibration_set() -> None:
     np.testing.assert_allclose(levels.forward(np.arange(1, 31) / 31), np.sort(ndtr(scores)), atol=1e-9)
 
 
-@given(st.lists(st.floats(-60, 60), min_size=1, max_size=25).map(np.array))
-def test_any_scores_give_a_level_map(scores: np.ndarray) -> None:
-    levels = levels_of(Isotonic(), scores)
-    assert np.all(np.diff(levels.p) > 0) and np.all(np.diff(levels.r) >= 0)
-    assert np.isfinite([levels.first_moment_above[0], levels.second_moment]).all()
-
-
 @given(
     st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=12).map(np.array),
     st.sets(st.integers(0, 1000), min_size=12, max_size=12),

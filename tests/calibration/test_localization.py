@@ -85,12 +85,9 @@ def test_kernels_by_squaring_are_kernels(first: float, ratios: list[float]) -> N
         np.testing.assert_allclose(kernel, np.exp(-squared / length**2), rtol=1e-8, atol=1e-300)
 
 
-def test_no_localization_means_no_kernel() -> None:
+def test_the_ladder_holds_no_localization_and_grows_with_the_dimension() -> None:
     for kappa, length in ((0.0, 0.3), (2.0, np.inf)):
         assert Localizations.chosen(kappa, length, 2).lengths.size == 0
-
-
-def test_the_ladder_holds_no_localization_and_grows_with_the_dimension() -> None:
     two, eight = (Localizations.chosen(1.0, "auto", d) for d in (2, 8))
     assert np.isinf(two.length_scale[0]) and two.prior[0] == 0.5 and two.prior.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(eight.length_scale[1:], 2.0 * two.length_scale[1:])

@@ -1,4 +1,4 @@
-"""Localized online thresholds: reference runs, the two lemmas on any stream, and what localization is worth."""
+"""Localized online thresholds: reference runs, the two lemmas on any stream, and what localization gains."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ def test_one_outcome_moves_the_map_by_one_step_only() -> None:
         assert moved.max() <= eta + 1e-12
 
 
-@pytest.mark.parametrize("n", [1, 3, 10, 30])
+@pytest.mark.parametrize("n", [1, 30])
 def test_what_was_played_inside_is_handed_on_unchanged(n: int) -> None:
     online = OnlineQuantile(0.05)
     pits = np.random.default_rng(0).random(n)

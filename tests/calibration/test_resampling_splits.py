@@ -119,10 +119,10 @@ def test_bootstrap_is_the_reference_one(golden: Callable[[str], Any]) -> None:
     np.testing.assert_allclose(evidence.X[:, 0], data.X[case["included_points"], 0])
     np.testing.assert_allclose(np.abs(evidence.y - evidence.distribution.mean), case["scores"], rtol=1e-9)
     query = np.array([[points["x_query"]]])
-    believed = model.predict(query, latent=False)
-    np.testing.assert_allclose(believed.mean, case["center"], rtol=1e-9)
+    raw = model.predict(query, latent=False)
+    np.testing.assert_allclose(raw.mean, case["center"], rtol=1e-9)
     levels = (case["tau"] / 2, 0.5, 1 - case["tau"] / 2)
-    low, high = Conformal(Residual(scaled=False), levels).fit(evidence)(believed, query).interval(1 - case["tau"])
+    low, high = Conformal(Residual(scaled=False), levels).fit(evidence)(raw, query).interval(1 - case["tau"])
     np.testing.assert_allclose(high - low, 2 * case["halfwidth_exact_rank"], rtol=1e-9)
 
 
@@ -245,8 +245,8 @@ def test_conformal_calibration_from_stored_forecasts_needs_no_resampling() -> No
     X = np.array([[0.3]])
     before = surrogate.fit(data, rng=RNG(0)).predict(X, latent=False)
     assert before.interval(0.2) == (-np.inf, np.inf) and np.isfinite([before.mean, before.std]).all()
-    stamped = tuple((Forecast((Marginal(2 * float(x), 0.1),), ("Line",)),) for x in data.X[:, 0])
-    after = surrogate.fit(replace(data, forecasts=stamped), rng=RNG(0)).predict(X, latent=False)
+    stored = tuple((Forecast((Marginal(2 * float(x), 0.1),), ("Line",)),) for x in data.X[:, 0])
+    after = surrogate.fit(replace(data, forecasts=stored), rng=RNG(0)).predict(X, latent=False)
     assert np.isfinite(after.interval(0.9)).all() and after.interval(0.95) == (-np.inf, np.inf)
 
 
@@ -372,7 +372,7 @@ def test_a_point_that_only_one_model_left_out_gets_the_spread_of_others() -> Non
     assert max(wide[:2]) < 3.0 * wide[2]
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e-170, 1e170, 1e250])
+@pytest.mark.parametrize("scale", [1e-200, 1e250])
 def test_samples_survive_any_scale(scale: float) -> None:
     data = dataset(30)
     scaled = Dataset(X=data.X, Y=data.Y * scale)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from calibo import Optimizer, minimize
-from calibo.data import Array, Params, Suggestion
+from calibo.data import Array, Params
 from calibo.errors import SpaceError, StudyError
 from calibo.methods import METHODS
 from calibo.spaces import Float, Int, ProductSpace, Space
@@ -100,28 +100,22 @@ def _unsorted(params: Mapping[str, Any]) -> float:
     return float(sum(abs(job - place) for place, job in enumerate(params["order"])))
 
 
-def _optimizer(space: Space, method: str, **settings: Any) -> Optimizer:
-    if method == "composite_lfbo":
-        pytest.importorskip("torch")
-        settings["composite"] = lambda h: h[:, 0]
-    return Optimizer(space, method=method, seed=1, n_initial=3, **settings)
-
-
-def _tell(optimizer: Optimizer, suggestion: Suggestion, value: float) -> None:
-    optimizer.tell(suggestion, [value, 0.0] if optimizer.strategy.name == "composite_lfbo" else value)
-
-
 @pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
 @pytest.mark.parametrize("space", [Order(4), TRIANGLE], ids=lambda space: type(space).__name__)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_suggests_valid_points_of_a_space_of_ones_own(method: str, space: Space) -> None:
     """The objective of the triangle is best where points are invalid, so that searches are drawn there."""
-    optimizer = _optimizer(space, method)
+    settings: dict[str, Any] = {}
+    if method == "composite_lfbo":
+        pytest.importorskip("torch")
+        settings["composite"] = lambda h: h[:, 0]
+    optimizer = Optimizer(space, method=method, seed=1, n_initial=3, **settings)
     seen: list[Params] = []
     for _ in range(5):
         suggestion = optimizer.ask()
         seen.append(suggestion.params)
-        _tell(optimizer, suggestion, -sum(seen[-1].values()) if space is TRIANGLE else _unsorted(seen[-1]))
+        value = -sum(seen[-1].values()) if space is TRIANGLE else _unsorted(seen[-1])
+        optimizer.tell(suggestion, [value, 0.0] if method == "composite_lfbo" else value)
     X = np.vstack([optimizer.data().X, *(s.x for s in optimizer.ask(2))])
     assert space.valid(X).all() and len(X) == 7
     np.testing.assert_array_equal(space.repair(X), X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -81,16 +82,14 @@ def test_paths_are_encoded_as_the_rule_says(nodes: int, k: int, seed: int) -> No
     assert encoded.shape == (3, sum(k**i for i in range(1, nodes)))
     for x, bits in zip(X, encoded, strict=True):
         operations = dict(zip(cell.edges, cell.indices(x[None])[0].tolist(), strict=True))
-        expected: set[int] = set()
-
-        def walk(node: int, passed: list[int], operations: dict = operations, expected: set[int] = expected) -> None:
-            if node == nodes - 1:
+        ways, expected = [(0,)], set[int]()
+        while ways:
+            way = ways.pop()
+            ways += [(*way, node) for node in range(way[-1] + 1, nodes)]
+            if way[-1] == nodes - 1:
+                passed = [operations[step] for step in pairwise(way)]
                 before = sum(k**i for i in range(1, len(passed)))
                 expected.add(before + sum(o * k**i for i, o in enumerate(passed)))
-            for following in range(node + 1, nodes):
-                walk(following, [*passed, operations[node, following]])
-
-        walk(0, [])
         assert set(np.flatnonzero(bits).tolist()) == expected
 
 

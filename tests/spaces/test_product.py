@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -113,10 +111,3 @@ def test_many_things_are_spaces() -> None:
 def test_other_things_are_not(obj: Any) -> None:
     with pytest.raises(SpaceError):
         as_space(obj)
-
-
-def test_pandas_and_friends_are_not_imported() -> None:
-    heavy = {"pandas", "sklearn", "scipy"}
-    code = f"import sys, calibo.spaces as s; s.as_space([{{'a': 1}}]); print(*{heavy} & {{*sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
