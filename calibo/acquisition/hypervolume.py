@@ -178,7 +178,7 @@ class SampledHypervolume:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _gains(self, X: Array, before: Array, lower: Array, upper: Array) -> Array:
-        values, log_weights = self._drawn(after_pending(X[:, None, :], before))
+        values, log_weights = _drawn(self.models, after_pending(X[:, None, :], before), self.seeds, self.draws)
         gain = log_gain(values[..., -1, :], lower, upper, self.width)
         return logsumexp(gain + normalized(log_weights[..., -1, :]).sum(axis=-1)) - np.log(self.draws)
 
@@ -189,19 +189,10 @@ class SampledHypervolume:
             before = np.vstack([self.fixed, earlier])
             front = np.broadcast_to(self.front, (self.draws, *self.front.shape))
             if len(before):
-                front = np.concatenate([front, self._drawn(before[None])[0][0]], axis=1)
+                drawn, _ = _drawn(self.models, before[None], self.seeds, self.draws)
+                front = np.concatenate([front, drawn[0]], axis=1)
             self._boxes[key] = nondominated_boxes(front, self.reference)
         return self._boxes[key]
-
-    def _drawn(self, sets: Array) -> tuple[Array, Array]:
-        """Draw the values of `p x q x d` batches jointly; return them and their log-weights, each `p x S x q x m`."""
-        distributions = [model.predict(sets, latent=True) for model in self.models]
-        pairs = [
-            distribution.samples(base_samples(seed, self.draws, sets.shape[1]))
-            for distribution, seed in zip(distributions, self.seeds, strict=True)
-        ]
-        values = np.stack([f for f, _ in pairs], axis=-1)
-        return values, np.stack([np.broadcast_to(w, f.shape) for f, w in pairs], axis=-1)
 
 
 def log_gain(values: Array, lower: Array, upper: Array, width: Array) -> Array:
@@ -214,14 +205,18 @@ def log_gain(values: Array, lower: Array, upper: Array, width: Array) -> Array:
 
 def _rivals(models: Sequence[Model], X: Array, most: int, seeds: Sequence[int]) -> Array:
     """Return the points of `n x d` that are on the front in some joint draw, the most frequent first."""
-    values = np.stack(
-        [
-            model.predict(X, latent=True).samples(base_samples(seed, _DRAWS_OF_FRONT, len(X)))[0]
-            for model, seed in zip(models, seeds, strict=True)
-        ],
-        axis=-1,
-    )
+    values, _ = _drawn(models, X, seeds, _DRAWS_OF_FRONT)
     return most_frequent(X, np.sum([pareto_mask(one) for one in values], axis=0), most)
+
+
+def _drawn(models: Sequence[Model], X: Array, seeds: Sequence[int], draws: int) -> tuple[Array, Array]:
+    """Draw the values of `... x q x d` points jointly; return them and their log-weights, each `... x S x q x m`."""
+    pairs = [
+        model.predict(X, latent=True).samples(base_samples(seed, draws, X.shape[-2]))
+        for model, seed in zip(models, seeds, strict=True)
+    ]
+    values = np.stack([f for f, _ in pairs], axis=-1)
+    return values, np.stack([np.broadcast_to(w, f.shape) for f, w in pairs], axis=-1)
 
 
 def is_row_of(X: Array, rows: Array) -> np.ndarray:

@@ -46,9 +46,7 @@ class ExpectedImprovement(AcquisitionRule):
         best, width = incumbent(model, data), smoothing(data)
 
         def utility(f: Array, weights: Array, pending: Array, their_weights: Array) -> Array:
-            # Weighted gains beyond the best weighted gain of a pending point: a copy of one gains nothing.
-            known = np.max(their_weights * (pending - best), axis=-1, initial=0.0)
-            return np.log(width) + log_fatplus((weights * (f - best) - known[..., None]) / width)
+            return _log_gain(f, weights, pending, their_weights, best, width)
 
         joint = SampledUtility(utility, int(rng.integers(2**63)), self.draws)
         return BatchAcquisition(model, data.X_pending, joint, lambda d: d.log_expected_improvement(best))
@@ -106,10 +104,17 @@ class NoisyExpectedImprovement(AcquisitionRule):
 
         def utility(f: Array, weights: Array, others: Array, their_weights: Array) -> Array:
             best = others[..., :count].max(axis=-1, keepdims=True)
-            known = np.max(their_weights[..., count:] * (others[..., count:] - best), axis=-1, initial=0.0)
-            return np.log(width) + log_fatplus((weights * (f - best) - known[..., None]) / width)
+            return _log_gain(f, weights, others[..., count:], their_weights[..., count:], best, width)
 
         return BatchAcquisition(model, np.vstack([rivals, data.X_pending]), SampledUtility(utility, seed, self.draws))
+
+
+def _log_gain(
+    f: Array, weights: Array, pending: Array, their_weights: Array, best: Array | float, width: float
+) -> Array:
+    """Return the log of the weighted gain beyond the best weighted gain of a pending point: a copy of one gains nothing."""
+    known = np.max(their_weights * (pending - best), axis=-1, initial=0.0)
+    return np.log(width) + log_fatplus((weights * (f - best) - known[..., None]) / width)
 
 
 def contenders(model: Model, X: Array, most: int, seed: int) -> Array:

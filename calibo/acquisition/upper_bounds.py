@@ -114,7 +114,16 @@ class ConformalUCB(UpperConfidenceBound):
             raise RecipeError(f"beta is a positive number, or None for the published code's value, got {self.beta}")
 
     def view(self, distribution: Distribution) -> FlatSet:
-        return optimistic(distribution)
+        if isinstance(distribution, FlatSet):
+            return distribution.optimistic()
+        if isinstance(distribution, Gaussian):
+            # A Gaussian is a flat-set distribution without a conformal set.
+            nowhere = distribution.mean[..., None]
+            return FlatSet(distribution, nowhere, nowhere, 0.0).optimistic()
+        raise RecipeError(
+            "ConformalUCB is for flat-set distributions (ConformalBayes, LocalizedOnline) and Gaussian ones, got a "
+            f"{type(distribution).__name__}: use UpperQuantile for others"
+        )
 
     def centre(self, distribution: Distribution) -> Array:
         assert isinstance(distribution, FlatSet)
@@ -126,19 +135,6 @@ class ConformalUCB(UpperConfidenceBound):
         centre = self.centre(distribution)
         away = 2.0 * distribution.expected_improvement(centre) - (distribution.mean - centre)
         return centre + np.sqrt(0.5 * np.pi * self.beta) * away
-
-
-def optimistic(distribution: Distribution) -> FlatSet:
-    """Return the distribution given a measurement above the model's mean; a Gaussian is one without a conformal set."""
-    if isinstance(distribution, FlatSet):
-        return distribution.optimistic()
-    if isinstance(distribution, Gaussian):
-        nowhere = distribution.mean[..., None]
-        return FlatSet(distribution, nowhere, nowhere, 0.0).optimistic()
-    raise RecipeError(
-        f"ConformalUCB is for flat-set distributions (ConformalBayes, LocalizedOnline) and Gaussian ones, got a "
-        f"{type(distribution).__name__}: use UpperQuantile for others"
-    )
 
 
 def best_of_batch(distribution: Distribution, centre: Array, bound: Array, base: Array) -> Array:

@@ -43,8 +43,9 @@ class Composite:
         # Evaluated with two rows, since training uses many: a function that works for one row only is found out here.
         value = float(self.values(np.array([numbers, numbers]))[0])
         if not np.isfinite(value):
+            shown = str(list(numbers[:4]))[:-1] + (", ...]" if len(numbers) > 4 else "]")
             raise ValueRejected(
-                f"the composite function must give a finite number, got {value} for the vector {_short(numbers)}; "
+                f"the composite function must give a finite number, got {value} for the vector {shown}; "
                 "report a failure with tell_failed()"
             )
         return numbers, value
@@ -138,7 +139,3 @@ def finite_vector(vector: object, length: int | None = None) -> tuple[float, ...
                 "with tell_failed()"
             )
     return numbers
-
-
-def _short(numbers: tuple[float, ...]) -> str:
-    return str(list(numbers[:4]))[:-1] + (", ...]" if len(numbers) > 4 else "]")

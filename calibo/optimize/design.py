@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from calibo.data import Array
-from calibo.errors import RepeatWarning
-from calibo.search.base import coincides, untried_point
+from calibo.search.base import coincides, new_point
 from calibo.search.sobol import sobol_points
 from calibo.spaces import Space
 
@@ -26,10 +23,4 @@ def design_point(space: Space, *, seed: int, number: int, avoid: Array) -> Array
     rng = np.random.default_rng([seed, number])
     points = space.repair(sobol_points(range(number, number + _SPARE), space.dimension, seed=seed))
     free = points[~coincides(points, avoid)]
-    if len(free):
-        return free[0]
-    other = untried_point(space, avoid, rng)
-    if other is None:
-        warnings.warn("every point of the space has been tried; suggesting one again", RepeatWarning, stacklevel=3)
-        return points[0]
-    return other
+    return free[0] if len(free) else new_point(space, avoid, rng, otherwise=lambda: points[0])

@@ -116,15 +116,7 @@ class LikelihoodFree(Strategy):
     def _fitted(
         self, data: Dataset, negatives: Array, place: int, seed: int, classifiers: Callable[[int], Classifier]
     ) -> LogOdds:
-        """Return the log-odds for one place of a batch, the same for the same arguments.
-
-        Args:
-            data: The observations, pruned points included.
-            negatives: Points that are pending, chosen for earlier places or known to fail, `k x d`.
-            place: Place in the batch, counted from 0.
-            seed: Seed of the suggestion.
-            classifiers: Returns the classifier of each member of the ensemble, counted from 0.
-        """
+        """Return the log-odds for one place of a batch, the same for the same arguments."""
         labelled = self._labelled(data, np.random.default_rng([seed, place]))
         if labelled is None:
             return constant

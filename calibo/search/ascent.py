@@ -65,8 +65,7 @@ def ascend(acquisition: Acquisition, X: Array, columns: np.ndarray, iterations: 
         return moved
     # In units of its own slope the search does not depend on the scale of the outcomes.
     scale = float(np.median(np.abs(gradient).max(axis=1))) or 1.0
-    start = Climb.begun(X[:, columns], values / scale, gradient / scale)
-    climbing = start
+    climbing = _Climbs(X[:, columns], values / scale, gradient / scale)
     for _ in range(iterations):
         rows = climbing.alive.nonzero()[0]
         if not len(rows):
@@ -82,50 +81,27 @@ def ascend(acquisition: Acquisition, X: Array, columns: np.ndarray, iterations: 
 
 
 @dataclass
-class Climb:
-    """The state of R climbs in c columns; larger values are better.
+class _Climbs:
+    """The state of R climbs in c columns; larger values are better."""
 
-    Attributes:
-        x: Current points, `R x c`.
-        values: Their values, `R`.
-        gradient: Their gradients, `R x c`.
-        inverse: Estimates of the inverse Hessians of minus the values, `R x c x c`.
-        learned: Number of updates of each estimate, `R`.
-        direction: Steps being tried, `R x c`.
-        share: Share of the step being tried, `R`.
-        alive: Which climbs have not ended, `R`.
-        enough: A gain of at most this ends a climb, `R`.
-    """
-
+    #: Current points, `R x c`, their values, `R`, and gradients, `R x c`.
     x: Array
     values: Array
     gradient: Array
-    inverse: Array
-    learned: np.ndarray
-    direction: Array
-    share: Array
-    alive: np.ndarray
-    enough: Array
 
-    @classmethod
-    def begun(cls, x: Array, values: Array, gradient: Array) -> Climb:
-        """Return climbs without any update yet."""
-        count, c = x.shape
-        inverse = np.broadcast_to(np.eye(c), (count, c, c)).copy()
-        climb = cls(
-            x=x,
-            values=values,
-            gradient=gradient,
-            inverse=inverse,
-            learned=np.zeros(count, dtype=np.intp),
-            direction=np.zeros_like(x),
-            share=np.ones(count),
-            alive=np.ones(count, dtype=bool),
-            # In units of its own slope: a start far down, where slopes are steep, must not make others stop early.
-            enough=_LEAST_GAIN * np.abs(gradient).max(axis=1),
-        )
-        climb._turn(climb.alive)
-        return climb
+    def __post_init__(self) -> None:
+        count, c = self.x.shape
+        #: Estimates of the inverse Hessians of minus the values, and the number of updates of each.
+        self.inverse = np.broadcast_to(np.eye(c), (count, c, c)).copy()
+        self.learned = np.zeros(count, dtype=np.intp)
+        #: Steps being tried, and the share of them.
+        self.direction = np.zeros_like(self.x)
+        self.share = np.ones(count)
+        #: Which climbs have not ended, and the gain that ends them. It is in units of the climb's own slope: a start far
+        #: down, where slopes are steep, must not make others stop early.
+        self.alive = np.ones(count, dtype=bool)
+        self.enough = _LEAST_GAIN * np.abs(self.gradient).max(axis=1)
+        self._turn(self.alive)
 
     def trial(self) -> Array:
         """Return the points that the next steps lead to, `R x c`."""

@@ -121,11 +121,21 @@ def best_available(points: Array, values: Array, avoid: Array, space: Space, rng
     for i in np.argsort(-values, kind="stable"):
         if not coincides(points[[i]], avoid)[0]:
             return points[i]
-    untried = untried_point(space, avoid, rng)
-    if untried is not None:
-        return untried
+    return new_point(space, avoid, rng, otherwise=lambda: points[int(np.argmax(values))])
+
+
+def new_point(space: Space, avoid: Array, rng: np.random.Generator, *, otherwise: Callable[[], Array]) -> Array:
+    """Return a random untried point, `d`; if the space has none, what ``otherwise`` returns, with a warning."""
+    found = untried_point(space, avoid, rng)
+    if found is None:
+        announce_repeat()
+        return otherwise()
+    return found
+
+
+def announce_repeat() -> None:
+    """Warn that a point is suggested again, because every point of the space has been tried."""
     warnings.warn("every point of the space has been tried; suggesting one again", RepeatWarning, stacklevel=4)
-    return points[int(np.argmax(values))]
 
 
 def untried_point(space: Space, avoid: Array, rng: np.random.Generator) -> Array | None:

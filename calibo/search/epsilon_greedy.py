@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from calibo.data import Array
-from calibo.errors import RecipeError, RepeatWarning
-from calibo.search.base import SearchWrapper, untried_point
+from calibo.errors import RecipeError
+from calibo.search.base import SearchWrapper, new_point
 from calibo.search.plan import Plan
 from calibo.spaces import Space
 
@@ -41,14 +40,8 @@ class EpsilonGreedy(SearchWrapper):
         chosen: list[Array] = []
         for random in at_random:
             given = plan.given(chosen)
-            found = _random_point(given, space, rng) if random else self.search.maximize(given, space, 1, rng=rng)[0]
-            chosen.append(found)
+            if random:
+                chosen.append(new_point(space, given.avoid, rng, otherwise=lambda: space.sample(1, rng)[0]))
+            else:
+                chosen.append(self.search.maximize(given, space, 1, rng=rng)[0])
         return np.stack(chosen)
-
-
-def _random_point(plan: Plan, space: Space, rng: np.random.Generator) -> Array:
-    found = untried_point(space, plan.avoid, rng)
-    if found is None:
-        warnings.warn("every point of the space has been tried; suggesting one again", RepeatWarning, stacklevel=4)
-        return space.sample(1, rng)[0]
-    return found

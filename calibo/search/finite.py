@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from calibo.data import Array
-from calibo.errors import RecipeError, RepeatWarning
-from calibo.search.base import Search, best_available, coincides, in_chunks, one_by_one
+from calibo.errors import RecipeError
+from calibo.search.base import Search, announce_repeat, best_available, coincides, in_chunks, one_by_one
 from calibo.search.multistart import scattered
 from calibo.search.plan import Plan
 from calibo.spaces import Space
@@ -43,9 +42,7 @@ class Pool(Search):
         chosen: list[Array] = []
         for _ in range(q):
             if not len(free):
-                warnings.warn(
-                    "every point of the space has been tried; suggesting one again", RepeatWarning, stacklevel=3
-                )
+                announce_repeat()
                 free = every
             rows, chunk = free, self.chunk
             if self.drawn is not None and len(free) > self.drawn:

@@ -169,15 +169,7 @@ class Langevin(Search):
 
 @dataclass
 class _Chains:
-    """The state of all chains of one exploration, which move together.
-
-    Attributes:
-        space: The search space.
-        X: Their points, `chains x d`.
-        velocity: Their momentum, `chains x d`.
-        T: Temperature in units of the acquisition function.
-        friction: Share of the momentum lost in a step.
-    """
+    """The state of all chains of one exploration, which move together: points and momenta, `chains x d`."""
 
     space: Space
     X: Array

@@ -41,9 +41,8 @@ class MutatedBest(Search):
     edits: int = 1
 
     def __post_init__(self) -> None:
-        check_whole("parents", self.parents)
-        check_whole("candidates", self.candidates)
-        check_whole("edits", self.edits)
+        for name in ("parents", "candidates", "edits"):
+            check_whole(name, getattr(self, name))
 
     @property
     def anchors_needed(self) -> int:
@@ -91,9 +90,8 @@ class Dynamic(Search):
     edits: int = 1
 
     def __post_init__(self) -> None:
-        check_whole("budget", self.budget)
-        check_whole("candidates", self.candidates)
-        check_whole("edits", self.edits)
+        for name in ("budget", "candidates", "edits"):
+            check_whole(name, getattr(self, name))
 
     @property
     def anchors_needed(self) -> int:
@@ -137,12 +135,7 @@ def edited(parents: Array, space: Space, count: int, edits: int, rng: np.random.
 
 
 def _best_of(
-    plan: Plan,
-    space: Space,
-    q: int,
-    generate: Callable[[], Array],
-    count: int,
-    rng: np.random.Generator,
+    plan: Plan, space: Space, q: int, generate: Callable[[], Array], count: int, rng: np.random.Generator
 ) -> Array:
     """Return the best untried points, `q x d`, of about ``count`` that ``generate`` makes, or of a pool."""
     if space.is_pool:

@@ -115,18 +115,10 @@ class Plan:
         """Return the plan for one more point of a batch beside those already chosen."""
         if not chosen:
             return self
-        avoid = np.vstack([self.avoid, *chosen])
-        return replace(self, acquisition=with_chosen(self.acquisition, chosen), avoid=avoid)
+        batch = np.stack(chosen)
 
+        def acquisition(X: Array) -> Array:
+            earlier = np.broadcast_to(batch, (len(X), *batch.shape))
+            return self.acquisition(np.concatenate([earlier, X[:, None, :]], axis=1))
 
-def with_chosen(acquisition: Acquisition, chosen: Sequence[Array]) -> Acquisition:
-    """Return the acquisition function of one more point of a batch beside those already chosen."""
-    if not chosen:
-        return acquisition
-    batch = np.stack(chosen)
-
-    def of_batches(X: Array) -> Array:
-        earlier = np.broadcast_to(batch, (len(X), *batch.shape))
-        return acquisition(np.concatenate([earlier, X[:, None, :]], axis=1))
-
-    return of_batches
+        return replace(self, acquisition=acquisition, avoid=np.vstack([self.avoid, *chosen]))
