@@ -26,10 +26,10 @@ LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "__pycache__", "results", ".
 TIMEOUT = 900.0
 
 
-def main(wanted: list[str]) -> int:
+def main(ids: list[str]) -> int:
     """Run the mutants and return how many were not killed."""
     mutants = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-    chosen = [mutant for mutant in mutants if not wanted or mutant["id"] in wanted]
+    chosen = [mutant for mutant in mutants if not ids or mutant["id"] in ids]
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         shutil.copytree(ROOT, tree, ignore=LEFT_OUT)

@@ -7,12 +7,13 @@ says what was expected.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from numbers import Integral, Real
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from calibo.errors import RecipeError
+from calibo.errors import MissingExtra, RecipeError
 
 T = TypeVar("T")
 
@@ -74,3 +75,25 @@ def check_instance(what: str, value: object, kind: type[T], such_as: str) -> T:
         given = f"the class {value.__name__}, which needs ()" if isinstance(value, type) else repr(value)
         raise RecipeError(f"{what} must be a {kind.__name__} such as {such_as}, got {given}")
     return value
+
+
+def import_extra(package: str, what: str, extra: str, otherwise: str = "") -> Any:
+    """Import a package that only an extra installs.
+
+    Args:
+        package: Name of the module.
+        what: What needs it, in the plural, for the message.
+        extra: Extra of calibo that installs it.
+        otherwise: What can be done without it, for the message.
+
+    Raises:
+        MissingExtra: If it is not installed.
+    """
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        raise MissingExtra(
+            f"{what} need {package}, which is not installed: pip install 'calibo[{extra}]'{otherwise}"
+        ) from error

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from calibo.checks import check_between, check_whole
+from calibo.checks import check_between, check_whole, import_extra
 from calibo.data import Array
-from calibo.errors import DataError, MissingExtra, RecipeError
+from calibo.errors import DataError, RecipeError
 from calibo.networks import Indicators, Networks, Real, minimize_full_batch
 
 #: g: a function of a torch tensor of vectors, `m x k` in float64, that returns `m` values; each row on its own.
@@ -273,14 +273,6 @@ def _threads(torch: ModuleType, count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def require_torch() -> ModuleType:
+def require_torch() -> Any:
     """Return torch, or raise an error that says how to install it."""
-    try:
-        import torch  # pyright: ignore[reportMissingImports]
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtra(
-            'composite objectives need torch, which is not installed: pip install "calibo[neural]"'
-        ) from error
-    return torch
+    return import_extra("torch", "composite objectives", "neural")

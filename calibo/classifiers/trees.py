@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from calibo.checks import check_between, check_whole
+from calibo.checks import check_between, check_whole, import_extra
 from calibo.classifiers.base import Classifier, LogOdds, log_odds
 from calibo.classifiers.labels import Labelled
 from calibo.data import Array
-from calibo.errors import MissingExtra
 from calibo.spaces.encoding import codes
 
 #: scikit-learn's boosting has at most this many bins, and this many choices of a categorical column.
@@ -46,7 +44,7 @@ class XGBoost(Classifier):
         check_between("min_child_weight", self.min_child_weight, 0.0, np.inf, including="low")
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
-        xgboost = _xgboost()
+        xgboost = import_extra("xgboost", "classifiers of XGBoost", "xgboost", ", or use GradientBoosting()")
         types = ["c" if k else "float" for k in categories]
 
         def matrix(X: Array, **more: Array) -> Any:
@@ -185,15 +183,3 @@ def _merged(labelled: Labelled) -> Labelled:
     first = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]).any(axis=1)))
     weights = np.add.reduceat(labelled.weights[order], first)
     return replace(labelled, X=rows[first, :-1], z=rows[first, -1], weights=weights)
-
-
-def _xgboost() -> ModuleType:
-    try:
-        import xgboost
-    except ModuleNotFoundError as error:
-        if error.name != "xgboost":
-            raise
-        raise MissingExtra(
-            'XGBoost needs xgboost, which is not installed: pip install "calibo[xgboost]", or use GradientBoosting()'
-        ) from error
-    return xgboost

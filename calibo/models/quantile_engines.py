@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from calibo.checks import check_between, check_whole
+from calibo.checks import check_between, check_whole, import_extra
 from calibo.data import Array
-from calibo.errors import MissingExtra
 
 #: A forest keeps cdfs at this many outcomes at most.
 _MOST_KEPT = 128
@@ -196,12 +195,7 @@ class XGBoostQuantiles(QuantileEngine):
     def fit(
         self, features: Array, y: Array, levels: Array, *, categories: tuple[int, ...], rng: np.random.Generator
     ) -> XGBoostedQuantiles:
-        try:
-            import xgboost
-        except ImportError as error:
-            raise MissingExtra(
-                "XGBoostQuantiles needs XGBoost: pip install 'calibo[xgboost]', or use QuantileForest()"
-            ) from error
+        xgboost = import_extra("xgboost", "quantiles of XGBoost", "xgboost", ", or use QuantileForest()")
         types = tuple("c" if k else "float" for k in categories)
         settings = {
             "objective": "reg:quantileerror",

