@@ -128,10 +128,8 @@ def _volume(front: Array, reference: Array) -> float:
         return float(((front[:, 0] - reference[0]) * np.maximum(front[:, 1] - below, 0.0)).sum())
     if front.shape[1] == 3:
         return _spatial_volume(front, reference)
-    heights = np.unique(front[:, -1])
-    edges = np.concatenate([[reference[-1]], heights])
     total = 0.0
-    for low, high in pairwise(edges):
+    for low, high in pairwise([reference[-1], *np.unique(front[:, -1])]):
         above = front[front[:, -1] >= high, :-1]
         total += (high - low) * _volume(pareto_front(above), reference[:-1])
     return total

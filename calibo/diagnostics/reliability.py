@@ -155,9 +155,7 @@ def _weights(weights: npt.ArrayLike | None, count: int) -> Array:
         return np.ones(count)
     w = np.asarray(weights, dtype=np.float64)
     if w.shape != (count,) or not np.all(np.isfinite(w) & (w >= 0)) or w.sum() == 0:
-        raise RecipeError(
-            f"expected {count} weights, one per level, finite and not negative and not all zero, got {_glimpse(w)}"
-        )
+        raise RecipeError(f"expected {count} weights, one per level, not negative and not all zero, got {_glimpse(w)}")
     return w
 
 

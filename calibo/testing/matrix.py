@@ -232,14 +232,6 @@ def _members(model: Model) -> list[Model]:
     return [m for part in model.models for m in _members(part)] if isinstance(model, Pooled) else [model]
 
 
-def _check_leave_one_out(model: Model, data: Dataset, X: Array) -> None:
-    _check_held_out(model, data, model.leave_one_out(), lambda i: np.delete(np.arange(len(data)), i))
-
-
-def _check_one_step_ahead(model: Model, data: Dataset, X: Array) -> None:
-    _check_held_out(model, data, model.one_step_ahead(), np.arange)
-
-
 def _check_held_out(
     model: Model, data: Dataset, found: Distribution, seen: Callable[[int], np.ndarray], tolerance: float = 1e-6
 ) -> None:
@@ -309,8 +301,10 @@ _CHECKS: Mapping[Capability, Callable[[Model, Dataset, Array], None]] = {
     Capability.HYPERPARAMETERS: _check_hyperparameters,
     Capability.LENGTHSCALES: _check_lengthscales,
     Capability.NOISE: _check_noise,
-    Capability.LEAVE_ONE_OUT: _check_leave_one_out,
-    Capability.ONE_STEP_AHEAD: _check_one_step_ahead,
+    Capability.LEAVE_ONE_OUT: lambda model, data, _: _check_held_out(
+        model, data, model.leave_one_out(), lambda i: np.delete(np.arange(len(data)), i)
+    ),
+    Capability.ONE_STEP_AHEAD: lambda model, data, _: _check_held_out(model, data, model.one_step_ahead(), np.arange),
     Capability.AUGMENTATION: _check_augmentation,
     Capability.LEARNS_FROM_PROPOSALS: _check_learning,
     Capability.IN_DISTRIBUTION: _check_in_distribution,
