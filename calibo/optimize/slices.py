@@ -63,20 +63,18 @@ def slices_at(
         if name not in space.names:
             raise SpaceError(f"no parameter {name!r} in the space; there are {', '.join(space.names)}")
     x = space.encode([params])[0]
-    return tuple(_slice(plan, outcome, x, name, space, direction, points) for name in names)
-
-
-def _slice(plan: Plan, outcome: int, x: Array, name: str, space: Space, direction: Direction, points: int) -> Slice:
-    column = space.names.index(name)
-    parameter = space.columns[column]
-    if parameter.cells is None or parameter.cells > points:
-        grid = np.unique(parameter.round(np.linspace(0.0, 1.0, points)))
-    else:
-        grid = parameter.position(np.arange(parameter.cells))
-    X = np.repeat(x[None, :], len(grid), axis=0)
-    X[:, column] = grid
-    valid = space.valid(X)
-    X, grid = X[valid], grid[valid]
-    by_stage = [predict(model, X, direction, latent=False) for model in plan.models[outcome].stages]
-    values = tuple(parameter.decode(float(u)) for u in grid)
-    return Slice(name, values, by_stage[0], by_stage[-1], plan.acquisition(X))
+    found: list[Slice] = []
+    for name in names:
+        column = space.names.index(name)
+        parameter = space.columns[column]
+        if parameter.cells is None or parameter.cells > points:
+            grid = np.unique(parameter.round(np.linspace(0.0, 1.0, points)))
+        else:
+            grid = parameter.position(np.arange(parameter.cells))
+        X = np.repeat(x[None, :], len(grid), axis=0)
+        X[:, column] = grid
+        X = X[space.valid(X)]
+        values = tuple(parameter.decode(float(u)) for u in X[:, column])
+        by_stage = [predict(model, X, direction, latent=False) for model in plan.models[outcome].stages]
+        found.append(Slice(name, values, by_stage[0], by_stage[-1], plan.acquisition(X)))
+    return tuple(found)

@@ -45,13 +45,9 @@ INTERRUPTED = "interrupted"
 
 
 def write_suggestions(study: optuna.Study, trial: FrozenTrial, suggestions: Sequence[Suggestion]) -> None:
-    """Store what was suggested for a trial.
+    """Store what was suggested for a trial: one suggestion for each group of parameters that is optimized by itself.
 
-    Args:
-        study: The study.
-        trial: The trial.
-        suggestions: One suggestion for each group of parameters that is optimized by itself; normally one. Their params
-            are the numbers in which Optuna stores them.
+    Their params are the numbers in which Optuna stores them.
     """
     # The first is written last, so that they are there all together or not at all.
     for place, suggestion in reversed(list(enumerate(suggestions))):
@@ -87,8 +83,7 @@ def write_vector(trial: optuna.Trial, vector: Sequence[float]) -> None:
 
 def read_vector(trial: FrozenTrial) -> tuple[float, ...]:
     """Return the vector that was measured in a trial; empty if none was."""
-    text = _read(_VECTOR, trial.system_attrs, trial.number)
-    return () if text is None else _floats(text)
+    return _read_floats(_VECTOR, trial) or ()
 
 
 def write_sem(trial: optuna.Trial, sem: float | Sequence[float]) -> None:
@@ -101,14 +96,12 @@ def write_sem(trial: optuna.Trial, sem: float | Sequence[float]) -> None:
     Raises:
         ValueRejected: If it is negative, or not a finite number.
     """
-    known = standard_errors(sem, len(trial.study.directions))
-    _write_to_trial(trial.storage, trial, _SEM, known)
+    _write_to_trial(trial.storage, trial, _SEM, standard_errors(sem, len(trial.study.directions)))
 
 
 def read_sem(trial: FrozenTrial) -> tuple[float, ...] | None:
     """Return the standard errors of a trial's values, ``None`` if they are not known."""
-    text = _read(_SEM, trial.system_attrs, trial.number)
-    return None if text is None else _floats(text)
+    return _read_floats(_SEM, trial)
 
 
 def write_description(study: optuna.Study, description: Mapping[str, Any]) -> None:
@@ -124,14 +117,10 @@ def read_description(study: optuna.Study) -> dict[str, Any] | None:
 
 def study_seed(study: optuna.Study) -> int:
     """Return the seed of a study, drawn on first use: the same for every worker and after a restart."""
-    stored = read_seed(study)
-    if stored is not None:
-        return stored
-    drawn = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
-    write_seed(study, drawn)
+    if read_seed(study) is None:
+        write_seed(study, int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1))
     # Another worker may have written one at the same time: whichever was written last is the study's.
-    again = read_seed(study)
-    return drawn if again is None else again
+    return read_seed(study) or 0
 
 
 def read_seed(study: optuna.Study) -> int | None:
@@ -157,6 +146,11 @@ def _study_attributes(study: optuna.Study) -> Mapping[str, Any]:
 @functools.lru_cache(maxsize=4096)
 def _suggestion(text: str, number: int) -> Suggestion:
     return suggestion_from_json(json.loads(text), number)
+
+
+def _read_floats(key: str, trial: FrozenTrial) -> tuple[float, ...] | None:
+    text = _read(key, trial.system_attrs, trial.number)
+    return None if text is None else _floats(text)
 
 
 @functools.lru_cache(maxsize=4096)

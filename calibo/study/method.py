@@ -55,14 +55,9 @@ def method_for(
     *,
     trials: Sequence[FrozenTrial] | None = None,
 ) -> StudyMethod:
-    """Return the method by which a study goes on.
+    """Return the method asked for, or else the study's own; for a new study "ocbo".
 
-    Args:
-        study: The study; ``None`` for one that is new.
-        method: The method asked for. If ``None``: the study's own; for a new study "ocbo". With a composite function
-            always "composite_lfbo".
-        composite: Known function of a composite objective.
-        trials: Trials of the study, if they have been read already.
+    With a composite function it is "composite_lfbo". ``trials`` are those of the study, if they have been read already.
 
     Raises:
         StudyError: If the study's own method is a strategy that has no name, so that it has to be given again.

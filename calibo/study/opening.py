@@ -40,7 +40,7 @@ def open_study(
         reference: Reference point, one value per objective; by default that of the study.
 
     Returns:
-        The study, the seed of its suggestions, and its reference point.
+        The study, with the seed and the reference point to go on with.
 
     Raises:
         StudyError: If there is a study of that name with other directions or another space.
@@ -138,26 +138,21 @@ def quiet_optuna() -> Iterator[None]:
 def _check_directions(study: optuna.Study, directions: Sequence[Direction]) -> None:
     stored = [one.name.lower() for one in study.directions]
     asked = [direction.name.lower() for direction in directions]
-    if stored == asked:
-        return
-    was = " and ".join(f"{one}s" for one in stored)
-    again = (
-        f"{stored[0]}() (--{stored[0]})"
-        if len(stored) == 1
-        else f"directions={stored} (--directions {','.join(stored)})"
-    )
-    raise StudyError(
-        f"study {study.study_name!r} {was}, but you asked to {' and '.join(asked)}; resume it with {again}, "
-        "or start a new one with another study_name (--study)"
-    )
+    if stored != asked:
+        single, several = f"{stored[0]}() (--{stored[0]})", f"directions={stored} (--directions {','.join(stored)})"
+        raise StudyError(
+            f"study {study.study_name!r} {' and '.join(f'{one}s' for one in stored)}, but you asked to "
+            f"{' and '.join(asked)}; resume it with {several if len(stored) > 1 else single}, "
+            "or start a new one with another study_name (--study)"
+        )
 
 
 def _check_space(study: optuna.Study, space: OptunaSpace) -> None:
     description = read_description(study)
-    if description is not None:
-        wrong = differences(description["space"], described(space.space))
-    else:
+    if description is None:
         wrong = _incompatible(study, space.distributions)
+    else:
+        wrong = differences(description["space"], described(space.space))
     if wrong:
         raise StudyError(
             f"study {study.study_name!r} was made with another space: {'; '.join(wrong)}. Give the same space to "

@@ -80,17 +80,16 @@ def open_storage(
         "heartbeat_stale_trial_callback": heartbeat_stale_trial_callback,
     }
     file = _sqlite_file(url)
-    if file is None:
-        text = url.render_as_string(hide_password=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            return _server_storage(url, lambda: RDBStorage(text, **options))
-    if not create and (not file.exists() or not file.stat().st_size):
-        raise StudyError(f"{file}: there is no such file, or nothing in it, so there is no study in it")
-    with _sqlite_errors(file), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # of the heartbeat
-        _create(file)
-        return SqliteStorage(url.set(database=str(file)).render_as_string(hide_password=False), **options)
+        if file is None:
+            with _server_errors(url):
+                return RDBStorage(url.render_as_string(hide_password=False), **options)
+        if not create and (not file.exists() or not file.stat().st_size):
+            raise StudyError(f"{file}: there is no such file, or nothing in it, so there is no study in it")
+        with _sqlite_errors(file):
+            _create(file)
+            return SqliteStorage(url.set(database=str(file)).render_as_string(hide_password=False), **options)
 
 
 class SqliteStorage(RDBStorage):
@@ -199,11 +198,10 @@ def _sqlite_errors(file: Path) -> Iterator[None]:
     """Raise errors of SQLite as a ``StudyError`` that says what to do."""
     try:
         yield
-    except (sqlite3.Error, sqlalchemy.exc.DBAPIError, optuna.exceptions.StorageInternalError) as error:
-        raise StudyError(f"{file} cannot be opened as a study store: {_remedy(file, str(error))}") from error
-    except RuntimeError as error:
-        # Optuna's own check of the version of the tables; its message says which command to run.
-        raise StudyError(f"{file} cannot be opened as a study store: {error}") from error
+    except (sqlite3.Error, sqlalchemy.exc.DBAPIError, optuna.exceptions.StorageInternalError, RuntimeError) as error:
+        # A RuntimeError is Optuna's own check of the version of the tables; its message says which command to run.
+        said = str(error) if isinstance(error, RuntimeError) else _remedy(file, str(error))
+        raise StudyError(f"{file} cannot be opened as a study store: {said}") from error
 
 
 def _remedy(file: Path, message: str) -> str:
@@ -220,10 +218,12 @@ def _remedy(file: Path, message: str) -> str:
     return f"{message}. It was left as it is; give another file"
 
 
-def _server_storage(url: URL, connect: Callable[[], RDBStorage]) -> RDBStorage:
+@contextlib.contextmanager
+def _server_errors(url: URL) -> Iterator[None]:
+    """Raise errors of other databases as a ``StudyError`` or ``MissingExtra``, without the password."""
     shown = url.render_as_string(hide_password=True)
     try:
-        return connect()
+        yield
     except ImportError as error:
         backend = url.get_backend_name()
         if backend == "postgresql":

@@ -89,12 +89,8 @@ def study_data(
 ) -> tuple[Dataset, tuple[str, ...]]:
     """Return Optuna's trials as a dataset, and the names of its constraints.
 
-    Args:
-        trials: Trials of a study.
-        space: Space as Optuna sees it; trials outside are left out.
-        directions: One direction per objective.
-        reference: Reference point in the user's sign, if one was given.
-        asking: Number of the trial for which a point is to be suggested, which is not pending for itself.
+    Trials outside of the space are left out, and so is the one for which a point is to be suggested (``asking``), which
+    is not pending for itself. The reference point is in the user's sign.
     """
     frozen = [trial for trial in trials if trial.number != asking]
     inside = [trial for trial in read_trials(frozen, space, columns=space.names) if len(trial.x)]

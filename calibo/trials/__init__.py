@@ -3,7 +3,6 @@
 from calibo.trials.direction import (
     Direction,
     convert_forecasts,
-    convert_values,
     outcome_directions,
     reference_values,
 )
@@ -11,7 +10,6 @@ from calibo.trials.history import history_table
 from calibo.trials.judging import (
     best_trial,
     calibration_of,
-    check_outcome,
     check_single,
     feasibility_of,
     feasible,
@@ -28,7 +26,7 @@ from calibo.trials.serialization import (
     suggestion_to_json,
 )
 from calibo.trials.trial import State, Trial, completed, constraint_names, dataset, in_order_of_completion
-from calibo.trials.values import finite_constraints, finite_value, finite_values, standard_errors
+from calibo.trials.values import finite_constraints, finite_values, standard_errors
 
 __all__ = [
     "COVERAGES",
@@ -37,17 +35,14 @@ __all__ = [
     "Trial",
     "best_trial",
     "calibration_of",
-    "check_outcome",
     "check_single",
     "completed",
     "constraint_names",
     "convert_forecasts",
-    "convert_values",
     "dataset",
     "feasibility_of",
     "feasible",
     "finite_constraints",
-    "finite_value",
     "finite_values",
     "forecast_from_json",
     "forecast_to_json",

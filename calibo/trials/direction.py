@@ -42,11 +42,7 @@ class Direction(enum.Enum):
 
     @classmethod
     def several(cls, names: str | Direction | Sequence[str | Direction]) -> tuple[Direction, ...]:
-        """Return the directions of one or several objectives.
-
-        Args:
-            names: One direction, or a sequence with one per objective.
-        """
+        """Return the directions of one or several objectives."""
         if isinstance(names, str | Direction):
             return (cls.of(names),)
         if not isinstance(names, Sequence) or not names:
@@ -76,12 +72,7 @@ def convert_values(values: npt.ArrayLike, directions: Sequence[Direction]) -> Ar
 def convert_forecasts(
     forecasts: Sequence[_Forecast] | None, directions: Sequence[Direction]
 ) -> tuple[_Forecast, ...] | None:
-    """Convert forecasts from the internal sign to the user's, or back (converting twice changes nothing).
-
-    Args:
-        forecasts: One forecast (or ``None``) per outcome, or ``None``, which is returned as it is.
-        directions: One direction per outcome; see ``outcome_directions``.
-    """
+    """Convert forecasts, one (or ``None``) per outcome, from the internal sign to the user's, or back."""
     if forecasts is None:
         return None
     if len(forecasts) != len(directions):
@@ -91,15 +82,7 @@ def convert_forecasts(
 
 
 def reference_values(reference: Sequence[float] | None, directions: Sequence[Direction]) -> tuple[float, ...]:
-    """Check a reference point and convert it to the internal sign.
-
-    Args:
-        reference: One value per objective in the user's sign, or ``None``.
-        directions: One direction per objective.
-
-    Returns:
-        The reference point, or ``()`` if there is none.
-    """
+    """Check a reference point, one value per objective in the user's sign, and convert it; ``()`` without one."""
     if reference is None:
         return ()
     try:

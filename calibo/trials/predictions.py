@@ -19,13 +19,9 @@ COVERAGES = (0.5, 0.8, 0.95)
 
 
 def predict(model: Model, X: Array, direction: Direction, *, latent: bool) -> Distribution:
-    """Return the predictive distributions at `q x d` points in the user's sign.
+    """Return a model's predictive distributions at `q x d` points in the user's sign.
 
-    Args:
-        model: Model of one outcome.
-        X: `q x d` points.
-        direction: Direction of the outcome.
-        latent: Whether to predict the underlying mean value instead of a measurement, which has noise.
+    They are those of a measurement, which has noise, or of the underlying mean value (``latent``).
     """
     distribution = model.predict(X, latent=latent)
     return distribution.negated() if direction is Direction.MINIMIZE else distribution

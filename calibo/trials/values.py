@@ -10,11 +10,7 @@ from calibo.errors import ValueRejected
 
 
 def finite_value(value: object, what: str = "the objective's value") -> float:
-    """Return ``value`` as a float.
-
-    Args:
-        value: Anything; strings, booleans and ``None`` are no numbers.
-        what: Name of the value in the message.
+    """Return ``value``, called ``what`` in messages, as a float; strings, booleans and ``None`` are no numbers.
 
     Raises:
         ValueRejected: If it is not a finite number.
@@ -25,20 +21,15 @@ def finite_value(value: object, what: str = "the objective's value") -> float:
     try:
         number = float(value)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError, OverflowError):
-        raise ValueRejected(
-            f"{what} must be a finite number, got a {type(value).__name__}: {str(value)[:60]}"
-        ) from None
+        said = f"{type(value).__name__}: {str(value)[:60]}"
+        raise ValueRejected(f"{what} must be a finite number, got a {said}") from None
     if not np.isfinite(number):
         raise ValueRejected(f"{what} must be a finite number, got {number}; report a failure with tell_failed()")
     return number
 
 
 def finite_values(values: object, count: int) -> tuple[float, ...]:
-    """Return the values of ``count`` objectives as floats.
-
-    Args:
-        values: A number for one objective, a sequence with one number for each of several.
-        count: Number of objectives.
+    """Return the values of ``count`` objectives as floats: of a number for one, of a sequence for several.
 
     Raises:
         ValueRejected: If the number of values is wrong, or one of them is not a finite number.
@@ -74,11 +65,9 @@ def finite_constraints(constraints: object) -> dict[str, float]:
 
 
 def standard_errors(sem: object, count: int) -> tuple[float, ...] | None:
-    """Return the standard errors of ``count`` objectives as floats, ``None`` if none are known.
+    """Return the standard errors of ``count`` objectives as floats: of a number for one, of a sequence for several.
 
-    Args:
-        sem: A number, which holds for one objective; a sequence with one number for each of several; or ``None``.
-        count: Number of objectives.
+    ``None``, if none are known, is returned as it is.
 
     Raises:
         ValueRejected: If the number of values is wrong, or one of them is negative, not finite, or so small or large that

@@ -16,7 +16,6 @@ from calibo.errors import CaliboWarning, FallbackWarning, ObjectiveError, Recipe
 from calibo.methods import composite_lfbo
 from calibo.optimize.likelihood_free import CompositeLikelihoodFree
 from calibo.study import CalibratedSampler, load_result, write_vector
-from calibo.study.attributes import read_vector
 
 pytestmark = pytest.mark.extras
 
@@ -45,8 +44,12 @@ def params_of(result: Any) -> list[dict[str, Any]]:
     return [dict(entry.params) for entry in result.trials]
 
 
-def test_values_are_those_of_the_function_and_vectors_are_stored_exactly() -> None:
-    result = run(8)
+@pytest.fixture(scope="module")
+def result() -> Any:
+    return run(8)
+
+
+def test_values_are_those_of_the_function_and_vectors_are_stored_exactly(result: Any) -> None:
     assert result.method == "composite_lfbo"
     for entry in result.trials:
         assert entry.vector == tuple(vector(entry.params))
@@ -58,26 +61,33 @@ def test_values_are_those_of_the_function_and_vectors_are_stored_exactly() -> No
     assert isinstance(result.strategy, CompositeLikelihoodFree) and result.strategy.outer is not None
 
 
-def test_it_is_what_ask_and_tell_do() -> None:
-    optimizer = Optimizer(SPACE, composite=loss, seed=4)
-    asked = []
+def test_all_ways_to_run_it_suggest_the_same(result: Any) -> None:
+    optimizer, asked = Optimizer(SPACE, composite=loss, seed=4), []
     for _ in range(8):
         suggestion = optimizer.ask()
         optimizer.tell(suggestion, vector(suggestion.params))
         asked.append(dict(suggestion.params))
-    assert params_of(run(8)) == asked
-
-
-def test_the_largest_value_is_sought_by_maximize() -> None:
     largest = maximize(vector, SPACE, 8, composite=lambda h: -loss(h), seed=4, progress=False)
-    smallest = run(8)
-    assert params_of(largest) == params_of(smallest)
-    assert largest.best_value == -smallest.best_value
-
-
-def test_a_strategy_with_its_own_function() -> None:
     own = run(8, composite=None, method=composite_lfbo(outer=lambda h: -loss(h)))
-    assert params_of(own) == params_of(run(8)) and own.best_value >= 0.0
+    assert params_of(result) == asked == params_of(largest) == params_of(own)
+    assert result.best_value == -largest.best_value == own.best_value
+
+
+def test_the_sampler_by_itself(result: Any) -> None:
+    """An objective of Optuna's own kind stores its vectors itself."""
+
+    def objective(trial: optuna.Trial) -> float:
+        h = vector({name: trial.suggest_float(name, 0, 1) for name in SPACE})
+        write_vector(trial, h)
+        return value(h)
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(sampler=CalibratedSampler(seed=4, space=SPACE, composite=loss))
+    study.optimize(objective, n_trials=8)
+    assert [trial.params for trial in study.trials] == params_of(result)
+    plain = optuna.create_study(sampler=CalibratedSampler("composite_lfbo", seed=4, space=SPACE))
+    with pytest.raises(RecipeError, match="needs the known function"):
+        plain.optimize(objective, n_trials=1)
 
 
 def test_a_resumed_study_suggests_the_same(tmp_path: Path) -> None:
@@ -156,21 +166,3 @@ def test_recipes_are_checked_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="2 directions"):
         run(3, directions=["minimize", "minimize"], storage=path)
     assert not path.exists()
-
-
-def test_the_sampler_by_itself() -> None:
-    """An objective of Optuna's own kind stores its vectors itself."""
-
-    def objective(trial: optuna.Trial) -> float:
-        h = vector({name: trial.suggest_float(name, 0, 1) for name in SPACE})
-        write_vector(trial, h)
-        return value(h)
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(sampler=CalibratedSampler(seed=4, space=SPACE, composite=loss))
-    study.optimize(objective, n_trials=8)
-    assert [trial.params for trial in study.trials] == params_of(run(8))
-    assert all(len(read_vector(trial)) == 3 for trial in study.trials)
-    plain = optuna.create_study(sampler=CalibratedSampler("composite_lfbo", seed=4, space=SPACE))
-    with pytest.raises(RecipeError, match="needs the known function"):
-        plain.optimize(objective, n_trials=1)

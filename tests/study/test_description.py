@@ -68,6 +68,8 @@ def test_choices_of_odd_types_are_known_by_their_labels_and_cannot_be_rebuilt() 
     assert described(odd)["parameters"]["c"] == {"type": "categorical", "labels": ["(1,)", "(2,)"]}
     assert rebuilt(_stored(odd)) is None
     assert rebuilt({}) is None
+    own = type("Own", (ProductSpace,), {})  # a kind of space that is not known
+    assert rebuilt(_stored(own({"a": Float(0.0, 1.0)}))) is None
     assert differences(_stored(odd), described(odd)) == []
 
 
@@ -98,10 +100,3 @@ def test_a_cell_is_not_the_product_of_its_choices() -> None:
     assert said.startswith("it was a plain product and is now cell(nodes=3")
     (said,) = differences(_stored(CellSpace(3, path_bits=4)), described(CellSpace(3)))
     assert "path_bits=4" in said
-
-
-def test_a_kind_of_space_that_is_not_known_is_not_rebuilt_as_another() -> None:
-    class Own(ProductSpace):
-        pass
-
-    assert rebuilt(_stored(Own({"a": Float(0.0, 1.0)}))) is None

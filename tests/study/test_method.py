@@ -81,14 +81,6 @@ def test_the_sampler_goes_on_with_the_studys_method(tmp_path: Path) -> None:
     assert own_method(fresh, {}) == (True, "ocbo")
 
 
-def test_the_sampler_cannot_restore_a_strategy() -> None:
-    study = optuna.create_study(sampler=CalibratedSampler(gp_ei(), seed=1, space=SPACE))
-    study.optimize(bare, n_trials=1)
-    study.sampler = CalibratedSampler(seed=1, space=SPACE)
-    with pytest.raises(StudyError, match="pass the same strategy as method="):
-        study.optimize(bare, n_trials=1)
-
-
 def test_unknown_methods_are_named_at_once() -> None:
     with pytest.raises(RecipeError, match="unknown method 'magic'"):
         CalibratedSampler("magic")

@@ -134,13 +134,26 @@ def test_nothing_feasible_has_no_best() -> None:
     result = minimize(lambda p: Outcome(p["a"], {"c": 1.0 + p["b"]}), SPACE, 5, method=GP_EI, seed=0, progress=False)
     with pytest.raises(DataError, match="none of 5 complete trials meets all constraints"):
         result.best_value
-    assert "best" not in repr(result)
-    assert len(result.pareto_front) == 0
+    assert "best" not in repr(result) and len(result.pareto_front) == 0
+    assert result.report_data().objectives[0].slices == ()
 
 
-@pytest.mark.parametrize("returned", [1.0, (1.0,), (1.0, float("nan")), Outcome((1.0, 2.0), {"c": float("nan")})])
-def test_wrong_outcomes_fail_the_trial(returned: Any) -> None:
-    with pytest.warns(TrialFailedWarning), pytest.raises(ObjectiveError, match="none of 5 trials succeeded"):
+def test_a_pool_has_no_slices() -> None:
+    pool = minimize(lambda row: row["x"], [{"x": i / 3} for i in range(9)], 4, GP_EI, progress=False)
+    assert pool.report_data().objectives[0].slices == ()
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        ((1.0,), "must return 2 finite numbers"),
+        ((1.0, float("nan")), "must return 2 finite numbers"),
+        (Outcome((1.0, 2.0), {"c": float("nan")}), "constraint 'c'"),
+        (Outcome((1.0, 2.0), sem=(0.1, -1.0)), "standard error"),
+    ],
+)
+def test_wrong_outcomes_fail_the_trial(returned: Any, reason: str) -> None:
+    with pytest.warns(TrialFailedWarning), pytest.raises(ObjectiveError, match=f"none of 5 trials succeeded.*{reason}"):
         minimize(lambda p: returned, SPACE, 8, method=GP_EI, seed=0, progress=False, directions=["min", "min"])
 
 

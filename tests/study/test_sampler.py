@@ -67,20 +67,6 @@ class TestOptunasSuites(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObje
         return lambda: CalibratedSampler(request.param, seed=0)
 
 
-def test_calibrated_forecasts_are_stored_with_the_trials() -> None:
-    study = _study(CalibratedSampler(OCBO, seed=2, space=SPACE))
-    study.optimize(_objective, n_trials=12)
-    found = read_trials(study.trials)
-    assert [entry.forecast is not None for entry in found] == [False] * 3 + [True] * 9
-    for entry in found[3:]:
-        assert entry.forecast is not None
-        assert len(entry.forecast.stages) > 1
-    # In the user's sign: all values are positive, and so is what a sensible model expects of the worst of them.
-    worst = max(found[3:], key=lambda entry: entry.value or 0.0)
-    assert worst.forecast is not None
-    assert worst.forecast.raw.mean > 0.0
-
-
 RESUME = """
 import sys, optuna
 sys.path.insert(0, sys.argv[2])
@@ -182,10 +168,6 @@ def test_the_seed_is_that_of_the_study_unless_it_is_given() -> None:
         suggestions.append([trial.params for trial in study.trials])
     assert suggestions[0] == suggestions[1]
     assert suggestions[0] != suggestions[2] != suggestions[3]
-    study = _study(CalibratedSampler(GP_EI))
-    study.optimize(_objective, n_trials=1)
-    other = CalibratedSampler(GP_EI)
-    assert other._seed_of(study) == study.sampler._seed_of(study)  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(RecipeError, match="seed must be a whole number"):
         CalibratedSampler(seed=-1)
 

@@ -9,7 +9,8 @@ import pytest
 
 from calibo.data import Forecast, Marginal
 from calibo.errors import DataError, RecipeError
-from calibo.trials import Direction, convert_forecasts, convert_values, outcome_directions, reference_values
+from calibo.trials import Direction, convert_forecasts, outcome_directions, reference_values
+from calibo.trials.direction import convert_values
 
 MIN, MAX = Direction.MINIMIZE, Direction.MAXIMIZE
 

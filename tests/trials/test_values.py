@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from calibo.errors import ValueRejected
-from calibo.trials import finite_constraints, finite_value, finite_values, standard_errors
+from calibo.trials.values import finite_constraints, finite_value, finite_values, standard_errors
 
 
 @pytest.mark.parametrize(
