@@ -182,20 +182,8 @@ def maximize(
         >>> maximize(lambda p: -abs(p["k"] - 3), {"k": Int(0, 9)}, 8, "gp_ei", seed=0, progress=False).best_params
         {'k': 3}
     """
-    return minimize(
-        objective,
-        space,
-        n_trials,
-        method,
-        storage,
-        study_name,
-        seed,
-        timeout,
-        callbacks,
-        progress,
-        directions=["maximize"],
-        composite=composite,
-    )
+    settings = (n_trials, method, storage, study_name, seed, timeout, callbacks, progress)
+    return minimize(objective, space, *settings, directions=["maximize"], composite=composite)
 
 
 class _Failed(Exception):

@@ -22,15 +22,7 @@ from calibo.data import Array, Dataset, Suggestion
 from calibo.errors import SpaceError
 from calibo.study.attributes import ERROR, INTERRUPTED, read_sem, read_suggestions, read_vector
 from calibo.study.distributions import OptunaSpace
-from calibo.trials import (
-    Direction,
-    State,
-    Trial,
-    constraint_names,
-    dataset,
-    in_order_of_completion,
-    reference_values,
-)
+from calibo.trials import Direction, State, Trial, constraint_names, dataset, in_order_of_completion, reference_values
 
 STATES = {
     TrialState.COMPLETE: State.COMPLETE,

@@ -1,11 +1,6 @@
 """Trials: what was suggested, what was forecast, and what was observed, in the user's sign and units."""
 
-from calibo.trials.direction import (
-    Direction,
-    convert_forecasts,
-    outcome_directions,
-    reference_values,
-)
+from calibo.trials.direction import Direction, convert_forecasts, outcome_directions, reference_values
 from calibo.trials.history import history_table
 from calibo.trials.judging import (
     best_trial,
@@ -19,12 +14,7 @@ from calibo.trials.judging import (
     some_feasible,
 )
 from calibo.trials.predictions import COVERAGES, predict, predict_table
-from calibo.trials.serialization import (
-    forecast_from_json,
-    forecast_to_json,
-    suggestion_from_json,
-    suggestion_to_json,
-)
+from calibo.trials.serialization import forecast_from_json, forecast_to_json, suggestion_from_json, suggestion_to_json
 from calibo.trials.trial import State, Trial, completed, constraint_names, dataset, in_order_of_completion
 from calibo.trials.values import finite_constraints, finite_values, standard_errors
 

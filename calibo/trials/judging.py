@@ -90,11 +90,7 @@ def hypervolume_after(
 
 
 def calibration_of(
-    trials: Sequence[Trial],
-    directions: Sequence[Direction],
-    outcome: int | str = 0,
-    *,
-    makes_forecasts: bool = True,
+    trials: Sequence[Trial], directions: Sequence[Direction], outcome: int | str = 0, *, makes_forecasts: bool = True
 ) -> CalibrationTable:
     """Compare the forecasts of one outcome (index of an objective, or name of a constraint) with the values observed.
 

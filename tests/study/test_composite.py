@@ -127,16 +127,6 @@ def test_a_plain_study_goes_on_as_a_composite_one(tmp_path: Path) -> None:
     assert len(again.trials) == 10
 
 
-def test_long_vectors_are_stored_in_full(tmp_path: Path) -> None:
-    def long(params: Any) -> np.ndarray:
-        return np.linspace(params["x"], params["y"], 700) / 3
-
-    result = run(2, long, storage=tmp_path / "study.db", study_name="s", composite=lambda h: (h**2).sum(-1))
-    for entry in load_result(tmp_path / "study.db", "s").trials:
-        assert entry.vector == tuple(long(entry.params).tolist())
-    assert all(len(str(value)) < 2100 for value in result.optuna_trials[0].system_attrs.values())
-
-
 def test_bad_vectors_fail_their_trials_by_name() -> None:
     def sometimes(params: Any) -> Any:
         sometimes.calls += 1  # type: ignore[attr-defined]

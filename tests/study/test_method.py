@@ -47,7 +47,7 @@ def test_a_new_study_has_the_default() -> None:
 def test_another_method_is_announced(tmp_path: Path) -> None:
     kept: dict[str, Any] = {"storage": tmp_path / "a.db", "study_name": "s", "progress": False}
     minimize(objective, SPACE, 1, "gp_ei", **kept)
-    with pytest.warns(CaliboWarning, match="was made with gp_ei and goes on with ocbo"):
+    with pytest.warns(CaliboWarning, match="study 's' was made with gp_ei and goes on with ocbo"):
         minimize(objective, SPACE, 1, "ocbo", **kept)
     assert load_result(tmp_path / "a.db").method == minimize(objective, SPACE, 1, **kept).method == "ocbo"
 

@@ -68,15 +68,6 @@ def test_the_same_seed_gives_the_same_trials_and_global_state_is_left_alone() ->
     assert _params(_minimize(seed=None)) != _params(_minimize(seed=None))
 
 
-def test_an_optuna_study_can_be_continued_if_it_fits(tmp_path: Path) -> None:
-    kept = {"storage": tmp_path / "a.db", "study_name": "s"}
-    study = optuna.create_study(storage=open_storage(kept["storage"]), study_name="s")
-    study.optimize(lambda trial: trial.suggest_float("x", -1, 1) + trial.suggest_categorical("c", [1, 2]), n_trials=4)
-    result = _minimize(lambda p: p["x"], {"x": Float(-1, 1), "c": Categorical([1, 2])}, n_trials=2, **kept)
-    assert len(result.data()) == 6
-    assert result.trials[-1].forecast is not None
-
-
 def test_an_objective_that_fails_now_and_then() -> None:
     calls: list[int] = []
 

@@ -9,7 +9,7 @@ import optuna
 import pytest
 from optuna.storages import BaseStorage, InMemoryStorage
 
-from calibo.errors import CaliboWarning, SpaceError, StudyError
+from calibo.errors import SpaceError, StudyError
 from calibo.spaces import Float, Int, PoolSpace, ProductSpace
 from calibo.study import open_storage
 from calibo.study.attributes import read_description, read_seed
@@ -68,15 +68,6 @@ def test_another_space_is_refused_and_nothing_is_changed() -> None:
     description = read_description(study)
     assert description is not None
     assert description["space"] == described(SPACE)
-
-
-def test_another_method_is_announced_and_written_down() -> None:
-    storage = InMemoryStorage()
-    study, _ = _open(storage)
-    with pytest.warns(CaliboWarning, match="study 's' was made with ocbo and goes on with gp_ei"):
-        _open(storage, method="gp_ei")
-    assert read_description(study) == {"space": described(SPACE), "method": "gp_ei"}
-    _open(storage, method="gp_ei")  # a warning nobody expects would be an error here
 
 
 def test_a_study_made_by_optuna_alone_is_taken_over_if_its_trials_fit() -> None:

@@ -29,11 +29,6 @@ def test_optuna_has_it(owner: str, name: str) -> None:
     assert part(OWNERS[owner], name) is not None, f"{owner}.{name} has moved in Optuna {optuna.__version__}"
 
 
-def test_they_are_what_they_are_called() -> None:
-    assert part(STUDY, "_storage").get_study_name_from_id(part(STUDY, "_study_id")) == STUDY.study_name
-    assert part(OWNERS["optuna.Trial"], "_trial_id") == part(STUDY.trials[0], "_trial_id")
-
-
 def test_no_other_file_uses_them() -> None:
     names = {name for owned in PRIVATE.values() for name in owned}
     used = re.compile(rf"\.({'|'.join(map(re.escape, names))})\b")

@@ -9,7 +9,6 @@ import optuna
 import pandas as pd
 import pytest
 
-from calibo.diagnostics import CalibrationTable
 from calibo.errors import DataError, StudyError
 from calibo.methods import ocbo
 from calibo.search import RandomDraw
@@ -62,16 +61,6 @@ def test_predictions_are_in_the_users_sign(result: Result) -> None:
     assert max(e.raw.mean for e, _ in pairs) > 10.0  # a large value was expected of a bad point, in the user's sign
     highs = (-mirrored.predict(points)["measured_low_80"]).tolist()
     assert highs == pytest.approx(table["measured_high_80"].tolist(), rel=1e-9)
-
-
-def test_calibration_counts_the_stored_forecasts(result: Result) -> None:
-    table = result.calibration()
-    assert isinstance(table, CalibrationTable)
-    made = result.history[3:]
-    inside = (made["value"] >= made["forecast_q10"]) & (made["value"] <= made["forecast_q90"])
-    raw = (made["value"] >= made["raw_q10"]) & (made["value"] <= made["raw_q90"])
-    (row,) = [row for row in table.rows if row.nominal == 0.8]
-    assert (row.of, row.contained, row.raw_contained) == (11, inside.sum(), raw.sum())
 
 
 def test_a_study_is_read_from_its_storage_alone(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import pickle
 import sqlite3
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
@@ -23,38 +25,39 @@ from calibo.study.storage import SqliteStorage
 
 WORKERS, TRIALS = 8, 5
 
-WORKERS_SCRIPT = """
-import multiprocessing, sys
-import optuna
-from calibo.study.storage import open_storage
-optuna.logging.set_verbosity(optuna.logging.ERROR)
-
-def objective(trial):
-    x, k = trial.suggest_float("x", 0, 1), trial.suggest_int("k", 0, 1000)
-    trial.set_user_attr("x", x)
-    return 1000 * x + k + 0.25 * len(trial.suggest_categorical("c", ["a", "bb", "ccc"]))
-
-def work(start, seed):
-    start.wait()
-    study = optuna.create_study(storage=open_storage(sys.argv[1]), study_name="shared", load_if_exists=True,
-                                sampler=optuna.samplers.RandomSampler(seed))
-    for i in range(int(sys.argv[3])):
-        study.enqueue_trial({"x": (i + seed / 8) / 8})
-    study.optimize(objective, n_trials=int(sys.argv[3]))
-
-context = multiprocessing.get_context("fork")
-start = context.Barrier(int(sys.argv[2]))
-workers = [context.Process(target=work, args=(start, seed)) for seed in range(int(sys.argv[2]))]
-for worker in workers:
-    worker.start()
-for worker in workers:
-    worker.join()
-sys.exit(sum(worker.exitcode != 0 for worker in workers))
-"""
-
 
 def _value(params: dict[str, float | str]) -> float:
     return 1000 * float(params["x"]) + float(params["k"]) + 0.25 * len(str(params["c"]))
+
+
+def _objective(trial: optuna.Trial) -> float:
+    x = trial.suggest_float("x", 0, 1)
+    trial.suggest_int("k", 0, 1000)
+    trial.suggest_categorical("c", ["a", "bb", "ccc"])
+    trial.set_user_attr("x", x)
+    return _value(trial.params)
+
+
+def _work(file: str, start: Any, seed: int) -> None:
+    start.wait()
+    sampler = optuna.samplers.RandomSampler(seed)
+    study = optuna.create_study(storage=open_storage(file), study_name="shared", load_if_exists=True, sampler=sampler)
+    for i in range(TRIALS):
+        study.enqueue_trial({"x": (i + seed / 8) / 8})
+    study.optimize(_objective, n_trials=TRIALS)
+
+
+def start_workers(file: str) -> None:
+    """Run workers that start at the same moment, in a process of their own; exit with the number that failed."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    context = multiprocessing.get_context("fork")
+    start = context.Barrier(WORKERS)
+    workers = [context.Process(target=_work, args=(file, start, seed)) for seed in range(WORKERS)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    sys.exit(sum(worker.exitcode != 0 for worker in workers))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="starts its workers by fork, to have them start at the same time")
@@ -64,12 +67,10 @@ def test_eight_processes_on_a_file_that_does_not_exist_yet(tmp_path: Path) -> No
     Most trials come from a queue with one parameter set: were one taken by two workers, values and parameters would
     mix. A worker that sees only trials which others take at that moment makes a new one, and leaves one in the queue.
     """
-    file = tmp_path / "shared.db"
-    root = str(Path(__file__).resolve().parents[2])
-    command = [sys.executable, "-c", WORKERS_SCRIPT, str(file), str(WORKERS), str(TRIALS)]
-    ran = subprocess.run(
-        command, env=os.environ | {"PYTHONPATH": root}, timeout=120, capture_output=True, text=True, check=False
-    )
+    file, here = tmp_path / "shared.db", Path(__file__).resolve()
+    command = [sys.executable, "-c", f"import test_storage; test_storage.start_workers({str(file)!r})"]
+    path = {"PYTHONPATH": os.pathsep.join([str(here.parent), str(here.parents[2])])}
+    ran = subprocess.run(command, env=os.environ | path, timeout=120, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     trials = optuna.load_study(study_name="shared", storage=open_storage(file)).trials
     done = [trial for trial in trials if trial.state is TrialState.COMPLETE]

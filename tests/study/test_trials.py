@@ -13,7 +13,7 @@ from calibo.data import Forecast, Marginal, Suggestion
 from calibo.spaces import Categorical, Float, ProductSpace
 from calibo.study.attributes import ERROR, INTERRUPTED, write_suggestions
 from calibo.study.distributions import optuna_space
-from calibo.study.trials import completed_frozen, directions_of, read_trials, study_data
+from calibo.study.trials import completed_frozen, read_trials, study_data
 from calibo.trials import Direction, in_order_of_completion
 
 SPACE = optuna_space(ProductSpace({"x": Float(0.0, 10.0), "c": Categorical([(1,), (1, 2)])}))
@@ -157,9 +157,3 @@ def test_a_running_trial_stands_where_it_was_suggested() -> None:
     gone = Suggestion({"x": 2.0, "c": 7.0}, number=0)  # a choice that there is no longer
     write_suggestions(study, study.trials[0], [gone])
     assert len(_dataset(study.trials[0]).X_pending) == 0
-
-
-def test_studies_have_directions() -> None:
-    assert directions_of(optuna.create_study(direction="maximize")) == (Direction.MAXIMIZE,)
-    both = optuna.create_study(directions=["minimize", "maximize"])
-    assert directions_of(both) == (Direction.MINIMIZE, Direction.MAXIMIZE)
