@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -28,24 +28,13 @@ from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.errors import FallbackWarning, RecipeError
 from calibo.models.base import Model, Surrogate
+from calibo.models.predictions import correlation_matrix
 from calibo.models.standardization import Standardization, single_outcome
 from calibo.spaces.encoding import one_hot
 
 _SMALLEST_VARIANCE = 1e-14
 #: Points that are predicted in one call: the joint covariance grows with the square.
 _BLOCK = 512
-
-
-def _fit(model: GPyTorchModel) -> None:
-    """Maximize the marginal likelihood in place; warn if that fails and the initial hyperparameters are kept."""
-    try:
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))  # pyright: ignore[reportArgumentType]
-    except ModelFittingError as error:
-        warnings.warn(
-            f"{type(model).__name__} could not be fitted ({error}); its initial hyperparameters are used for this fit",
-            FallbackWarning,
-            stacklevel=3,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +63,9 @@ class BoTorchModel(Model):
 
         def correlation() -> Array:
             posterior = self._posterior(features.reshape(*shape, -1), latent)
-            covariance = _numpy(posterior.distribution.covariance_matrix)
-            matrix = covariance / (std[..., :, None] * std[..., None, :])
-            index = np.arange(shape[-1])
-            matrix[..., index, index] = 1.0
-            return matrix
+            return correlation_matrix(_numpy(posterior.distribution.covariance_matrix), std)
 
-        distribution = self._in_units(mean.reshape(shape), std, correlation)
-        noise = float(self.units.backward_std(np.sqrt(self._noise))) if latent else 0.0
-        return replace(distribution, noise_std=noise)
+        return self.units.gaussian(mean.reshape(shape), std, correlation, np.sqrt(self._noise) if latent else None)
 
     @cached_property
     def _noise(self) -> Array:
@@ -105,13 +88,13 @@ class BoTorchModel(Model):
         """Predict each measurement from all the others, n, under the hyperparameters of all data."""
         _, inverse_root, residuals, z = self._whitened
         precision = np.square(inverse_root).sum(axis=0)
-        return self._in_units(z - (inverse_root.T @ residuals) / precision, np.sqrt(1.0 / precision))
+        return self.units.gaussian(z - (inverse_root.T @ residuals) / precision, np.sqrt(1.0 / precision))
 
     def one_step_ahead(self) -> Gaussian:
         """Predict each measurement from those before it, n, under the hyperparameters of all data."""
         root, _, residuals, z = self._whitened
         std = np.diagonal(root)
-        return self._in_units(z - std * residuals, std)
+        return self.units.gaussian(z - std * residuals, std)
 
     @cached_property
     def _whitened(self) -> tuple[Array, Array, Array, Array]:
@@ -122,9 +105,6 @@ class BoTorchModel(Model):
         root = stable_cholesky(_numpy(prior.covariance_matrix))
         inverse = solve_triangular(root, np.eye(len(z)), lower=True)
         return root, inverse, inverse @ (z - _numpy(prior.mean)), z
-
-    def _in_units(self, mean: Array, std: Array, correlation: Any = None) -> Gaussian:
-        return Gaussian(self.units.backward(mean), self.units.backward_std(std), correlation)
 
 
 @dataclass(frozen=True, init=False)
@@ -166,7 +146,15 @@ class BoTorchSurrogate(Surrogate):
             # Outcomes that are all equal cannot have unit variance, which BoTorch would warn about.
             warnings.simplefilter("ignore", InputDataWarning)
             model = self.model_class(train_X=X, train_Y=torch.from_numpy(units.forward(y)[:, None]), **arguments)
-            _fit(model)
+            try:
+                fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))  # pyright: ignore[reportArgumentType]
+            except ModelFittingError as error:
+                warnings.warn(
+                    f"{self.model_class.__name__} could not be fitted ({error}); its initial hyperparameters are used for "
+                    "this fit",
+                    FallbackWarning,
+                    stacklevel=2,
+                )
         return BoTorchModel(model.eval(), units, data.categories)
 
     def _arguments(self, units: Standardization, data: Dataset) -> dict[str, Any]:

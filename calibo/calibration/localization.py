@@ -18,7 +18,7 @@ import numpy as np
 from calibo.calibration.evidence import Evidence
 from calibo.data import Array
 from calibo.errors import RecipeError
-from calibo.models.distinct import distinct_points
+from calibo.models.predictions import distinct_points
 from calibo.models.gp_posterior import Features
 from calibo.models.kernels import squared_distances
 

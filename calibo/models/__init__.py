@@ -6,8 +6,14 @@ from calibo.models.gaussian_process import GaussianProcess
 from calibo.models.heteroscedastic import HeteroscedasticGP
 from calibo.models.kernels import RBF, Kernel, Matern52
 from calibo.models.networks import NeuralEnsemble, Perceptron, QuantileNetwork
-from calibo.models.quantile_engines import QuantileBoosting, QuantileEngine, QuantileForest, XGBoostQuantiles
-from calibo.models.quantile_trees import QUANTILE_LEVELS, QuantileTrees
+from calibo.models.quantile_trees import (
+    QUANTILE_LEVELS,
+    QuantileBoosting,
+    QuantileEngine,
+    QuantileForest,
+    QuantileTrees,
+    XGBoostQuantiles,
+)
 from calibo.models.scikit import ScikitSurrogate
 from calibo.models.success import SuccessModel
 

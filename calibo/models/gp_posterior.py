@@ -16,14 +16,12 @@ from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.models.augmentation import Augmentation
 from calibo.models.base import Model
-from calibo.models.distinct import distinct_points
 from calibo.models.kernels import Kernel, squared_distances
+from calibo.models.predictions import correlation_matrix, distinct_points
 from calibo.models.standardization import Standardization
 from calibo.spaces.encoding import one_hot
 
 _SMALLEST_VARIANCE = 1e-14
-
-
 #: Distance between two choices of a categorical column.
 _APART = 0.25
 
@@ -72,21 +70,13 @@ class Hyperparameters:
 
 @dataclass(frozen=True, eq=False)
 class _Projection:
-    """Distinct points projected on the data, standardized.
+    """Distinct points projected on the data, standardized."""
 
-    Attributes:
-        scaled: Features over length scales, `p x D`.
-        projected: L^-1 k, `p x n`.
-        mean: Means, p.
-        variance: Latent variances, p.
-        index: Which of them stands where, `... x q`.
-    """
-
-    scaled: Array
-    projected: Array
+    scaled: Array  # Features over length scales, p x D.
+    projected: Array  # L^-1 k, p x n.
     mean: Array
     variance: Array
-    index: np.ndarray
+    index: np.ndarray  # Which of the p points stands where, ... x q.
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,40 +186,26 @@ class Posterior(Model):
 
     def _distribution(self, seen: _Projection, latent: bool) -> Gaussian:
         total = seen.variance if latent else seen.variance + self.theta.noise
-        index = seen.index
+        index, std = seen.index, np.sqrt(total)
 
         def correlation() -> Array:
-            scale = self.theta.outputscale
-            return _correlation(self.kernel, scale, seen.scaled[index], seen.projected[index], total[index])
+            scaled, projected = seen.scaled[index], seen.projected[index]
+            if scaled.ndim == 2:
+                distances = squared_distances(scaled, scaled)
+            else:
+                distances = np.square(scaled[..., :, None, :] - scaled[..., None, :, :]).sum(axis=-1)
+            prior = self.theta.outputscale * self.kernel.correlation(distances)
+            return correlation_matrix(prior - projected @ np.swapaxes(projected, -1, -2), std[index])
 
-        std = self.units.backward_std(np.sqrt(total))
-        noise_std = float(self.units.backward_std(np.sqrt(self.theta.noise))) if latent else 0.0
-        return Gaussian(self.units.backward(seen.mean)[index], std[index], correlation, noise_std)
+        noise_std = np.sqrt(self.theta.noise) if latent else None
+        return self.units.gaussian(seen.mean[index], std[index], correlation, noise_std)
 
     def leave_one_out(self) -> Gaussian:
         """Predict each measurement from all the others, n: mean y_i - a_i / d_i, variance 1 / d_i."""
         y, d = self.units.forward(self.y), self.precision_diagonal
-        return self._in_units(y - self.dual / d, np.sqrt(1.0 / d))
+        return self.units.gaussian(y - self.dual / d, np.sqrt(1.0 / d))
 
     def one_step_ahead(self) -> Gaussian:
         """Predict each measurement from those before it, n: standard deviation L_tt, standardized residual e_t."""
         std = np.diagonal(self.cholesky)
-        return self._in_units(self.units.forward(self.y) - std * self.residuals, std)
-
-    def _in_units(self, mean: Array, std: Array) -> Gaussian:
-        return Gaussian(self.units.backward(mean), self.units.backward_std(std))
-
-
-def _correlation(kernel: Kernel, scale: float, scaled: Array, projected: Array, total: Array) -> Array:
-    """Return posterior correlations, `... x q x q`, of points with given scaled features and projections L^-1 k."""
-    if scaled.ndim == 2:
-        distances = squared_distances(scaled, scaled)
-    else:
-        distances = np.square(scaled[..., :, None, :] - scaled[..., None, :, :]).sum(axis=-1)
-    prior = scale * kernel.correlation(distances)
-    covariance = prior - projected @ np.swapaxes(projected, -1, -2)
-    std = np.sqrt(total)
-    correlation = covariance / (std[..., :, None] * std[..., None, :])
-    index = np.arange(total.shape[-1])
-    correlation[..., index, index] = 1.0
-    return correlation
+        return self.units.gaussian(self.units.forward(self.y) - std * self.residuals, std)

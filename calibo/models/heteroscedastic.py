@@ -95,55 +95,24 @@ class LogNoise:
     """A Gaussian process of the log noise variance of standardized outcomes, around a constant level.
 
     Attributes:
-        posterior: Posterior of log r minus the level.
+        posterior: Posterior of log r minus the level; `None` if the noise is the same everywhere.
         level: Precision-weighted mean of the known log r. It is subtracted because a process of few values takes its scale
             from their size, which would depend on the unit of the noise.
     """
 
-    posterior: Posterior
+    posterior: Posterior | None
     level: float
-
-    @classmethod
-    def of(
-        cls,
-        groups: Groups,
-        surrogate: GaussianProcess,
-        data: Dataset,
-        stored: tuple[float, ...],
-        rng: np.random.Generator,
-    ) -> LogNoise:
-        """Fit the process to the groups with information on the noise."""
-        known = groups.informative
-        values, sampling = groups.log_variance[known], groups.sampling_variance[known]
-        level = float(np.average(values, weights=1.0 / sampling))
-        informed = Groups(groups.X[known], groups.count[known], groups.mean[known], values, sampling)
-        return cls(surrogate.fit(informed.dataset(values - level, sampling, data, stored), rng=rng), level)
 
     def at(self, X: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation of log r at points, each `... x q`; the mean is never below the floor."""
+        if self.posterior is None:
+            return np.full(X.shape[:-1], self.level), np.zeros(X.shape[:-1])
         distribution = self.posterior.predict(X, latent=True)
         return np.maximum(self.level + distribution.mean, np.log(NOISE_FLOOR)), distribution.std
 
     @property
     def stored(self) -> tuple[float, ...]:
-        return self.posterior.hyperparameters
-
-
-@dataclass(frozen=True)
-class ConstantLogNoise:
-    """The same known noise everywhere.
-
-    Attributes:
-        level: Log noise variance of standardized outcomes.
-        stored: No hyperparameters.
-    """
-
-    level: float
-    stored: tuple[float, ...] = ()
-
-    def at(self, X: Array) -> tuple[Array, Array]:
-        """Return value and standard deviation (zero) of log r at points, each `... x q`."""
-        return np.full(X.shape[:-1], self.level), np.zeros(X.shape[:-1])
+        return () if self.posterior is None else self.posterior.hyperparameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,21 +126,14 @@ class HeteroscedasticModel(Model):
     """
 
     means: Posterior
-    noise: LogNoise | ConstantLogNoise
+    noise: LogNoise
     units: Standardization
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
-        """Predict f, or a measurement with the noise at each point, at `... x q x d` points."""
         distribution = self.means.predict(X, latent=True)
-        noise_std = self._noise_std(X)
-        mean = self.units.backward(distribution.mean)
+        noise_std = np.exp(0.5 * self.noise.at(X)[0])
         if latent:
-            return Gaussian(
-                mean,
-                self.units.backward_std(distribution.std),
-                distribution.correlation,
-                self.units.backward_std(noise_std),
-            )
+            return self.units.gaussian(distribution.mean, distribution.std, distribution.correlation, noise_std)
         total = np.hypot(distribution.std, noise_std)
 
         def correlation() -> Array:
@@ -182,7 +144,7 @@ class HeteroscedasticModel(Model):
             joint[..., index, index] = 1.0
             return joint
 
-        return Gaussian(mean, self.units.backward_std(total), correlation)
+        return self.units.gaussian(distribution.mean, total, correlation)
 
     def noise_variance(self, X: Array, *, level: float = 0.5) -> Array:
         """Return a quantile of the noise variance, ... x q; infinite where outcomes are too large for squares."""
@@ -191,12 +153,8 @@ class HeteroscedasticModel(Model):
         with np.errstate(over="ignore"):
             return np.square(self.units.backward_std(np.exp(0.5 * quantile)))
 
-    def _noise_std(self, X: Array) -> Array:
-        return np.exp(0.5 * self.noise.at(X)[0])
-
     @property
     def lengthscales(self) -> Array:
-        """The length scales of the process of f, d."""
         return self.means.lengthscales
 
     @property
@@ -237,7 +195,8 @@ class HeteroscedasticGP(Surrogate):
         """Fit the noise, then the means; `rng` is not used."""
         y = single_outcome(data.Y)
         units = Standardization.of(y)
-        groups = Groups.of(data.X, units.forward(y), _known(data, units))
+        known = np.full(len(data), np.nan) if data.Y_var is None else units.forward_variance(data.Y_var[:, 0])
+        groups = Groups.of(data.X, units.forward(y), known)
         stored = data.hyperparameters[0] if data.hyperparameters else ()
         own, noise_own = stored[: data.X.shape[1] + 2], stored[data.X.shape[1] + 2 :]
         if not groups.informative.any():
@@ -251,15 +210,18 @@ class HeteroscedasticGP(Surrogate):
                 )
             means = self.means.fit(groups.dataset(groups.mean, None, data, own), rng=rng)
             variance = float(np.square(means.units.backward_std(np.sqrt(means.theta.noise))))
-            return HeteroscedasticModel(means, ConstantLogNoise(np.log(variance)), units)
-        noise = LogNoise.of(groups, self.log_noise, data, noise_own, rng)
+            return HeteroscedasticModel(means, LogNoise(None, float(np.log(variance))), units)
+        noise = self._log_noise(groups, data, noise_own, rng)
         variances = np.exp(noise.at(groups.X)[0]) / groups.count
         means = self.means.fit(groups.dataset(groups.mean, variances, data, own), rng=rng)
         return HeteroscedasticModel(means, noise, units)
 
-
-def _known(data: Dataset, units: Standardization) -> Array:
-    """Return known noise variances of standardized outcomes, n, NaN where unknown."""
-    if data.Y_var is None:
-        return np.full(len(data), np.nan)
-    return units.forward_variance(data.Y_var[:, 0])
+    def _log_noise(
+        self, groups: Groups, data: Dataset, stored: tuple[float, ...], rng: np.random.Generator
+    ) -> LogNoise:
+        """Fit the process of the log noise variance to the groups with information on it."""
+        known = groups.informative
+        values, sampling = groups.log_variance[known], groups.sampling_variance[known]
+        level = float(np.average(values, weights=1.0 / sampling))
+        informed = Groups(groups.X[known], groups.count[known], groups.mean[known], values, sampling)
+        return LogNoise(self.log_noise.fit(informed.dataset(values - level, sampling, data, stored), rng=rng), level)

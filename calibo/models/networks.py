@@ -20,8 +20,14 @@ from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian, QuantileTable, checked_levels
 from calibo.errors import DataError, FallbackWarning
 from calibo.models.base import Model, Surrogate
-from calibo.models.distinct import distinct_points
-from calibo.models.quantile_distribution import normal_quantiles, quantile_distribution
+from calibo.models.predictions import (
+    correlation_matrix,
+    distinct_points,
+    member_covariance,
+    member_variance,
+    normal_quantiles,
+    quantile_distribution,
+)
 from calibo.models.standardization import Standardization, single_outcome
 from calibo.networks import AbsoluteError, Indicators, Loss, Networks, Pinball, SquaredError, Training, train
 
@@ -255,21 +261,15 @@ class EnsembleModel(Model):
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         units, shape = self.fitted.units, X.shape[:-1]
         values = self.fitted.outputs(X)
-        noise_std = float(units.backward_std(np.sqrt(self.noise))) if latent and self.noise else 0.0
+        noise_std = np.sqrt(self.noise) if latent and self.noise else None
         if values is None:
             std = np.full(shape, np.sqrt(1.0 + (0.0 if latent else self.noise)))
-            return Gaussian(units.backward(np.zeros(shape)), units.backward_std(std), noise_std=noise_std)
+            return units.gaussian(np.zeros(shape), std, noise_std=noise_std)
         floor = _SMALLEST_STD * _spread_of(self.fitted.z)
-        variance = np.maximum(_variance(values), floor**2)
+        variance = np.maximum(member_variance(values), floor**2)
         std = np.sqrt(variance + (0.0 if latent else self.noise))
-
-        def correlation() -> Array:
-            deviations = values - values.mean(axis=0)
-            covariance = np.einsum("m...i,m...j->...ij", deviations, deviations) / max(len(values) - 1, 1)
-            own = np.broadcast_to(np.eye(shape[-1]), covariance.shape)
-            return np.where(own > 0.0, 1.0, covariance / (std[..., :, None] * std[..., None, :]))
-
-        return Gaussian(units.backward(values.mean(axis=0)), units.backward_std(std), correlation, noise_std)
+        mean = values.mean(axis=0)
+        return units.gaussian(mean, std, lambda: correlation_matrix(member_covariance(values), std), noise_std)
 
 
 @dataclass(frozen=True)
@@ -344,13 +344,8 @@ def _noise(part: Fitted) -> float:
     # ~seen has one entry for each point: the member that left it out.
     members, points = np.nonzero(~part.seen)
     errors = np.square(values[members, points] - part.z[points])
-    needed = errors / ndtri(0.5 + 0.5 * _COVERAGE) ** 2 - _variance(values)[points]
+    needed = errors / ndtri(0.5 + 0.5 * _COVERAGE) ** 2 - member_variance(values)[points]
     return max(float(np.quantile(needed, _COVERAGE)), (_SMALLEST_STD * _spread_of(part.z)) ** 2)
-
-
-def _variance(values: Array) -> Array:
-    """Return the variance over the members, `M x ...` -> `...`; 0 for a single member."""
-    return values.var(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
 
 
 def _spread_of(z: Array) -> float:

@@ -9,7 +9,7 @@ import inspect
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
 from calibo.errors import FallbackWarning, RecipeError
 from calibo.models.base import Model, Surrogate
-from calibo.models.distinct import distinct_points
+from calibo.models.predictions import correlation_matrix, distinct_points, member_covariance, member_variance
 from calibo.models.standardization import Standardization, single_outcome
 from calibo.spaces.encoding import one_hot
 
@@ -65,9 +65,8 @@ class ScikitModel(Model):
     categories: tuple[int, ...]
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
-        """Predict the outcome at `... x q x d` points."""
         points, index = distinct_points(X)
-        shape, features = X.shape[:-1], one_hot(points, self.categories)
+        features = one_hot(points, self.categories)
         # Regressors cannot predict at no points, where any prediction is the empty one.
         fitted = self.fitted if len(points) else Constant(self.fitted.noise)
         mean, variance = fitted.moments(features)
@@ -76,13 +75,11 @@ class ScikitModel(Model):
 
         def correlation() -> Array:
             covariance = fitted.covariance(features[index])
-            unit = np.broadcast_to(np.eye(shape[-1]), (*shape, shape[-1]))
             if covariance is None:
-                return unit
-            return np.where(unit > 0.0, 1.0, covariance / (std[..., :, None] * std[..., None, :]))
+                return np.broadcast_to(np.eye(std.shape[-1]), (*std.shape, std.shape[-1]))
+            return correlation_matrix(covariance, std)
 
-        noise_std = float(self.units.backward_std(np.sqrt(fitted.noise))) if latent else 0.0
-        return Gaussian(self.units.backward(mean)[index], self.units.backward_std(std), correlation, noise_std)
+        return self.units.gaussian(mean[index], std, correlation, np.sqrt(fitted.noise) if latent else None)
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,6 @@ class ScikitSurrogate(Surrogate):
             raise RecipeError(f"{what}, got {self.regressor!r}")
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> ScikitModel:
-        """Fit the regressor."""
         y = single_outcome(data.Y)
         units = Standardization.of(y)
         if data.Y_var is not None:
@@ -172,13 +168,11 @@ class Members(FittedRegressor):
 
     def moments(self, features: Array) -> tuple[Array, Array]:
         values = self.predictions(features)
-        return values.mean(axis=0), _spread(values)
+        return values.mean(axis=0), member_variance(values)
 
     def covariance(self, features: Array) -> Array | None:
         points, index = distinct_points(features)
-        values = self.predictions(points)
-        deviations = (values - values.mean(axis=0))[:, index]
-        return np.einsum("m...i,m...j->...ij", deviations, deviations) / max(len(deviations) - 1, 1)
+        return member_covariance(self.predictions(points)[:, index])
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,23 +209,27 @@ def seeded(regressor: Any, rng: np.random.Generator) -> Any:
 
     fresh: Any = clone(regressor)
     states = sorted(
-        name for name, value in fresh.get_params().items() if name.split("__")[-1] == "random_state" and value is None
+        n for n, value in fresh.get_params().items() if n.split("__")[-1] == "random_state" and value is None
     )
     return fresh.set_params(**{name: int(rng.integers(2**31)) for name in states})
 
 
 def _fitted(regressor: Any, features: Array, z: Array, rng: np.random.Generator) -> FittedRegressor:
     """Return the moments of a fitted regressor of either kind."""
-    transform, last = _parts(regressor)
+    last = _parts(regressor)[1]
     name = type(last).__name__
     parameters = inspect.signature(last.predict).parameters
     if "return_std" in parameters:
-        return _stated(regressor, last, "return_cov" in parameters, features, z, rng)
-    members = getattr(last, "estimators_", None)
-    if members is not None and name not in _BOOSTED_OR_STACKED:
-        ensemble = Members(transform, list(members), getattr(last, "estimators_features_", None))
-        if np.allclose(ensemble.predictions(features).mean(axis=0), regressor.predict(features), atol=1e-6):
-            return _with_noise(ensemble, regressor, features, z, rng)
+        held, noise = _stated_noise(last)
+        if noise is None:
+            noise = _held_out_noise(regressor, features, z, rng)
+        return StatedDeviation(regressor, "return_cov" in parameters, held, noise)
+    ensemble = _members(regressor) if name not in _BOOSTED_OR_STACKED else None
+    if ensemble is not None and np.allclose(
+        ensemble.predictions(features).mean(axis=0), regressor.predict(features), atol=1e-6
+    ):
+        noise = _out_of_bag_noise(ensemble, last, features, z)
+        return replace(ensemble, noise=_held_out_noise(regressor, features, z, rng) if noise is None else noise)
     raise RecipeError(
         f"{name} neither predicts a standard deviation nor is an ensemble whose prediction is the mean of its members' "
         "(boosted and stacked ones are not): use one with predict(X, return_std=True), such as "
@@ -250,41 +248,34 @@ def _parts(regressor: Any) -> tuple[Callable[[Array], Array], Any]:
     return (head.transform if len(head) else np.asarray), last
 
 
-def _stated(
-    regressor: Any, last: Any, joint: bool, features: Array, z: Array, rng: np.random.Generator
-) -> StatedDeviation:
+def _members(regressor: Any) -> Members | None:
+    """Return the members of a fitted ensemble; `None` if it is none."""
+    transform, last = _parts(regressor)
+    members = getattr(last, "estimators_", None)
+    if members is None:
+        return None
+    return Members(transform, list(members), getattr(last, "estimators_features_", None))
+
+
+def _stated_noise(last: Any) -> tuple[float, float | None]:
+    """Return the noise variance within a regressor's stated one, and that of the whole noise, or `None` if unknown."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.linear_model import ARDRegression, BayesianRidge
 
     if isinstance(last, (BayesianRidge, ARDRegression)):
         # Their variance is that of a measurement: 1 / alpha_ + x' S x.
-        held = noise = 1.0 / float(last.alpha_)
-    elif isinstance(last, GaussianProcessRegressor):
-        held, noise = _gaussian_process_noise(last)
-    else:
-        held, noise = 0.0, _held_out_noise(regressor, features, z, rng)
-    return StatedDeviation(regressor, joint, held, noise)
-
-
-def _gaussian_process_noise(regressor: Any) -> tuple[float, float]:
-    """Return the noise within a GaussianProcessRegressor's deviation (white kernels) and its whole noise (with `alpha`)."""
-    point = regressor.X_train_[:1]
+        return 1.0 / float(last.alpha_), 1.0 / float(last.alpha_)
+    if not isinstance(last, GaussianProcessRegressor):
+        return 0.0, None
+    point, kernel = last.X_train_[:1], last.kernel_
     # A white kernel adds to k(x, x) only where both are known to be one measurement: without a second argument.
-    white = float(regressor.kernel_(point)[0, 0] - regressor.kernel_(point, point)[0, 0])
-    scale = float(np.mean(np.square(getattr(regressor, "_y_train_std", 1.0))))
-    return scale * white, scale * (white + float(np.mean(regressor.alpha)))
+    white = float(kernel(point)[0, 0] - kernel(point, point)[0, 0])
+    scale = float(np.mean(np.square(getattr(last, "_y_train_std", 1.0))))
+    return scale * white, scale * (white + float(np.mean(last.alpha)))
 
 
-def _with_noise(ensemble: Members, regressor: Any, features: Array, z: Array, rng: np.random.Generator) -> Members:
-    noise = _out_of_bag_noise(ensemble, regressor, features, z)
-    if noise is None:
-        noise = _held_out_noise(regressor, features, z, rng)
-    return Members(ensemble.transform, ensemble.members, ensemble.columns, noise)
-
-
-def _out_of_bag_noise(ensemble: Members, regressor: Any, features: Array, z: Array) -> float | None:
+def _out_of_bag_noise(ensemble: Members, last: Any, features: Array, z: Array) -> float | None:
     """Estimate the noise by the members that did not see a point; `None` if members saw (almost) all points."""
-    last = _parts(regressor)[1]
     drawn = getattr(last, "estimators_samples_", None) if getattr(last, "bootstrap", False) else None
     if drawn is None:
         return None
@@ -311,20 +302,10 @@ def _held_out_noise(regressor: Any, features: Array, z: Array, rng: np.random.Ge
         rest = np.setdiff1d(np.arange(n), fold)
         fitted: Any = clone(regressor)
         fitted.fit(features[rest], z[rest])
-        transform, last = _parts(fitted)
-        if hasattr(last, "estimators_"):
-            columns = getattr(last, "estimators_features_", None)
-            mean, variance = Members(transform, list(last.estimators_), columns).moments(features[fold])
-        else:
-            mean, variance = StatedDeviation(fitted, False, 0.0, 0.0).moments(features[fold])
+        mean, variance = (_members(fitted) or StatedDeviation(fitted, False, 0.0, 0.0)).moments(features[fold])
         errors[fold], variances[fold] = z[fold] - mean, variance
     return _excess(errors, variances)
 
 
 def _excess(errors: Array, variances: Array) -> float:
     return max(float(np.mean(np.square(errors) - variances)), _SMALLEST_VARIANCE)
-
-
-def _spread(values: Array) -> Array:
-    """Return the variance over members, `M x N` to N; 0 of a single member."""
-    return values.var(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from calibo.data import Array
+from calibo.distributions import Gaussian
 from calibo.errors import DataError
 
 
@@ -48,6 +50,17 @@ class Standardization:
     def backward_std(self, std: Array) -> Array:
         """Return standard deviations in the units of the outcomes; never exactly zero."""
         return np.maximum(self.unit * self.scale * std, np.finfo(np.float64).tiny)
+
+    def gaussian(
+        self,
+        mean: Array,
+        std: Array,
+        correlation: Callable[[], Array] | None = None,
+        noise_std: Array | float | None = None,
+    ) -> Gaussian:
+        """Return the distribution of outcomes from that of standardized ones; without `noise_std` it has no noise."""
+        noise = 0.0 if noise_std is None else self.backward_std(np.asarray(noise_std))
+        return Gaussian(self.backward(mean), self.backward_std(std), correlation, noise)
 
 
 def single_outcome(Y: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Quantile regression by trees as a surrogate: the distributions, calibration around it, features of the space's own."""
+"""Quantile regression by trees: as a surrogate, and each engine against known quantiles and brute force."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ import pytest
 from calibo.calibration import Calibrated, Conformal, QuantileShift, Split
 from calibo.data import Dataset
 from calibo.errors import FallbackWarning, RecipeError
-from calibo.models import QuantileBoosting, QuantileEngine, QuantileForest, QuantileTrees, Surrogate
-from calibo.models.quantile_engines import XGBoostQuantiles
+from calibo.models import QuantileBoosting, QuantileForest, QuantileTrees, Surrogate, XGBoostQuantiles
 from calibo.spaces import CellSpace
 from calibo.testing import SurrogateSuite
 
 RNG = np.random.default_rng
-#: Of each kind, quick.
-ENGINES = pytest.mark.parametrize(
-    "engine",
-    [QuantileForest(5), QuantileBoosting(rounds=5), XGBoostQuantiles(rounds=5)],
-    ids=lambda e: type(e).__name__,
+LEVELS = np.array([0.1, 0.5, 0.9])
+DEFAULTS, ENGINES = (
+    pytest.mark.parametrize("engine", engines, ids=lambda e: type(e).__name__)
+    for engines in (
+        (QuantileForest(), QuantileBoosting(), XGBoostQuantiles()),
+        (QuantileForest(5), QuantileBoosting(rounds=5), XGBoostQuantiles(rounds=5)),
+    )
 )
 
 
@@ -40,7 +41,7 @@ class TestBoosting(SurrogateSuite):
         return QuantileTrees(QuantileBoosting(rounds=20), levels=(0.1, 0.5, 0.9))
 
 
-def test_the_law_has_the_quantiles_learned() -> None:
+def test_the_distribution_has_the_quantiles_learned() -> None:
     rng = RNG(0)
     X = rng.random((400, 2))
     data = Dataset(X=X, Y=5 * X[:, :1] + rng.uniform(-1, 1, (400, 1)))
@@ -87,37 +88,10 @@ def test_known_noise_is_announced_as_unused() -> None:
         QuantileTrees(QuantileForest(5)).fit(data, rng=RNG(0))
 
 
-@pytest.mark.parametrize("levels", [(0.5,), (0.6, 0.9), (0.9, 0.1), (0.0, 0.5, 1.0)])
-def test_bad_levels_are_refused(levels: tuple[float, ...]) -> None:
-    with pytest.raises(RecipeError, match="levels must increase"):
-        QuantileTrees(levels=levels)
-
-
-def test_quantiles_that_cross_are_rearranged() -> None:
-    """Sorted, not merely kept from falling: each distribution has the same quantiles in another order."""
-
-    class Crossing(QuantileEngine):
-        def fit(self, features, y, levels, *, categories, rng):  # type: ignore[no-untyped-def]
-            return lambda points: np.tile([0.5, -1.0, 0.0], (len(points), 1))
-
-    data = Dataset(X=RNG(0).random((10, 1)), Y=RNG(1).random((10, 1)))
-    distribution = (
-        QuantileTrees(Crossing(), levels=(0.1, 0.5, 0.9)).fit(data, rng=RNG(0)).predict(data.X[:1], latent=False)
-    )
-    z = (distribution.values[0] - data.Y.mean()) / data.Y.std()
-    np.testing.assert_allclose(z, [-1.0, 0.0, 0.5], atol=1e-5)
-
-
 def mixed(n: int) -> Dataset:
     """A number and a choice among three."""
     X = RNG(0).random((n, 2))
     return Dataset(X=X, Y=X[:, :1] + np.floor(3.0 * X[:, 1:]), categories=(0, 3))
-
-
-@pytest.mark.parametrize("make", [lambda: "forest", lambda: QuantileForest, lambda: 5])
-def test_an_engine_is_an_object(make: Any) -> None:
-    with pytest.raises(RecipeError, match=r"engine must be .* such as QuantileForest\(\)"):
-        QuantileTrees(make())
 
 
 @ENGINES
@@ -144,3 +118,108 @@ def test_a_model_outlives_its_process(engine: Any, space: CellSpace | None, n: i
     model = QuantileTrees(engine, levels=(0.1, 0.5, 0.9)).fit(data, rng=RNG(0))
     before, after = (m.predict(data.X[:5], latent=False).values for m in (model, pickle.loads(pickle.dumps(model))))
     np.testing.assert_array_equal(after, before)
+
+
+# --- engines ------------------------------------------------------------------------------------------------------------
+
+
+@DEFAULTS
+def test_quantiles_of_known_noise_are_found(engine: Any) -> None:
+    rng = RNG(0)
+    X = rng.random((2000, 2))
+    y = 3 * (X[:, 0] > 0.5) + (0.2 + X[:, 1]) * rng.uniform(-1, 1, 2000)
+    quantiles = engine.fit(X, y, LEVELS, categories=(), rng=RNG(1))
+    points = rng.random((500, 2))
+    expected = 3 * (points[:, :1] > 0.5) + (0.2 + points[:, 1:]) * np.array([-0.8, 0.0, 0.8])
+    away = np.abs(quantiles(points) - expected)
+    assert (
+        away.mean() < 0.2 and np.corrcoef((quantiles(points)[:, 2] - quantiles(points)[:, 0]), points[:, 1])[0, 1] > 0.8
+    )
+
+
+@DEFAULTS
+def test_choices_need_no_order(engine: Any) -> None:
+    rng = RNG(0)
+    choice = rng.integers(0, 8, 400)
+    height = np.array([0.0, 9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0])
+    y = height[choice] + 0.1 * rng.standard_normal(400)
+    quantiles = engine.fit(choice[:, None].astype(float), y, LEVELS, categories=(8,), rng=RNG(1))
+    found = quantiles(np.arange(8.0)[:, None])
+    # Boosting starts at the quantile of all outcomes and comes near step by step.
+    np.testing.assert_allclose(found[:, 1], height, atol=0.7)
+
+
+@DEFAULTS
+def test_one_seed_one_answer(engine: Any) -> None:
+    rng = RNG(0)
+    X, y = rng.random((60, 3)), rng.standard_normal(60)
+    state = np.random.get_state()[1].copy()  # type: ignore[index]
+    first, second = (engine.fit(X, y, LEVELS, categories=(), rng=RNG(3))(X[:10]) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # type: ignore[index]
+
+
+def test_a_forest_is_the_average_of_its_leaves() -> None:
+    """Brute force: weights of Meinshausen, then the quantile on the straight lines between outcomes."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    rng = RNG(2)
+    X, y = rng.random((50, 2)), rng.standard_normal(50)
+    engine = QuantileForest(trees=7)
+    found = engine.fit(X, y, LEVELS, categories=(), rng=RNG(5))(X[:4])
+    forest = RandomForestRegressor(7, min_samples_leaf=5, max_features=0.7, random_state=int(RNG(5).integers(2**31)))
+    leaves = forest.fit(X, y).apply(X)
+    for i in range(4):
+        same = leaves == leaves[i]
+        weights = (same / same.sum(axis=0)).mean(axis=1)
+        order = np.argsort(y)
+        cdf = np.cumsum(weights[order])
+        for k, p in enumerate(LEVELS):
+            j = int(np.argmax(cdf >= p - 1e-12))
+            before = cdf[j - 1] if j else 0.0
+            share = (p - before) / (cdf[j] - before) if j else 1.0
+            low = y[order][j - 1] if j else y[order][0]
+            assert found[i, k] == pytest.approx(low + share * (y[order][j] - low))
+
+
+def test_forest_quantiles_do_not_cross() -> None:
+    rng = RNG(0)
+    X, y = rng.random((300, 3)), rng.standard_normal(300)
+    levels = np.linspace(0.01, 0.99, 33)
+    found = QuantileForest(20).fit(X, y, levels, categories=(), rng=RNG(1))(rng.random((200, 3)))
+    assert (np.diff(found, axis=1) >= 0).all() and found.min() >= y.min() and found.max() <= y.max()
+
+
+def test_many_outcomes_are_kept_coarsely_enough_and_finely_enough() -> None:
+    rng = RNG(0)
+    X = rng.random((5000, 1))
+    y = rng.standard_normal(5000)
+    found = QuantileForest(20, min_samples_leaf=500).fit(X, y, LEVELS, categories=(), rng=RNG(1))(np.array([[0.5]]))
+    np.testing.assert_allclose(found[0], [-1.28, 0.0, 1.28], atol=0.15)
+
+
+def test_all_features_are_all_whatever_the_type_of_the_number() -> None:
+    """To scikit-learn alone the whole number 1 is a single feature."""
+    rng = RNG(0)
+    X = rng.random((100, 4))
+    found = [
+        QuantileForest(5, max_features=share).fit(X, X[:, 0], LEVELS, categories=(), rng=RNG(1))(X[:9])
+        for share in (1, 1.0)
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: QuantileForest(trees=0), "^trees must be"),
+        (lambda: QuantileForest(max_features="sqrt"), "^max_features must be"),  # type: ignore[arg-type]
+        (lambda: QuantileBoosting(max_leaf_nodes=1), "^max_leaf_nodes must be"),
+        (lambda: XGBoostQuantiles(learning_rate=1.5), "^learning_rate must be"),
+        (lambda: QuantileTrees(QuantileForest), r"engine must be .* such as QuantileForest\(\)"),  # type: ignore[arg-type]
+        (lambda: QuantileTrees(levels=(0.6, 0.9)), "levels must increase"),
+    ],
+)
+def test_bad_settings_are_named(make: Any, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        make()
