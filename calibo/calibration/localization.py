@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from operator import mul
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from calibo.calibration.evidence import Evidence
 from calibo.data import Array
 from calibo.errors import RecipeError
-from calibo.models.predictions import distinct_points
 from calibo.models.gp_posterior import Features
 from calibo.models.kernels import squared_distances
+from calibo.models.predictions import distinct_points
 
 #: A length scale on the unit cube, or a choice of several that are weighed by how well they do.
 LengthScale = float | Literal["auto"]
@@ -69,7 +69,7 @@ class Localizations:
             np.concatenate([[0.5], np.full(rungs, 0.5 / rungs)]),
         )
 
-    @property
+    @cached_property
     def effective(self) -> Array:
         """Kernel scales, 0 where there is no localization, E."""
         return np.where(np.isinf(self.length_scale), 0.0, self.kappa)
@@ -180,6 +180,47 @@ def _influence(points: Array, past: Array, localizations: Localizations, kept: A
     return influence.swapaxes(0, 1)[:, :, None]
 
 
+@dataclass(frozen=True, eq=False)
+class LocalizedRun:
+    """Values tracked on a sequence of T outcomes by E localizations side by side.
+
+    Attributes:
+        played: The values in use at x_t before outcome t, `T x K` (the weighted mean over the localizations).
+        hits: 1 where the score fell below them, `T x K`.
+        weights: Weights of the localizations before each outcome and after the last, `(T + 1) x E`.
+        states: The states of each localization.
+        hidden: The function after the last outcome: maps `... x q x d` points to `... x q x K`, not yet monotone.
+    """
+
+    played: Array
+    hits: Array
+    weights: Array
+    states: States
+    hidden: Expansion
+
+
+def run_weighted(
+    X: Array,
+    scores: Array,
+    features: Features | None,
+    *,
+    targets: Array,
+    localizations: Localizations,
+    below: Callable[[Array | float, Array], Array],
+    **settings: Any,
+) -> LocalizedRun:
+    """Run all localizations on `T x d` points, as `run_localized` does, and weight them by their recent pinball losses."""
+    features = features or Features((0,) * X.shape[1])
+    points = features(X)
+    states = run_localized(points, scores, targets=targets, localizations=localizations, below=below, **settings)
+    weights = exponential_weights(pinball(scores, states.played, targets), localizations.prior)
+    played = np.einsum("te,tek->tk", weights[:-1], states.played)
+    hits = np.asarray(below(scores[:, None], played), dtype=np.float64)
+    return LocalizedRun(
+        played, hits, weights, states, Expansion.of(states, localizations, weights[-1], features, points)
+    )
+
+
 def pinball(scores: Array, played: Array, targets: Array) -> Array:
     """Return the pinball loss of the values in use as quantiles of the scores, `T x E`, summed over the K targets.
 
@@ -246,19 +287,13 @@ class Expansion:
 
     def __call__(self, X: Array) -> Array:
         """Evaluate the function at `... x q x d` points, `... x q x K`."""
-        if X.ndim == 2:
-            return self._of_points(X)
         points, index = distinct_points(X)
-        return self._of_points(points)[index]
-
-    def _of_points(self, points: Array) -> Array:
-        """Evaluate the function at `p x d` points, `p x K`."""
         seen = self.features(points)
         # A block's kernels stay in the processor's cache, which is twice as fast.
         rows = max(_BLOCK // max(len(self.centres), 1), 1)
-        if len(seen) <= rows:
-            return self._values(seen)
-        return np.concatenate([self._values(seen[start : start + rows]) for start in range(0, len(seen), rows)])
+        blocks = [self._values(seen[start : start + rows]) for start in range(0, max(len(seen), 1), rows)]
+        values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        return values if X.ndim == 2 else values[index]
 
     def _values(self, seen: Array) -> Array:
         """Evaluate the function at points given by their `p x D` features, `p x K`."""

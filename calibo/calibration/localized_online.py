@@ -7,46 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
+from calibo.calibration import localization
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
-from calibo.calibration.localization import (
-    Expansion,
-    LengthScale,
-    Localizations,
-    check_localization,
-    exponential_weights,
-    features_of,
-    pinball,
-    run_localized,
-)
+from calibo.calibration.localization import Expansion, LengthScale, Localizations, LocalizedRun
+from calibo.checks import check_between
 from calibo.data import Array
 from calibo.distributions import Distribution, FlatLevels, FlatSet, Gaussian
 from calibo.distributions.relevelled import Composed
 from calibo.errors import RecipeError
 from calibo.models.gp_posterior import Features
-
-
-@dataclass(frozen=True, eq=False)
-class ThresholdRun:
-    """Localized thresholds on a sequence of T outcomes, for E localizations side by side.
-
-    Attributes:
-        thresholds: lambda_t(x_t) before outcome t, T (the weighted mean over the localizations).
-        errors: 1 where the outcome lay outside the interval of that threshold, T.
-        constants: c before each outcome and after the last, `(T + 1) x E`.
-        coefficients: Coefficients of the kernel expansions after the last outcome, without kappa, `E x T`.
-        weights: Weights of the localizations before each outcome and after the last, `(T + 1) x E`.
-        played: The threshold of each localization at x_t, `T x E`.
-        threshold: The threshold function after the last outcome: maps `... x q x d` points to `... x q x 1`.
-    """
-
-    thresholds: Array
-    errors: Array
-    constants: Array
-    coefficients: Array
-    weights: Array
-    played: Array
-    threshold: Expansion
 
 
 @dataclass(frozen=True)
@@ -94,53 +64,36 @@ class LocalizedOnline(Recalibrator):
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.alpha < 1.0:
-            raise RecipeError(f"alpha must lie in (0, 1), got {self.alpha!r}: 0.2 asks for 80 % intervals")
-        if not (np.isfinite(self.eta0) and self.eta0 > 0.0):
-            raise RecipeError(f"eta0 must be a positive number, got {self.eta0!r}; 0.05 is a good start")
+        check_between("alpha", self.alpha, 0.0, 1.0)
+        check_between("eta0", self.eta0, 0.0, np.inf)
         if not 0.0 <= self.decay <= 1.0:
             raise RecipeError(f"decay must lie in [0, 1], got {self.decay!r}: 0 keeps steps constant")
-        if not 0.0 < self.smallest < 1.0:
-            raise RecipeError(f"smallest must lie in (0, 1), got {self.smallest!r}; 0.001 is a good start")
-        if not (np.isfinite(self.offset) and self.offset >= 0.0):
-            raise RecipeError(f"offset must be a number >= 0, got {self.offset!r}")
-        check_localization(self.kappa, self.length_scale, self.regularization, self.eta0)
+        check_between("smallest", self.smallest, 0.0, 1.0)
+        check_between("offset", self.offset, 0.0, np.inf, including="low")
+        localization.check_localization(self.kappa, self.length_scale, self.regularization, self.eta0)
 
     def steps(self, count: int) -> Array:
         """Return eta_t for t = 1, ..., count."""
         return self.eta0 * np.power(np.arange(1, count + 1, dtype=np.float64) + self.offset, -self.decay)
 
-    def run(self, X: Array, scores: Array, features: Features | None = None) -> ThresholdRun:
-        """Return all thresholds on `T x d` points and their conformity scores 2 Q(|z|) in [0, 1], T."""
-        features = features or Features((0,) * X.shape[1])
-        points, target = features(X), np.array([self.alpha])
-        localizations = Localizations.chosen(self.kappa, self.length_scale, X.shape[1])
-        done = run_localized(
-            points,
+    def run(self, X: Array, scores: Array, features: Features | None = None) -> LocalizedRun:
+        """Return all thresholds (K = 1) on `T x d` points and their conformity scores 2 Q(|z|) in [0, 1], T."""
+        return localization.run_weighted(
+            X,
             scores,
-            targets=target,
+            features,
+            targets=np.array([self.alpha]),
             steps=self.steps(len(scores)),
             regularization=self.regularization,
-            localizations=localizations,
+            localizations=Localizations.chosen(self.kappa, self.length_scale, X.shape[1]),
             below=np.less,
-        )
-        weights = exponential_weights(pinball(scores, done.played, target), localizations.prior)
-        thresholds = np.einsum("te,te->t", weights[:-1], done.played[:, :, 0])
-        return ThresholdRun(
-            thresholds=thresholds,
-            errors=np.less(scores, thresholds).astype(np.float64),
-            constants=done.constants[:, :, 0],
-            coefficients=done.coefficients[:, :, 0],
-            weights=weights,
-            played=done.played[:, :, 0],
-            threshold=Expansion.of(done, localizations, weights[-1], features, points),
         )
 
     def fit(self, evidence: Evidence) -> LevelMap:
         """Return the map to the flat-set distribution with the threshold after the last outcome."""
         scores = 2.0 * ndtr(-np.abs(evidence.scores))
-        run = self.run(evidence.X, scores, features_of(evidence))
-        return FlatMap(run.threshold, self.alpha, self.smallest)
+        run = self.run(evidence.X, scores, localization.features_of(evidence))
+        return FlatMap(run.hidden, self.alpha, self.smallest)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,19 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.calibration import localization
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
-from calibo.calibration.localization import (
-    Expansion,
-    LengthScale,
-    Localizations,
-    States,
-    check_localization,
-    exponential_weights,
-    features_of,
-    pinball,
-    run_localized,
-)
+from calibo.calibration.localization import Expansion, LengthScale, Localizations, LocalizedRun
 from calibo.calibration.monotone_play import isotonic_rows, within_bound
 from calibo.calibration.online_quantile import DEFAULT_LEVELS, OnlineQuantile
 from calibo.data import Array
@@ -27,25 +18,6 @@ from calibo.models.gp_posterior import Features
 
 #: Levels that acquisition functions see stay this far from 0 and 1.
 _SMALLEST_LEVEL = 1e-3
-
-
-@dataclass(frozen=True, eq=False)
-class QuantileRun:
-    """Localized level maps on a sequence of T outcomes, for E localizations side by side.
-
-    Attributes:
-        played: R_t(p, x_t) before outcome t, `T x K` (the weighted mean over the localizations).
-        hits: 1 where the PIT was at or below it, `T x K`.
-        weights: Weights of the localizations before each outcome and after the last, `(T + 1) x E`.
-        states: The states of each localization.
-        hidden: The hidden function after the last outcome: maps `... x q x d` points to `... x q x K`, not yet monotone.
-    """
-
-    played: Array
-    hits: Array
-    weights: Array
-    states: States
-    hidden: Expansion
 
 
 @dataclass(frozen=True)
@@ -82,17 +54,16 @@ class LocalizedQuantile(Recalibrator):
 
     def __post_init__(self) -> None:
         _ = self._plain
-        check_localization(self.kappa, self.length_scale, self.regularization, self.eta)
+        localization.check_localization(self.kappa, self.length_scale, self.regularization, self.eta)
 
     @property
     def _plain(self) -> OnlineQuantile:
         """The same without localization; checks steps and levels."""
         return OnlineQuantile(self.eta, self.levels)
 
-    def run(self, X: Array, pit: Array, features: Features | None = None) -> QuantileRun:
+    def run(self, X: Array, pit: Array, features: Features | None = None) -> LocalizedRun:
         """Return all states on `T x d` points and the PITs of their outcomes, T."""
-        features = features or Features((0,) * X.shape[1])
-        points, p = features(X), np.asarray(self.levels, dtype=np.float64)
+        p = np.asarray(self.levels, dtype=np.float64)
         localizations = Localizations.chosen(self.kappa, self.length_scale, X.shape[1])
         global_ = np.flatnonzero(localizations.effective == 0.0)
 
@@ -103,9 +74,10 @@ class LocalizedQuantile(Recalibrator):
                 played[e] = within_bound(hidden[e], played[e], p, self.eta)
             return played
 
-        states = run_localized(
-            points,
+        return localization.run_weighted(
+            X,
             pit,
+            features,
             targets=p,
             steps=np.full(len(pit), self.eta),
             regularization=self.regularization,
@@ -113,21 +85,12 @@ class LocalizedQuantile(Recalibrator):
             below=np.less_equal,
             play=play,
         )
-        weights = exponential_weights(pinball(pit, states.played, p), localizations.prior)
-        played = np.einsum("te,tek->tk", weights[:-1], states.played)
-        return QuantileRun(
-            played=played,
-            hits=np.less_equal(pit[:, None], played).astype(np.float64),
-            weights=weights,
-            states=states,
-            hidden=Expansion.of(states, localizations, weights[-1], features, points),
-        )
 
     def fit(self, evidence: Evidence) -> LevelMap:
         """Return the maps after the last outcome, one per point, clipped for acquisition functions."""
         if self.kappa == 0.0 or self.length_scale == np.inf:
             return self._plain.fit(evidence)
-        hidden = self.run(evidence.X, evidence.pit, features_of(evidence)).hidden
+        hidden = self.run(evidence.X, evidence.pit, localization.features_of(evidence)).hidden
         return RelevelLocally(hidden, np.asarray(self.levels, dtype=np.float64))
 
 

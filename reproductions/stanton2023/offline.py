@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from masks import conformity_scores, relaxed_masks
 from settings import Size, generator
 
 from calibo.calibration import DensityRatio, NeuralRatio, RatioEstimator
-from calibo.calibration.conformal_masks import conformity_scores, relaxed_masks
 from calibo.calibration.density_ratio import importance_weights
 from calibo.data import Array, Dataset
 from calibo.models import GaussianProcess

@@ -51,12 +51,12 @@ def test_reference_runs(golden: Callable[[str], Any]) -> None:
         run = recipe.run(points, scores)
         close = lambda a, b: np.testing.assert_allclose(a, b, rtol=0, atol=1e-8)
         close(scores, [step["score"] for step in case["history"]])
-        close(run.thresholds, [step["lambda_at_xt"] for step in case["history"]])
+        close(run.played[:, 0], [step["lambda_at_xt"] for step in case["history"]])
         close(recipe.steps(len(points)), [step["eta"] for step in case["history"]])
-        np.testing.assert_array_equal(run.errors, case["errs"])
-        close(run.constants[-1, 0], case["c_final"])
-        close(run.coefficients[0], case["coef_final"])
-        close(run.threshold(np.array(reference["query"]))[:, 0], case["lambda_at_query"])
+        np.testing.assert_array_equal(run.hits[:, 0], case["errs"])
+        close(run.states.constants[-1, 0, 0], case["c_final"])
+        close(run.states.coefficients[0, :, 0], case["coef_final"])
+        close(run.hidden(np.array(reference["query"]))[:, 0], case["lambda_at_query"])
 
 
 # --- Lemma 1: long-run coverage of y ----------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def papers_bound(recipe: LocalizedOnline, T: int, d: int) -> float:
 
 
 def check_lemma_1(recipe: LocalizedOnline, X: Array, scores: Array) -> None:
-    mean = np.cumsum(recipe.run(X, scores).errors) / np.arange(1, len(scores) + 1)
+    mean = np.cumsum(recipe.run(X, scores).hits[:, 0]) / np.arange(1, len(scores) + 1)
     for T, share in enumerate(mean, start=1):
         assert abs(share - recipe.alpha) <= proved_bound(recipe, T) + 1e-12
         if np.isfinite(recipe.length_scale):
@@ -108,7 +108,7 @@ def hardest(recipe: LocalizedOnline, X: Array, sign: float, T: int) -> Array:
     """Scores chosen in sight of each threshold: always just outside (sign 1), or always just inside (sign -1)."""
     scores = np.zeros(T)
     for t in range(T):
-        threshold = recipe.run(X[: t + 1], scores[: t + 1]).thresholds[t]
+        threshold = recipe.run(X[: t + 1], scores[: t + 1]).played[t, 0]
         outside = np.nextafter(np.clip(threshold, 0.0, 1.0), -1.0)
         scores[t] = max(outside, 0.0) if sign > 0 else np.clip(threshold, 0.0, 1.0)
     return scores
@@ -146,7 +146,7 @@ def test_lemma_1_where_it_says_much(sign: float) -> None:
 def measured(recipe: LocalizedOnline, X: Array, gap: Array, noise: Array) -> tuple[Array, Array]:
     """Whether y and whether f lay outside the intervals, each T; f lies ``gap`` from the forecast N(0, 1) of y."""
     run = recipe.run(X, score(gap + noise))
-    return run.errors, (score(gap) < run.thresholds).astype(float)
+    return run.hits[:, 0], (score(gap) < run.played[:, 0]).astype(float)
 
 
 @settings(max_examples=12)
@@ -191,7 +191,7 @@ def local_error(recipe: LocalizedOnline, where: str, T: int = 120, repeats: int 
         X = rng.random((T, d))
         factor = wrong_by(X, where)
         run = recipe.run(X, score(factor * rng.standard_normal(T)))
-        outside = 2.0 * ndtr(ndtri(np.clip(run.thresholds, 0.0, 1.0) / 2.0) / factor)
+        outside = 2.0 * ndtr(ndtri(np.clip(run.played[:, 0], 0.0, 1.0) / 2.0) / factor)
         found.append(np.abs(outside - recipe.alpha)[T // 2 :])
     return float(np.mean(found))
 
@@ -228,16 +228,16 @@ def test_no_localization_is_online_conformal_prediction_whatever_kappa_is() -> N
     c = 0.2
     for t, s in enumerate(scores):
         for run in runs:
-            assert run.thresholds[t] == pytest.approx(c, abs=1e-12)
+            assert run.played[t, 0] == pytest.approx(c, abs=1e-12)
         c += 0.05 * (0.2 - (s < c))
 
 
 def test_the_state_is_not_clipped() -> None:
     recipe, X = LocalizedOnline(length_scale=0.3, eta0=0.3), np.full((60, 1), 0.5)
     low, high = recipe.run(X, np.zeros(60)), recipe.run(X, np.ones(60))
-    assert low.thresholds.min() < 0.0 and high.thresholds.max() > 1.0
+    assert low.played[:, 0].min() < 0.0 and high.played[:, 0].max() > 1.0
     # At or below 0 everything is covered, above 1 nothing is.
-    assert not low.errors[low.thresholds <= 0.0].any() and high.errors[high.thresholds > 1.0].all()
+    assert not low.hits[:, 0][low.played[:, 0] <= 0.0].any() and high.hits[:, 0][high.played[:, 0] > 1.0].all()
 
 
 def test_intervals_widen_where_outcomes_fell_outside_only() -> None:

@@ -1,14 +1,15 @@
-"""Masks of sampled outcomes: reference masks, refits, and agreement with the exact sets."""
+"""Masks of sampled outcomes of Stanton et al. 2023: reference masks, refits, and agreement with the exact sets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from calibo.calibration.conformal_masks import conformity_scores, p_values, relaxed_masks
 from calibo.calibration.conformal_set import conformal_sets, in_sample_score
 from calibo.data import Array
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
@@ -16,6 +17,15 @@ from calibo.models.kernels import Matern52
 from calibo.models.standardization import Standardization
 
 RNG = np.random.default_rng
+SPEC = spec_from_file_location("masks", Path(__file__).parents[2] / "reproductions" / "stanton2023" / "masks.py")
+assert SPEC is not None and SPEC.loader is not None
+MASKS = module_from_spec(SPEC)
+SPEC.loader.exec_module(MASKS)
+conformity_scores, relaxed_masks = MASKS.conformity_scores, MASKS.relaxed_masks
+
+
+def p_values(scores: Array, weights: Array) -> Array:
+    return (scores <= scores[..., -1:]) @ weights
 
 
 def toy(reference: dict[str, Any]) -> Posterior:

@@ -1,6 +1,4 @@
-"""Conformity scores, p-values and relaxed masks of candidate outcomes.
-
-The exact sets (`conformal_set`) need none of this. Masks are for sampled outcomes and reproductions of Stanton et al. 2023.
+"""Conformity scores and relaxed masks of candidate outcomes, as Stanton et al. (2023) use them; calibo's sets are exact.
 
 Notation: k candidate outcomes at a point, n data; scores k x (n + 1) and weights n + 1, the point itself last.
 """
@@ -33,11 +31,6 @@ def conformity_scores(augmentation: Augmentation, outcomes: Array) -> Array:
     every = np.concatenate([residual, own * e], axis=-1)
     spread = np.concatenate([variance, own_variance], axis=-1)
     return -0.5 * np.log(2.0 * np.pi * spread) - 0.5 * np.square(every) / spread
-
-
-def p_values(scores: Array, weights: Array) -> Array:
-    """Return sum_i w_i 1[s_i <= s_new], the new one included, `... x k`."""
-    return (scores <= scores[..., -1:]) @ weights
 
 
 def relaxed_masks(
