@@ -339,7 +339,7 @@ def _load(storage: str, study: str | None, space: str | None, method: str | None
 
 
 def _so_far(storage: str, study: str) -> Result | None:
-    """The study to resume, if there is one."""
+    """Return the study to resume, if there is one."""
     from calibo.study import load_result
 
     try:
@@ -350,7 +350,7 @@ def _so_far(storage: str, study: str) -> Result | None:
 
 
 def _directions(given: str | None, maximize: bool) -> tuple[str, ...]:
-    """Directions by their full names."""
+    """Return the directions by their full names."""
     from calibo.trials import Direction
 
     if given is None:
@@ -369,7 +369,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 def _study_name(objective: str | None, command: str | None) -> str:
-    """Default name of the study, by which the same command line finds it again."""
+    """Return the default name of the study, by which the same command line finds it again."""
     if objective is not None:
         path, _, name = objective.rpartition(":")
         return f"{Path(path).stem}:{name}" if path else Path(objective).stem

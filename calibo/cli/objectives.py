@@ -123,7 +123,7 @@ def _module(path: Path) -> ModuleType:
 
 
 def _module_name(path: Path) -> str:
-    """The file's own name, by which worker processes can import it, unless that is taken."""
+    """Return the file's own name, by which worker processes can import it, unless that is taken."""
     name = path.stem
     taken = sys.modules.get(name)
     if taken is not None:
@@ -136,7 +136,7 @@ def _module_name(path: Path) -> str:
 
 
 def _line(error: BaseException, path: Path) -> str:
-    """The line of the file where an error was raised, if it was raised there."""
+    """Return the line of the file where an error was raised, if it was raised there."""
     frames = traceback.walk_tb(error.__traceback__)
     lines = [line for frame, line in frames if frame.f_code.co_filename == str(path)]
     return f" (line {lines[-1]})" if lines else ""
@@ -259,7 +259,7 @@ def _stopped_if_interrupted(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def _tail(file: IO[bytes]) -> list[str]:
-    """The last lines of a file."""
+    """Return the last lines of a file."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _TAIL_BYTES))
     return file.read().decode(errors="replace").rstrip().splitlines()[-TAIL_LINES:]

@@ -86,7 +86,7 @@ def _show_front(result: Result) -> None:
 
 
 def _heading(column: str) -> str:
-    """A column of the history as the heading of a table."""
+    """Return a column of the history as the heading of a table."""
     for start, heading in (("number", "trial"), ("value_", "objective "), ("constraint_", ""), ("params_", "")):
         if column.startswith(start):
             return heading + column.removeprefix(start)
@@ -129,7 +129,7 @@ def show_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame) -
 
 
 def _prediction(row: pd.Series, prefix: str) -> Table:
-    """The prediction of one outcome at one point; `prefix` begins the names of its columns."""
+    """Return the prediction of one outcome at one point; `prefix` begins the names of its columns."""
     name = prefix.removesuffix("_")
     heading = f"objective {name}" if name.isdigit() else name.removeprefix("constraint_")
     predictions = plain_table(heading, *_DISTRIBUTIONS.values())
@@ -204,7 +204,7 @@ def _from_json(text: str, source: str) -> list[dict[str, Any]]:
 
 
 def _from_text(text: str, parameter: Parameter | None) -> Any:
-    """The value of a parameter in a cell of a CSV file; a text that is none is returned and rejected later."""
+    """Return the value of a parameter in a cell of a CSV file; a text that is none is returned and rejected later."""
     if parameter is not None and parameter.cells is not None and parameter.cells <= _MOST_VALUES:
         values = [parameter.decode(float(u)) for u in parameter.position(np.arange(parameter.cells))]
         matches = [value for value in values if str(value) == text]

@@ -88,7 +88,7 @@ def plot_forecasts(outcome: OutcomeData, *, coverage: float = 0.8, wide: float =
 def _hover_texts(
     outcome: OutcomeData, forecasted: Sequence[int], ends: dict[float, Array], room: int
 ) -> dict[int, tuple[str, str]]:
-    """Intervals (if there is a forecast) and parameters of each trial."""
+    """Return the intervals (if there is a forecast) and parameters of each trial."""
     texts = {i: ("no forecast<br>", params_text(outcome.params[i], room)) for i in outcome.finished}
     for row, i in enumerate(forecasted):
         lines = [f"{percent(level)}: {' to '.join(number(float(v)) for v in e[row])}<br>" for level, e in ends.items()]
@@ -184,7 +184,7 @@ def plot_coverage(
 
 
 def _coverage_traces(outcome: OutcomeData, coverage: float, confidence: float) -> list[go.Scatter]:
-    """Band (two edges), nominal coverage, raw model and calibrated forecasts; no curves while it is too early."""
+    """Return the band (two edges), nominal coverage, raw model and calibrated forecasts; no curves while it is too early."""
     with np.errstate(over="ignore", invalid="ignore"):
         calibrated = running_coverage(outcome.calibrated, outcome.outcomes, coverage, confidence=confidence)
         raw = running_coverage(outcome.raw, outcome.outcomes, coverage, confidence=confidence)
@@ -203,7 +203,7 @@ def _coverage_traces(outcome: OutcomeData, coverage: float, confidence: float) -
 
 
 def _curves(outcome: OutcomeData) -> list[tuple[str, dict[str, object]]]:
-    """Names and lines of the curves of the raw model (if there was a calibrator) and of the forecasts."""
+    """Return the names and lines of the curves of the raw model (if there was a calibrator) and of the forecasts."""
     if not outcome.recalibrated:
         return [("forecasts", dict(color=draw.CALIBRATED, width=2.5))]
     return [

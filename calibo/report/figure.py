@@ -73,7 +73,7 @@ def blank(title: str, *, x: str, y: str, height: int = 430) -> go.Figure:
 
 @functools.cache
 def _template() -> go.layout.Template:
-    """Layout that all figures share."""
+    """Return the layout that all figures share."""
     axis = dict(gridcolor=_GRID, zeroline=False, linecolor="#c8c8c8", showline=True, ticks="outside", automargin=True)
     return go.layout.Template(
         layout=dict(
@@ -358,7 +358,7 @@ def log_ticks(values: npt.ArrayLike) -> float | None:
 
 
 def _unevenness(grid: Array) -> float:
-    """Greatest distance of a grid from an even one, as a fraction of its length."""
+    """Return the greatest distance of a grid from an even one, as a fraction of its length."""
     unit = (grid - grid[0]) / (grid[-1] - grid[0])
     return float(np.abs(unit - np.linspace(0.0, 1.0, grid.size)).max())
 

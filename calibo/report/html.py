@@ -200,7 +200,7 @@ def figure_section(figure: go.Figure, name: str, reading: str, *, inner: bool = 
 
 
 def _without_title(figure: go.Figure) -> dict[str, Any]:
-    """The figure as JSON without its title, which the page itself shows so that it can break over lines on a phone."""
+    """Return the figure as JSON without its title, which the page shows so that it can break over lines on a phone."""
     bare: dict[str, Any] = figure.to_plotly_json()
     layout = bare["layout"]
     layout.pop("title", None)
@@ -225,7 +225,7 @@ def compact_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The same made of the types of JSON; infinities and NaNs become null."""
+    """Return the same made of the types of JSON; infinities and NaNs become null."""
     if isinstance(value, go.Figure):
         return _plain(value.to_plotly_json())
     if isinstance(value, np.ndarray):
@@ -243,7 +243,7 @@ def _plain(value: Any) -> Any:
 
 
 def _digits(values: list[Any] | tuple[Any, ...]) -> int:
-    """Significant digits to keep, more where numbers differ only in their later digits."""
+    """Return the significant digits to keep, more where numbers differ only in their later digits."""
     numbers = [v for v in values if isinstance(v, float) and math.isfinite(v)]
     if not numbers:
         return _DIGITS

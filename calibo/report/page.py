@@ -181,7 +181,7 @@ def page(data: ReportData, *, script: str) -> str:
 
 
 def _single_objective(data: ReportData) -> tuple[str, dict[str, go.Figure]]:
-    """The page below the header of one objective without constraints, and its figures by their ids."""
+    """Return the page below the header of one objective without constraints, and its figures by their ids."""
     (objective,) = data.objectives
     figures = {section.name: section.draw(objective) for section in SECTIONS}
     parts = [figure_section(figures[section.name], section.name, section.reading) for section in SECTIONS]
@@ -190,7 +190,7 @@ def _single_objective(data: ReportData) -> tuple[str, dict[str, go.Figure]]:
 
 
 def _several_outcomes(data: ReportData) -> tuple[str, dict[str, go.Figure]]:
-    """The page below the header of several objectives or constraints, and its figures by their ids."""
+    """Return the page below the header of several objectives or constraints, and its figures by their ids."""
     several = len(data.objectives) > 1
     overall = [PARETO_FRONT, HYPERVOLUME] if several else []
     overall += [FEASIBILITY] if data.constraints else []
@@ -215,7 +215,7 @@ def _columns(left: str, right: str) -> str:
 
 
 def _outcome_part(outcome: OutcomeData, kind: str, prefix: str, *, opened: bool) -> tuple[str, dict[str, go.Figure]]:
-    """The part of the page about one objective or constraint, and its figures by their ids."""
+    """Return the part of the page about one objective or constraint, and its figures by their ids."""
     drawn: dict[str, go.Figure] = {}
     sections: list[str] = []
     axis = axis_title(outcome) if kind == "objective" else f"{outcome_name(outcome)} ({_LIMIT})"
@@ -243,7 +243,7 @@ def _outcome_part(outcome: OutcomeData, kind: str, prefix: str, *, opened: bool)
 
 
 def _calibration_table(data: ReportData) -> str:
-    """A row for each outcome with a verdict for each coverage."""
+    """Return a row for each outcome with a verdict for each coverage."""
     nominals = [percent(row.nominal) for row in data.objectives[0].calibration.rows]
     rows = [
         [_cut(one.name), *(badge(row.verdict) for row in one.calibration.rows), str(one.calibration.rows[0].of)]
@@ -253,7 +253,7 @@ def _calibration_table(data: ReportData) -> str:
 
 
 def _best_parameters(objective: OutcomeData) -> str:
-    """The best parameters and their value."""
+    """Return the best parameters and their value."""
     if objective.best_params is None:
         some = "result meets all constraints" if objective.finished else "trial has a value"
         return panel("Best parameters", f"<p>No {some} yet.</p>")
@@ -267,7 +267,7 @@ def _best_parameters(objective: OutcomeData) -> str:
 
 
 def _pareto_optimal(data: ReportData) -> str:
-    """The trials on the front, best in the first objective first; some of a long front, evenly spread."""
+    """Return the trials on the front, best in the first objective first; some of a long front, evenly spread."""
     heading = "Pareto-optimal trials"
     if not data.front:
         some = "result meets all constraints" if data.results else "trial has a value"
@@ -289,7 +289,7 @@ def _pareto_optimal(data: ReportData) -> str:
 
 
 def _row(data: ReportData, index: int, names: list[str]) -> list[str]:
-    """The number, values and parameters of a trial."""
+    """Return the number, values and parameters of a trial."""
     params = {str(name): value for name, value in data.params[index].items()}
     values = [number(outcome.value(index), 5) for outcome in data.outcomes]
     cells = [*values, *(number(params[name], 5) if name in params else "" for name in names)]

@@ -92,7 +92,7 @@ def _chosen(data: ReportData) -> _Drawn:
 
 
 def _marks(data: ReportData, drawn: _Drawn) -> list[go.Scatter]:
-    """The traces, still without coordinates, in the order of `_places`."""
+    """Return the traces, still without coordinates, in the order of `_places`."""
     room = room_for(len(drawn.results))
     small = 1.0 if len(drawn.results) <= 200 else 0.75
     kinds = (
@@ -133,7 +133,7 @@ def _marks(data: ReportData, drawn: _Drawn) -> list[go.Scatter]:
 
 
 def _places(data: ReportData, drawn: _Drawn, k: int, *, across: bool) -> list[list[float | None]]:
-    """Coordinates on the axis of the k-th objective: three groups of results, the reference point, the forecasts.
+    """Return the coordinates on the axis of the k-th objective: three groups of results, the reference point, the forecasts.
 
     A forecast is a cross of a horizontal and a vertical stroke, of which one has a length on either axis.
     """
@@ -179,7 +179,7 @@ def _add_stairs(figure: go.Figure, data: ReportData) -> None:
 
 
 def _stairs(best: Array, point: Array) -> Array:
-    """Corners of the step line through a front, `k x 2` by decreasing first objective, down to the reference point."""
+    """Return the corners of the step line through a front, `k x 2` by decreasing first objective, to the reference point."""
     start, end = [best[0, 0], min(point[1], best[0, 1])], [min(point[0], best[-1, 0]), best[-1, 1]]
     between = np.column_stack([best[1:, 0], best[:-1, 1]])
     corners = np.empty((2 * len(best) - 1, 2))
@@ -193,12 +193,12 @@ def _scale(data: ReportData, drawn: _Drawn, k: int) -> dict[str, object]:
 
 
 def _axis(data: ReportData, drawn: _Drawn, k: int) -> dict[str, object]:
-    """Title and type of the axis of the k-th objective, as Plotly names them."""
+    """Return the title and type of the axis of the k-th objective, as Plotly names them."""
     return {"title.text": axis_title(data.objectives[k]), **_scale(data, drawn, k)}
 
 
 def _view(data: ReportData, drawn: _Drawn, k: int) -> draw.Zoom | None:
-    """Range of the k-th objective with most results, the front and the reference point; `None` for the full range."""
+    """Return the range of the k-th objective with most results, front and reference point; `None` for the full range."""
     if _scale(data, drawn, k)["type"] == "log":
         return None
     objective, point = data.objectives[k], data.reference_point
@@ -207,7 +207,7 @@ def _view(data: ReportData, drawn: _Drawn, k: int) -> draw.Zoom | None:
 
 
 def _first_views(views: Sequence[draw.Zoom | None]) -> list[draw.Zoom | None]:
-    """Ranges shown at first: zoomed only where it is needed, both axes together if there are two objectives."""
+    """Return the ranges shown at first: zoomed only where it is needed, both axes together if there are two objectives."""
     needed = [view is not None and view.needed for view in views]
     together = len(views) == 2 and any(needed)
     return [view if together or must else None for view, must in zip(views, needed, strict=True)]
@@ -228,7 +228,7 @@ def _add_choice(figure: go.Figure, data: ReportData, drawn: _Drawn, first: Seque
 
 
 def _hidden(data: ReportData, drawn: _Drawn, first: Sequence[draw.Zoom | None]) -> str:
-    """A sentence (after a blank) on results outside the first view, or an empty string."""
+    """Return a sentence (after a blank) on results outside the first view, or an empty string."""
     near = [(objective, view) for objective, view in zip(data.objectives[:2], first, strict=False) if view is not None]
     count = sum(any(not view.low <= objective.value(i) <= view.high for objective, view in near) for i in drawn.results)
     text = "1 result is" if count == 1 else f"{count} results are"

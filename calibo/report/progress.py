@@ -47,7 +47,7 @@ def plot_best_so_far(outcome: OutcomeData, *, log: bool | None = None) -> go.Fig
 
 
 def _improvements(outcome: OutcomeData) -> list[int]:
-    """Indices of the eligible results that were better than all before them, by trial number."""
+    """Return the indices of the eligible results that were better than all before them, by trial number."""
     order = sorted(outcome.eligible, key=lambda i: outcome.numbers[i])
     best = np.maximum.accumulate(outcome.direction.value * np.array([outcome.value(i) for i in order]))
     return [i for k, i in enumerate(order) if k == 0 or best[k] > best[k - 1]]

@@ -73,7 +73,7 @@ def _chosen(outcome: OutcomeData, parameter: str | None) -> list[Slice]:
 
 
 def _influence(piece: Slice) -> float:
-    """Range of the median along a slice."""
+    """Return the range of the median along a slice."""
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.nan_to_num(np.ptp(piece.calibrated.median)))
 
@@ -91,7 +91,7 @@ def _traces(outcome: OutcomeData, piece: Slice, off: dict[str, Array], points: i
 
 
 def _band_traces(piece: Slice, x: Sequence[Any], at: np.ndarray, recalibrated: bool) -> list[go.Scatter]:
-    """Filled bands, the median, and the raw model's interval along a numeric parameter."""
+    """Return the filled bands, the median, and the raw model's interval along a numeric parameter."""
     series = _series_name(recalibrated)
     traces: list[go.Scatter] = []
     for coverage, opacity in zip(COVERAGES, (0.14, 0.2, 0.3), strict=True):
@@ -112,7 +112,7 @@ def _band_traces(piece: Slice, x: Sequence[Any], at: np.ndarray, recalibrated: b
 
 
 def _bar_traces(piece: Slice, recalibrated: bool) -> list[go.Scatter]:
-    """The same for separate choices: bars side by side."""
+    """Return the same for separate choices: bars side by side."""
     series = _series_name(recalibrated)
     traces: list[go.Scatter] = []
     left, right = ([i + offset for i in range(len(piece.values))] for offset in (-0.05, 0.07))
@@ -135,7 +135,7 @@ def _series_name(recalibrated: bool) -> str:
 
 
 def _ranges(piece: Slice) -> list[str]:
-    """Median and 80 % intervals at each of the `g` grid points, for hover boxes."""
+    """Return the median and 80 % intervals at each of the `g` grid points, for hover boxes."""
     columns = (piece.calibrated.median, *piece.calibrated.interval(0.8), *piece.raw.interval(RAW_COVERAGE))
     rows = ([number(float(v)) for v in row] for row in zip(*columns, strict=True))
     return [f"median {m}<br>80 %: {low} to {high}<br>raw 80 %: {a} to {b}" for m, low, high, a, b in rows]
@@ -170,7 +170,7 @@ def _best(outcome: OutcomeData, piece: Slice) -> go.Scatter:
 
 
 def _axes(outcome: OutcomeData, piece: Slice, off: dict[str, Array]) -> dict[str, object]:
-    """Layout that depends on the slice: title and type of the x axis, labels of choices, visible ranges."""
+    """Return the layout that depends on the slice: title and type of the x axis, labels of choices, visible ranges."""
     title = safe(shortened(piece.name))
     if not draw.few_choices(piece.values):
         kind = "log" if draw.log_spaced(piece.values) else "linear"
@@ -253,5 +253,5 @@ def _distances(outcome: OutcomeData, name: str) -> Array:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are equal and of one kind: True is not the choice 1."""
+    """Return whether two values are equal and of one kind: True is not the choice 1."""
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)

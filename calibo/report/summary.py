@@ -120,7 +120,7 @@ def headline(data: ReportData) -> str:
 
 
 def _best(data: ReportData) -> str:
-    """The best value of a single objective."""
+    """Describe the best value of a single objective."""
     objective, results = data.objectives[0], counted(len(data.results), "result")
     if not data.results:
         return "No trial has a value yet."
@@ -134,7 +134,7 @@ def _best(data: ReportData) -> str:
 
 
 def _front(data: ReportData) -> str:
-    """The size of the Pareto front and its hypervolume."""
+    """Describe the size of the Pareto front and its hypervolume."""
     results = counted(len(data.results), "result")
     if not data.results:
         return "No trial has a value yet."
@@ -150,7 +150,7 @@ def _front(data: ReportData) -> str:
 
 
 def _calibration(outcomes: Sequence[OutcomeData]) -> str:
-    """For which outcomes the intervals can be trusted, those with the same answer together."""
+    """Say for which outcomes the intervals can be trusted, those with the same answer together."""
     groups: dict[str, list[str]] = {}
     for outcome in outcomes:
         groups.setdefault(_answer(outcome.calibration), []).append(shortened(outcome.name))

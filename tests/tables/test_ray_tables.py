@@ -47,10 +47,10 @@ def test_the_same_answer_as_in_memory(local: Any, candidates: Callable[..., pd.D
     # An error on a worker has the message that it would have here.
     bad = frame.astype({"yield": object})
     bad.loc[5, "yield"] = "failed"
-    with pytest.raises(ValueRejected, match="expected a number, or nothing"):
+    with pytest.raises(ValueRejected, match="expected a number, or an empty cell"):
         quick(local.from_pandas(bad.astype({"yield": str}).replace("nan", None)))
 
 
 def test_what_is_no_dataset() -> None:
     with pytest.raises(DataError, match="expected a ray.data.Dataset"):
-        RayTable.open(np.zeros(3))
+        RayTable.open(np.zeros(3), 64)
