@@ -16,7 +16,6 @@ from calibo.methods import composite_lfbo, strategy
 from calibo.optimize.composite import Negated, composed, finite_vector
 from calibo.optimize.likelihood_free import CompositeLikelihoodFree
 from calibo.problems.environmental import environmental
-from calibo.search import RandomDraw
 from calibo.trials import Direction
 
 pytestmark = pytest.mark.extras
@@ -134,12 +133,8 @@ def test_batches_and_pending_points_are_all_different() -> None:
     run(optimizer, 6)
     waiting = [optimizer.ask(), *optimizer.ask(q=3)]
     X = np.array([s.x for s in waiting])
-    apart = np.abs(X[:, None] - X[None]).max(axis=-1) + np.eye(4)
-    assert apart.min() > 1e-4
+    assert (np.abs(X[:, None] - X[None]).max(axis=-1) + np.eye(4)).min() > 1e-4
     assert all(s.forecasts is None for s in waiting)
-    for suggestion in waiting:
-        optimizer.tell(suggestion, vector(suggestion.params))
-    assert len(optimizer.data()) == 10
 
 
 def test_failures_steer_away() -> None:
@@ -189,13 +184,6 @@ def test_the_same_seed_the_same_suggestions_and_nothing_global_changes() -> None
     torch.rand(3)
     assert run(Optimizer(CUBE, composite=loss, seed=7), 8) == one
     assert run(Optimizer(CUBE, composite=loss, seed=8), 8)[5:] != one[5:]
-
-
-def test_random_points_now_and_then() -> None:
-    greedy, random = (Optimizer(CUBE, composite_lfbo(outer=gain, epsilon=epsilon), seed=2) for epsilon in (0.0, 1.0))
-    drawn = Optimizer(CUBE, composite_lfbo(outer=gain, search=RandomDraw()), seed=2)
-    points = [run(optimizer, 7)[-1] for optimizer in (greedy, random, drawn)]
-    assert points[0] != points[1] and points[0] != points[2]
 
 
 # --- vectors that are no vectors --------------------------------------------------------------------------------------

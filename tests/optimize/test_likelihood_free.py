@@ -154,8 +154,8 @@ def test_batches_are_valued_by_their_last_point_given_the_others() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_epsilon(epsilon: float) -> None:
-    optimizer = observed(lfbo(classifier=KernelLogistic(level=0.5), epsilon=epsilon), CUBE, 30, bowl)
-    late = np.linalg.norm(optimizer.data().X[15:] - [0.3, 0.7], axis=1).mean()
+    optimizer = observed(lfbo(classifier=KernelLogistic(level=0.5), epsilon=epsilon), CUBE, 24, bowl)
+    late = np.linalg.norm(optimizer.data().X[14:] - [0.3, 0.7], axis=1).mean()
     assert (late > 0.3) == (epsilon == 1.0)
 
 

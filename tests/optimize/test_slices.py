@@ -40,15 +40,12 @@ def test_every_kind_of_parameter(name: str, count: int, direction: str) -> None:
         assert values.shape == (count,) and np.isfinite(values).all()
 
 
-def test_values_are_the_users_and_in_order() -> None:
-    assert slice_of("n").values == (1, 2, 3, 4, 5, 6, 7) and slice_of("c").values == ("a", "b", "z")
+def test_values_are_the_users_and_in_order_and_predictions_those_of_predict() -> None:
+    found = slice_of("n")
+    assert found.values == (1, 2, 3, 4, 5, 6, 7) and slice_of("c").values == ("a", "b", "z")
     x = slice_of("x", points=11).values
     assert x[0] == 1e-3 and x[-1] == 1 and np.all(np.diff(x) > 0) and len(x) == 11
-
-
-def test_predictions_are_those_of_predict_in_the_users_sign() -> None:
-    opt, found = optimizer(), slice_of("n")
-    table = opt.predict([HERE | {"n": n} for n in found.values])
+    table = optimizer().predict([HERE | {"n": n} for n in found.values])
     np.testing.assert_allclose(found.calibrated.mean, table["mean"], rtol=1e-9)
     np.testing.assert_allclose(found.calibrated.interval(0.8)[1], table["measured_high_80"], rtol=1e-9)
 

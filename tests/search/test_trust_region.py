@@ -75,8 +75,11 @@ def test_no_point_outside(centre: list[float], length: float, weights: list[floa
 def test_the_best_point_of_the_box() -> None:
     box = Box.around(np.array([0.3, 0.3, 0.3]), np.ones(3), 0.1, (0, 0, 0))
     goal = np.array([0.9, 0.31, 0.0])
-    found = search(box, CUBE, lambda X: -np.square(last(X) - goal).sum(axis=-1), inner=MultiStart())
-    np.testing.assert_allclose(found, [[0.35, 0.31, 0.25]], atol=1e-6)
+    distance = lambda X: -np.square(last(X) - goal).sum(axis=-1)
+    np.testing.assert_allclose(search(box, CUBE, distance, inner=MultiStart()), [[0.35, 0.31, 0.25]], atol=1e-6)
+    none = np.empty((0, 3))
+    whole = TrustRegion(MultiStart()).maximize(Plan(distance, none, none), CUBE, 1, rng=RNG(0))
+    np.testing.assert_allclose(whole, [goal], atol=1e-3)
 
 
 @settings(max_examples=30)
@@ -113,15 +116,6 @@ def test_every_value_in_the_box_can_be_had() -> None:
     search(box, space, watched, inner=RandomDraw(scored=5000, around=0))
     met = {tuple(p.values()) for p in space.decode(np.vstack(seen))}
     assert met == {tuple(p.values()) for p in inside} and len(met) > 50
-
-
-def test_taken_points_are_not_given_again() -> None:
-    space = ProductSpace({"i": Int(0, 9), "j": Int(0, 9)})
-    centre = space.encode([{"i": 5, "j": 5}])[0]
-    box = Box.around(centre, np.ones(2), 0.15, (0, 0))  # 3 x 3 cells at most
-    taken = space.encode([{"i": i, "j": j} for i in (4, 5, 6) for j in (4, 5, 6) if (i, j) != (4, 6)])
-    found = search(box, space, lambda X: last(X).sum(axis=-1), taken=taken)
-    assert space.decode(found) == [{"i": 4, "j": 6}]
 
 
 def test_a_box_with_nothing_left_grows_until_it_has() -> None:
@@ -167,12 +161,3 @@ def test_many_columns_move_a_few_at_a_time() -> None:
     seen.clear()
     search(Box.around(centre[:20], np.ones(20), 0.2, (0,) * 20), few, watched, inner=RandomDraw(scored=50, around=0))
     assert (np.abs(seen[0] - 0.4) > 1e-12).all()
-
-
-def test_without_a_region_the_plan_is_passed_on() -> None:
-    none = np.empty((0, 3))
-    found, plain = (
-        s.maximize(Plan(lambda X: last(X).sum(axis=-1), none, none), CUBE, 2, rng=RNG(0))
-        for s in (TrustRegion(QUICK), QUICK)
-    )
-    np.testing.assert_array_equal(found, plain)
