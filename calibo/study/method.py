@@ -39,11 +39,7 @@ class StudyMethod:
         return cls(method if isinstance(method, str) else None, strategy(method), composite)
 
     def with_directions(self, directions: Sequence[Direction]) -> tuple[StudyMethod, Composite | None]:
-        """Return the method for objectives with these directions, and the function of a composite objective.
-
-        Raises:
-            RecipeError: If the strategy and the composite function do not fit together.
-        """
+        """Return the method for objectives with these directions, and the function of a composite objective."""
         strategy, function = composed(self.strategy, self.composite, directions)
         return StudyMethod(self.name, strategy), function
 

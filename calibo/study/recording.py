@@ -32,11 +32,7 @@ class Recorder:
 
     @classmethod
     def of(cls, study: optuna.Study, composite: Composite | None) -> Recorder:
-        """Return the recorder of a study.
-
-        Raises:
-            StudyError: If the study was made with another composite function.
-        """
+        """Return the recorder of a study; another composite function than its own is a ``StudyError``."""
         length = None if composite is None else _stored_length(study, composite)
         return cls(len(study.directions), composite, length)
 
@@ -72,9 +68,7 @@ class Recorder:
 def _stored_length(study: optuna.Study, composite: Composite) -> int | None:
     """Return the length of the vectors stored in a study, ``None`` if it has none yet.
 
-    Raises:
-        StudyError: If the function does not give the values stored for these vectors. A function cannot be stored, so
-            this is how another one is noticed.
+    A function cannot be stored: another one is noticed by not giving the values stored for these vectors.
     """
     trials = completed_frozen(study.get_trials(deepcopy=False))
     done = [(vector, trial) for trial in trials if (vector := read_vector(trial))]

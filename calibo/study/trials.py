@@ -113,8 +113,8 @@ def _not_finite(trial: FrozenTrial) -> float | None:
 
 def _stored_params(trial: FrozenTrial, space: OptunaSpace) -> dict[str, Any]:
     """Return the parameters that a trial has taken, and while it is running those suggested that it has yet to take."""
-    suggestions = read_suggestions(trial)
-    if trial.state is not TrialState.RUNNING or not suggestions:
+    suggestions = read_suggestions(trial) if trial.state is TrialState.RUNNING else ()
+    if not suggestions:
         return trial.params
     own = next((one for one in suggestions if tuple(one.params) == space.names), suggestions[0])
     try:

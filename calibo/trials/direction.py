@@ -56,14 +56,9 @@ def outcome_directions(directions: Sequence[Direction], constraints: Sequence[st
 
 
 def convert_values(values: npt.ArrayLike, directions: Sequence[Direction]) -> Array:
-    """Convert outcomes from the user's sign to the internal one, or back.
+    """Convert `n x m` outcomes, one direction per column, from the user's sign to the internal one, or back.
 
-    Args:
-        values: `n x m` outcomes, or anything that can be reshaped to that.
-        directions: One direction per column.
-
-    Returns:
-        `n x m` outcomes, without negative zeros: a constraint of exactly 0 is met in either sign.
+    There are no negative zeros: a constraint of exactly 0 is met in either sign.
     """
     table = np.asarray(values, dtype=np.float64).reshape(-1, len(directions))
     return table * [direction.value for direction in directions] + 0.0

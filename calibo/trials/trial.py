@@ -112,12 +112,7 @@ class Trial:
         return self.values[outcome] if isinstance(outcome, int) else self.constraints.get(outcome)
 
     def forecast_of(self, outcome: int | str, objectives: int) -> Forecast | None:
-        """Return the forecast of an objective (by index) or a constraint (by name), ``None`` without one.
-
-        Args:
-            outcome: Index of an objective or name of a constraint.
-            objectives: Number of objectives, whose forecasts come first.
-        """
+        """Return the forecast of one of the ``objectives`` (by index) or a constraint (by name), ``None`` without one."""
         if self.forecasts is None:
             return None
         if isinstance(outcome, int):
@@ -160,10 +155,7 @@ def dataset(
     Args:
         trials: Trials, each with an encoded point.
         directions: One direction per objective.
-        categories: Number of choices of each categorical column, 0 for numeric ones; `d` entries.
-        hyperparameters: Starting values of the next fit, per outcome; normally those of the latest suggestion.
-        reference: Reference point in the internal sign, or empty.
-        features: Function from points to features, if the space has one.
+        categories, hyperparameters, reference, features: As in the ``Dataset``.
     """
     trials = list(trials)
     names = constraint_names(trials)
