@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
@@ -60,6 +61,14 @@ class Composed(Distribution):
 
     def _model_level(self, u: Array | float) -> Array:
         return np.clip(self.levels.forward(u), self._smallest, 1.0 - 1e-16)
+
+    def log_expected_improvement(self, c: Array | float) -> Array:
+        """Return log E (Y - c)_+ as the integral of P(Y > y) over y > c: unlike quantiles, the cdf is in closed form."""
+        top = self.at_levels(1.0 - 1e-9)
+        # Of a threshold in the upper tail, an eighth of the upper half's width holds all of the improvement.
+        length = np.maximum(top - c, 0.125 * (top - self.at_levels(0.5)))
+        total = sum(w * self.probability_of_improvement(c + length * u) for u, w in zip(*_above(), strict=True))
+        return np.log(np.maximum(length * total, np.finfo(np.float64).tiny))
 
     @property
     def backed(self) -> tuple[float, float]:
@@ -133,3 +142,11 @@ class Relevelled(Composed):
             tail = np.log(slope) + self.base.log_probability_of_improvement(c)
             body = np.log(1.0 - (levels.p[j] + slope * (level - pick(levels.r, j))))
         return np.where(np.isinf(pick(levels.z, j + 1)), tail, body)
+
+
+@lru_cache(maxsize=1)
+def _above() -> tuple[Array, Array]:
+    """Return nodes and weights of an integral over (0, 1), denser near 0: Gauss-Legendre in the square root."""
+    x, w = np.polynomial.legendre.leggauss(64)
+    root = 0.5 * (x + 1.0)
+    return root**2, w * root

@@ -16,7 +16,17 @@ from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
 from calibo.calibration.monotone_play import isotonic_rows
-from calibo.distributions import Composed, Distribution, FlatLevels, Gaussian, Levels, Relevelled, Tempered, relevel
+from calibo.distributions import (
+    Composed,
+    Distribution,
+    FlatLevels,
+    FlatSet,
+    Gaussian,
+    Levels,
+    Relevelled,
+    Tempered,
+    relevel,
+)
 from calibo.testing import DistributionSuite
 
 P = np.array([0, 0.1, 0.25, 0.5, 0.75, 0.9, 1])
@@ -274,3 +284,15 @@ def test_two_thousand_candidates_take_milliseconds() -> None:
         return time.process_time() - start
 
     assert min(once() for _ in range(5)) < 0.06
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
+def test_improvement_of_a_tempered_flat_set(factor: float) -> None:
+    base = Gaussian(np.array([0.3]), np.array([0.8]), noise_std=0.3)
+    flat = FlatSet(base, np.array([[-0.9]]), np.array([[1.4]]), 0.7)
+    distribution = relevel(flat, Tempered(factor))
+    top = float(distribution.icdf(1.0 - 1e-12)[0])
+    for c in (-2.0, 0.0, 1.0, 1.8):
+        survival = lambda y: float(distribution.probability_of_improvement(y)[0])
+        expected = sum(quad(survival, *ends, epsrel=1e-6, epsabs=1e-9)[0] for ends in itertools.pairwise(np.linspace(c, top, 9)))
+        assert distribution.expected_improvement(c)[0] == pytest.approx(expected, rel=2e-3)
