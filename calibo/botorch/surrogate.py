@@ -85,13 +85,11 @@ class BoTorchModel(Model):
         return posterior
 
     def leave_one_out(self) -> Gaussian:
-        """Predict each measurement from all the others, n, under the hyperparameters of all data."""
         _, inverse_root, residuals, z = self._whitened
         precision = np.square(inverse_root).sum(axis=0)
         return self.units.gaussian(z - (inverse_root.T @ residuals) / precision, np.sqrt(1.0 / precision))
 
     def one_step_ahead(self) -> Gaussian:
-        """Predict each measurement from those before it, n, under the hyperparameters of all data."""
         root, _, residuals, z = self._whitened
         std = np.diagonal(root)
         return self.units.gaussian(z - std * residuals, std)

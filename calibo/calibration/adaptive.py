@@ -49,7 +49,6 @@ class ACI(Recalibrator):
         return _experts(pit, self.alphas, (self.gamma,))[:, :, 0]
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """Return the level map after the last outcome."""
         asked = self.run(evidence.pit)[-1]
         return _map(np.asarray(self.alphas), asked, asked)
 
@@ -103,7 +102,6 @@ class DtACI(Recalibrator):
         return played
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """Return the level map after the last outcome."""
         asked = self.run(evidence.pit)[-1]
         return _map(np.asarray(self.alphas), asked, asked)
 
@@ -135,7 +133,6 @@ class AgACI(Recalibrator):
         return below, above
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """Return the level map after the last outcome."""
         below, above = self.run(evidence.pit)
         return _map(np.asarray(self.alphas), 2.0 * below[-1], 2.0 * (1.0 - above[-1]))
 

@@ -33,7 +33,6 @@ class Relevel:
     levels: LevelFunction
 
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
-        """Return the distribution with its levels mapped."""
         return relevel(distribution, self.levels)
 
 
@@ -70,15 +69,12 @@ class CalibratedModel(ModelWrapper):
     }
 
     def predict(self, X: Array, *, latent: bool) -> Distribution:
-        """Predict the outcome at `... x q x d` points, calibrated."""
         return self.level_map(self.base.predict(X, latent=latent), X)
 
     def leave_one_out(self) -> Distribution:
-        """Predict each measurement from all the others, calibrated by the level map of all data."""
         return self.level_map(super().leave_one_out(), self.X)
 
     def one_step_ahead(self) -> Distribution:
-        """Predict each measurement from those before it, calibrated by the level map of all data."""
         return self.level_map(super().one_step_ahead(), self.X)
 
 
@@ -131,12 +127,10 @@ class Calibrated(SurrogateWrapper):
 
     @property
     def capabilities(self) -> frozenset[Capability] | None:
-        """Capabilities of the surrogate inside that calibration and resampler pass on."""
         inner = super().capabilities
         return None if inner is None else inner.difference(self.evidence.hides)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> CalibratedModel:
-        """Fit the surrogate inside, and learn the level map from its evidence."""
         model, evidence = self.evidence.fit(self.surrogate, data, rng=rng)
         level_map = self.by.fit(evidence) if len(evidence) else self.by.without_evidence()
         return CalibratedModel(model, level_map, data.X)

@@ -120,8 +120,7 @@ class Conformal(Recalibrator):
     1. The score of a level's quantile is the ceil(coverage (t + 1))-th smallest of the held-out scores.
     2. The quantile is where a score of 0 lies, less (below the median) or plus (above) that many lengths of a score.
     3. Levels whose rank exceeds t are not supported by the evidence: quantiles there are infinite. The distribution's tails
-    begin at
-       the last supported level. The median is the model's own.
+       begin at the last supported level. The median is the model's own.
     4. Quantiles that cross are nested: an interval is widened to hold those inside it, and so keeps its coverage.
 
     A score in standard deviations differs between f and a measurement. Unscaled residuals and ``plus`` are made of
@@ -151,7 +150,6 @@ class Conformal(Recalibrator):
         _mirrors(levels)
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """Return the map that moves quantiles by the ranks of the held-out scores."""
         if self.plus and evidence.left_out is None:
             raise RecipeError(
                 "plus=True needs models that have not seen each outcome: use evidence=KFold(...) without refit=True, or "
@@ -163,7 +161,6 @@ class Conformal(Recalibrator):
         return _ConformalMap(self, evidence, scores, levels, backed)
 
     def without_evidence(self) -> LevelMap:
-        """Return the map to the model's own quantiles, with no level supported by evidence."""
         return self.unbacked
 
     def unbacked(self, distribution: Distribution, X: Array) -> QuantileTable:
@@ -175,15 +172,7 @@ class Conformal(Recalibrator):
 
 @dataclass(frozen=True, eq=False)
 class _ConformalMap:
-    """The map from a distribution to the table of its conformal quantiles.
-
-    Attributes:
-        recipe: The recalibrator.
-        evidence: The evidence.
-        scores: Scores of the held-out outcomes, `t x K`.
-        levels: K.
-        backed: Whether there are enough scores for each level, K.
-    """
+    """The map from a distribution to its conformal quantiles; scores are `t x K`, `backed` says which levels have enough."""
 
     recipe: Conformal
     evidence: Evidence

@@ -202,7 +202,6 @@ class ConformalBayes(SurrogateWrapper):
         return True
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> ConformalModel:
-        """Fit the Gaussian process, and set the miscoverage for the number of data."""
         model = self.surrogate.fit(data, rng=rng)
         _check_augmentation(model.capabilities, type(model).__name__)
         alpha = self.alpha(len(data)) if callable(self.alpha) else self.alpha

@@ -203,16 +203,9 @@ def checked_counts(data: Array, proposals: Array) -> tuple[int, int]:
 
 
 def _logistic_regression(Z: Array, labels: Array, weights: Array, penalty: float, start: Array) -> Array:
-    """Minimize the weighted logistic loss + penalty / 2 |beta|^2 (without the last coefficient).
+    """Minimize the weighted logistic loss + penalty / 2 |beta|^2 (without the last coefficient, of a constant feature).
 
     Newton's method with the step halved until the loss falls; the loss is convex, so it ends at the minimum.
-
-    Args:
-        Z: Features, N x k, the last one constant.
-        labels: 0 or 1, N.
-        weights: Weights of the rows, N.
-        penalty: Positive.
-        start: Initial coefficients, k.
     """
     ridge = np.full(Z.shape[1], penalty)
     ridge[-1] = 1e-9  # the intercept is free, but the system must stay solvable where all rows are certain

@@ -24,7 +24,6 @@ class Isotonic(Recalibrator):
     """
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """Return the map through the recalibration set."""
         u, share = recalibration_set(evidence.pit)
         return Relevel(levels_through(share, u))
 
@@ -42,7 +41,6 @@ class Regressor(Recalibrator):
     grid: int = 51
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """Return the map through the predictions of the regressor, made monotone."""
         u, share = recalibration_set(evidence.pit)
         regressor = seeded(self.regressor, np.random.default_rng(0))
         # The ends belong to every level map; among the data they keep the regressor from bending away from them.

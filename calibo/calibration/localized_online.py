@@ -90,7 +90,6 @@ class LocalizedOnline(Recalibrator):
         )
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """Return the map to the flat-set distribution with the threshold after the last outcome."""
         scores = 2.0 * ndtr(-np.abs(evidence.scores))
         run = self.run(evidence.X, scores, localization.features_of(evidence))
         return FlatMap(run.hidden, self.alpha, self.smallest)

@@ -87,7 +87,6 @@ class LocalizedQuantile(Recalibrator):
         )
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """Return the maps after the last outcome, one per point, clipped for acquisition functions."""
         if self.kappa == 0.0 or self.length_scale == np.inf:
             return self._plain.fit(evidence)
         hidden = self.run(evidence.X, evidence.pit, localization.features_of(evidence)).hidden

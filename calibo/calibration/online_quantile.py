@@ -86,7 +86,6 @@ class OnlineQuantile(Recalibrator):
         return Trajectory(hidden, played)
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """Return the map after the last outcome, clipped for acquisition functions."""
         final = self.run(evidence.pit).played[-1]
         return Relevel(Levels.clipped(np.asarray(self.levels), np.maximum.accumulate(final), _SMALLEST_LEVEL))
 

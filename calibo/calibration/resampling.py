@@ -63,7 +63,6 @@ class Prequential(Resampler):
     fill: bool = False
 
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
-        """Fit the surrogate to all data, and read the stored forecasts of its own stage."""
         model = surrogate.fit(data, rng=rng)
         stored = [None if f is None or f[0] is None else _stage(f[0], surrogate.stage_names) for f in data.forecasts]
         known = np.array([marginal is not None for marginal in stored], dtype=bool)
@@ -79,7 +78,6 @@ class LeaveOneOut(Resampler):
     """Each point forecast from all the others: in the model's closed form, or by n refits without one."""
 
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
-        """Fit the surrogate to all data, and forecast each point from the others."""
         model = surrogate.fit(data, rng=rng)
         if len(data) <= FEWEST_POINTS:
             return model, held_out(data, [])
@@ -102,7 +100,6 @@ class TimeSeries(Resampler):
             check_whole("the number of splits", self.splits)
 
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
-        """Fit the surrogate to all data, and forecast each block from those before it."""
         model, n = surrogate.fit(data, rng=rng), len(data)
         later = np.arange(FEWEST_POINTS, n)
         if self.splits is None and len(later) and Capability.ONE_STEP_AHEAD in model.capabilities:
@@ -133,7 +130,6 @@ class Split(Resampler):
         check_between("the fraction of points kept for calibration", self.fraction, 0.0, 1.0)
 
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
-        """Fit the surrogate to one part of the data, and forecast the other."""
         n = len(data)
         kept = min(max(round(self.fraction * n), 1), n - FEWEST_POINTS)
         if kept < 1:
@@ -152,11 +148,9 @@ class PartialModel(ModelWrapper):
 
     @property
     def stages(self) -> tuple[Model, ...]:
-        """The stages of the base."""
         return self.base.stages
 
     def predict(self, X: Array, *, latent: bool) -> Distribution:
-        """Predict the outcome at `... x q x d` points, as the base does."""
         return self.base.predict(X, latent=latent)
 
 
@@ -181,12 +175,10 @@ class Pooled(Model):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """The capabilities that all models share and that can be averaged."""
         return frozenset.intersection(*(m.capabilities for m in self.models)).difference(self.hides)
 
     @property
     def stages(self) -> tuple[Model, ...]:
-        """The averages of the models' stages."""
         inner = zip(*(model.stages[:-1] for model in self.models), strict=True)
         return (*(replace(self, models=models) for models in inner), self)
 
@@ -199,15 +191,12 @@ class Pooled(Model):
 
     @property
     def lengthscales(self) -> Array:
-        """The geometric mean of the models' length scales, d."""
         return np.exp(self._mean(lambda model: np.log(model.lengthscales)))
 
     def noise_variance(self, X: Array, *, level: float = 0.5) -> Array:
-        """Average the models' noise variances, `... x q`."""
         return self._mean(lambda model: model.noise_variance(X, level=level))
 
     def in_distribution(self, X: Array) -> Array:
-        """Average the models' probabilities that the data support a prediction, m."""
         return self._mean(lambda model: model.in_distribution(X))
 
     def learned(self, proposals: Array, *, rng: np.random.Generator) -> Pooled:
@@ -240,7 +229,6 @@ class KFold(Resampler):
         return {} if self.refit else Pooled.hides
 
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
-        """Fit the surrogate to all folds but one, for each fold, and forecast that one."""
         n = len(data)
         if n <= FEWEST_POINTS:
             return surrogate.fit(data, rng=rng), held_out(data, [])
@@ -275,7 +263,6 @@ class Bootstrap(Resampler):
         check_whole("the number of bootstrap samples", self.samples, 2)
 
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
-        """Fit the surrogate to bootstrap samples, and forecast each point by the models without it."""
         n = len(data)
         if n <= FEWEST_POINTS:
             return surrogate.fit(data, rng=rng), held_out(data, [])
@@ -312,7 +299,7 @@ def shuffled(data: Dataset, rng: np.random.Generator) -> np.ndarray:
 
 
 def _stage(forecast: Forecast, names: tuple[str, ...]) -> Marginal | None:
-    """The marginal of a stage, given the names up to it; `None` if another method made the forecast."""
+    """Return the marginal of a stage, given the names up to it; `None` if another method made the forecast."""
     depth = len(names)
     if len(forecast.stages) < depth or (forecast.stage_names and forecast.stage_names[:depth] != names):
         return None
@@ -343,16 +330,7 @@ def _pooled(
     between: bool,
     rng: np.random.Generator,
 ) -> tuple[Pooled, Evidence]:
-    """Average the models of subsets, and forecast each point by the models that had not seen it.
-
-    Args:
-        surrogate: Fitted to each subset.
-        data: n points.
-        subsets: Rows of the data, P of them.
-        unseen: 1 where a model has not seen a point, `n x P`.
-        between: Whether disagreement counts as uncertainty.
-        rng: Source of randomness for the fits.
-    """
+    """Average the models of P subsets, and forecast each point by those that had not seen it (`unseen`, `n x P`, is 1)."""
     models = tuple(surrogate.fit_many(data, subsets, rng=rng))
     pooled = Pooled(models, between, np.full(len(models), 1.0 / len(models)))
     known = np.flatnonzero(unseen.any(axis=1))

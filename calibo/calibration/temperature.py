@@ -50,5 +50,4 @@ class Temperature(Recalibrator):
         return factor
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        """Return the map that scales normal scores by the factor after all outcomes."""
         return Relevel(Tempered(self.factor(evidence.scores)))

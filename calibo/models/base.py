@@ -167,38 +167,30 @@ class ModelWrapper(Model):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """The capabilities of the base that are passed on, and the wrapper's own."""
         return self.base.capabilities.difference(self.hides) | self.adds
 
     @property
     def stages(self) -> tuple[Model, ...]:
-        """The stages of the base, then this model."""
         return (*self.base.stages, self)
 
     @property
     def hyperparameters(self) -> tuple[float, ...]:
-        """The hyperparameters of the base."""
         return self.base.hyperparameters
 
     @property
     def lengthscales(self) -> Array:
-        """The length scales of the base, d."""
         return self._source(Capability.LENGTHSCALES).lengthscales
 
     def noise_variance(self, X: Array, *, level: float = 0.5) -> Array:
-        """Estimate the variance of the measurement noise, as the base does."""
         return self._source(Capability.NOISE).noise_variance(X, level=level)
 
     def leave_one_out(self) -> Distribution:
-        """Predict each measurement from all the others, as the base does."""
         return self._source(Capability.LEAVE_ONE_OUT).leave_one_out()
 
     def one_step_ahead(self) -> Distribution:
-        """Predict each measurement from those before it, as the base does."""
         return self._source(Capability.ONE_STEP_AHEAD).one_step_ahead()
 
     def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
-        """Predict, and tell what one more measurement would change, as the base does."""
         return self._source(Capability.AUGMENTATION).augmented(X, latent=latent)
 
     def learned(self, proposals: Array, *, rng: np.random.Generator) -> Self:
@@ -206,11 +198,10 @@ class ModelWrapper(Model):
         return replace(self, base=self._source(Capability.LEARNS_FROM_PROPOSALS).learned(proposals, rng=rng))
 
     def in_distribution(self, X: Array) -> Array:
-        """Return the probability that the data support a prediction, as the base does."""
         return self._source(Capability.IN_DISTRIBUTION).in_distribution(X)
 
     def _source(self, capability: Capability) -> Model:
-        """The model that a capability is passed on from, or the error that says why it is not."""
+        """Return the model that a capability is passed on from, or raise the error that says why it is not."""
         if capability in self.hides:
             self._lacks(capability, self.hides[capability])
         return self.base
@@ -279,12 +270,10 @@ class SurrogateWrapper(Surrogate):
 
     @property
     def stage_names(self) -> tuple[str, ...]:
-        """The names of the surrogate inside, then that of this wrapper's stage."""
         return (*self.surrogate.stage_names, self.stage_name)
 
     @property
     def capabilities(self) -> frozenset[Capability] | None:
-        """Capabilities of the surrogate inside that are passed on."""
         inner = self.surrogate.capabilities
         if inner is None or self.model_type is None or not issubclass(self.model_type, ModelWrapper):
             return None
@@ -292,10 +281,5 @@ class SurrogateWrapper(Surrogate):
 
 
 def check_surrogate(what: str, value: object) -> None:
-    """Raise a `RecipeError` unless `value` is a `Surrogate`.
-
-    Args:
-        what: The setting, as the message calls it.
-        value: What was given.
-    """
+    """Raise a `RecipeError` that names the setting `what` unless its value is a `Surrogate`."""
     check_instance(what, value, Surrogate, "GaussianProcess()")

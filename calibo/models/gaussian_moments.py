@@ -45,5 +45,4 @@ class GaussianMoments(SurrogateWrapper):
     model_type: ClassVar = GaussianMomentsModel
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> GaussianMomentsModel:
-        """Fit the surrogate inside and wrap its model."""
         return GaussianMomentsModel(self.surrogate.fit(data, rng=rng))

@@ -160,7 +160,6 @@ class Posterior(Model):
         return self._distribution(self._projection(X), latent)
 
     def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
-        """Predict, and return what one more measurement at each of the points would change."""
         seen = self._projection(X)
         return self._distribution(seen, latent), Augmentation(
             dual=self.dual,

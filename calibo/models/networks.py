@@ -321,7 +321,6 @@ class NeuralEnsemble(Surrogate):
         return cls(members, Perceptron.bananas(), leave_out=False)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> EnsembleModel:
-        """Train the ensemble."""
         return self.fit_many(data, [np.arange(len(data))], rng=rng)[0]
 
     def fit_many(self, data: Dataset, subsets: Subsets, *, rng: np.random.Generator) -> list[EnsembleModel]:
@@ -409,7 +408,6 @@ class QuantileNetwork(Surrogate):
         return cls(levels, Perceptron.published())
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> QuantileNetworkModel:
-        """Train the networks."""
         return self.fit_many(data, [np.arange(len(data))], rng=rng)[0]
 
     def fit_many(self, data: Dataset, subsets: Subsets, *, rng: np.random.Generator) -> list[QuantileNetworkModel]:

@@ -239,28 +239,6 @@ def _nominal(features: Array, categories: tuple[int, ...]) -> np.ndarray | None:
     )
 
 
-@dataclass(frozen=True)
-class FeatureView:
-    """Features of a point for trees: those of the space if it has some, else its columns, with choices as whole numbers.
-
-    Attributes:
-        features: The features of the space, or `None`.
-        categories: Number of choices of each column, 0 for a numeric one.
-    """
-
-    features: Callable[[Array], Array] | None
-    categories: tuple[int, ...]
-
-    @property
-    def choices(self) -> tuple[int, ...]:
-        """Number of choices of each feature; `()` if all are numeric."""
-        return () if self.features is not None else self.categories
-
-    def of(self, X: Array) -> Array:
-        """Return the features of `m x d` points, `m x D`."""
-        return codes(X, self.categories) if self.features is None else self.features(X)
-
-
 @dataclass(frozen=True, eq=False)
 class QuantileModel(Model):
     """Fitted quantiles as a model.
@@ -269,13 +247,13 @@ class QuantileModel(Model):
         quantiles: Of standardized outcomes; `None` if there are too few points to learn from.
         levels: Levels, K.
         units: The standardization of the outcomes.
-        view: Features of points.
+        encode: Maps `m x d` points to `m x D` features.
     """
 
     quantiles: Quantiles | None
     levels: Array
     units: Standardization
-    view: FeatureView
+    encode: Callable[[Array], Array]
 
     def predict(self, X: Array, *, latent: bool) -> QuantileTable:
         """Predict the outcome at `... x q x d` points; f and a measurement have the same distribution."""
@@ -283,7 +261,7 @@ class QuantileModel(Model):
         # Trees cannot predict at no points, where any distribution is the empty one.
         if self.quantiles is None or not len(points):
             return normal_quantiles(self.levels, X.shape[:-1], self.units)
-        return quantile_distribution(self.levels, self.quantiles(self.view.of(points))[index], self.units)
+        return quantile_distribution(self.levels, self.quantiles(self.encode(points))[index], self.units)
 
 
 @dataclass(frozen=True)
@@ -309,17 +287,19 @@ class QuantileTrees(Surrogate):
         checked_levels(self.levels)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> QuantileModel:
-        """Fit the trees."""
         y, levels = single_outcome(data.Y), np.asarray(self.levels)
         if data.Y_var is not None:
             warnings.warn("known noise variances are not used by quantile regression", FallbackWarning, stacklevel=2)
         units = Standardization.of(y)
-        view = FeatureView(data.features, data.categories)
+        # The features of the space if it has some, else its columns with choices as whole numbers.
+        encode, choices = data.features, ()
+        if encode is None:
+            encode, choices = partial(codes, categories=data.categories), data.categories
         if len(y) < _FEWEST_POINTS:
-            return QuantileModel(None, levels, units, view)
+            return QuantileModel(None, levels, units, encode)
         # Sorted by outcome, so that the order of arrival does not matter.
         z = np.round(units.forward(y), _DECIMALS)
-        features = view.of(data.X)
+        features = encode(data.X)
         order = np.lexsort([*features.T, z])
-        quantiles = self.engine.fit(features[order], z[order], levels, categories=view.choices, rng=rng)
-        return QuantileModel(quantiles, levels, units, view)
+        quantiles = self.engine.fit(features[order], z[order], levels, categories=choices, rng=rng)
+        return QuantileModel(quantiles, levels, units, encode)

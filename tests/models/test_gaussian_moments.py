@@ -52,15 +52,6 @@ def test_dependence_is_kept() -> None:
     assert correlation[0, 1] > 0.9 > correlation[0, 2]
 
 
-def test_it_chooses_otherwise_than_the_law_between_quantiles() -> None:
-    data, X = skewed(), np.random.default_rng(1).random((200, 2))
-    between, gaussian = (
-        one.fit(data, rng=np.random.default_rng(0)).predict(X, latent=True).log_expected_improvement(data.Y.max())
-        for one in (conformal_trees(), GaussianMoments(conformal_trees()))
-    )
-    assert np.argmax(between) != np.argmax(gaussian)
-
-
 def test_a_search_with_it_tells_all_stages() -> None:
     method = ModelBased(Calibrated(GaussianMoments(CONFORMAL_GP), by=OnlineQuantile()), ExpectedImprovement())
     optimizer = Optimizer({"x": Float(0.0, 1.0)}, method, seed=0, n_initial=12)

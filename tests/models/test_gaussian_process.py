@@ -171,43 +171,16 @@ def test_the_fit_draws_nothing() -> None:
     assert rng.bit_generator.state == RNG(7).bit_generator.state
 
 
-def test_the_order_of_the_data_does_not_matter() -> None:
-    data = smooth_data(15)
-    shuffled = data.rows(RNG(3).permutation(15))
-    X = RNG(1).random((6, 3))
-    one, other = (GaussianProcess().fit(d, rng=RNG(0)).predict(X, latent=False) for d in (data, shuffled))
-    np.testing.assert_allclose(one.mean, other.mean, atol=1e-4)
-    np.testing.assert_allclose(one.std, other.std, rtol=1e-3)
-
-
-@pytest.mark.parametrize(("power", "shift"), [(0, 3.0), (10, 0.0), (-30, -2.0), (100, 1.0)])
-def test_an_affine_change_of_outcomes_changes_predictions_alike(power: int, shift: float) -> None:
-    data = smooth_data(15)
-    changed = replace(data, Y=2.0**power * (data.Y + shift))
-    X = RNG(1).random((6, 3))
-    one, other = (GaussianProcess().fit(d, rng=RNG(0)).predict(X, latent=False) for d in (data, changed))
-    np.testing.assert_allclose(other.mean, 2.0**power * (one.mean + shift), atol=1e-6 * 2.0**power)
-    np.testing.assert_allclose(other.std, 2.0**power * one.std, rtol=1e-5)
-
-
 def degenerate() -> dict[str, Callable[[], Dataset]]:
+    """Data that the suite of surrogates does not have."""
     rng = RNG(0)
-    X, X50 = rng.random((6, 2)), rng.random((6, 50))
+    X = rng.random((6, 2))
     y = rng.standard_normal((6, 1))
     return {
-        "one point": lambda: Dataset(X=X[:1], Y=y[:1]),
-        "two points": lambda: Dataset(X=X[:2], Y=y[:2]),
-        "all equal": lambda: Dataset(X=X, Y=np.full((6, 1), 3.0)),
         "all zero": lambda: Dataset(X=X, Y=np.zeros((6, 1))),
-        "duplicates": lambda: Dataset(X=np.repeat(X[:2], 3, axis=0), Y=np.repeat(y[:2], 3, axis=0)),
         "contradicting duplicates": lambda: Dataset(X=np.repeat(X[:1], 6, axis=0), Y=y),
-        "huge": lambda: Dataset(X=X, Y=1e300 * y),
-        "tiny": lambda: Dataset(X=X, Y=1e-300 * y),
         "huge and tiny": lambda: Dataset(X=X, Y=np.array([[1e300], [-1e-300], [0.0], [1.0], [-1e300], [1e10]])),
-        "one outlier": lambda: Dataset(X=X, Y=np.array([[1.0], [1.1], [0.9], [1.0], [1.05], [1e30]])),
         "large offset": lambda: Dataset(X=X, Y=1e12 + y),
-        "constant column": lambda: Dataset(X=np.column_stack([X, np.full(6, 0.5)]), Y=y),
-        "fifty dimensions": lambda: Dataset(X=X50, Y=y),
         "one choice": lambda: Dataset(X=np.column_stack([X, np.full(6, 0.5)]), Y=y, categories=(0, 0, 1)),
         "exact": lambda: Dataset(X=X, Y=y, Y_var=np.zeros((6, 1))),
         "hopeless": lambda: Dataset(X=X, Y=y, Y_var=np.full((6, 1), 1e30)),
@@ -224,11 +197,7 @@ def test_degenerate_data(case: str, kernel: Kernel) -> None:
     for points in (X, data.X):
         for latent in (True, False):
             distribution = model.predict(points, latent=latent)
-            assert (
-                np.isfinite(distribution.mean).all()
-                and np.isfinite(distribution.std).all()
-                and np.all(distribution.std > 0)
-            )
+            assert np.isfinite([distribution.mean, distribution.std]).all() and np.all(distribution.std > 0)
             assert np.isfinite(distribution.log_expected_improvement(float(data.Y.max()))).all()
     assert np.isfinite(model.predict(X, latent=True).samples(RNG(2).standard_normal((4, 20)))[0]).all()
     for distribution in (model.leave_one_out(), model.one_step_ahead()):

@@ -63,25 +63,16 @@ def random_posterior(kernel: Kernel, rows: slice | np.ndarray = slice(None), *, 
 
 
 @pytest.mark.parametrize("kernel", [Matern52(), RBF()], ids=["matern", "rbf"])
-def test_leave_one_out_equals_refits(kernel: Kernel) -> None:
+@pytest.mark.parametrize("ahead", [False, True], ids=["leave_one_out", "one_step_ahead"])
+def test_held_out_predictions_equal_refits(kernel: Kernel, ahead: bool) -> None:
     model = random_posterior(kernel)
-    loo = model.leave_one_out()
-    for i in range(9):
-        rest = random_posterior(kernel, np.delete(np.arange(9), i)).predict(model.X[[i]], latent=True)
-        noise = model.units.backward_std(np.sqrt(model.noise[i]))
-        assert float(loo.mean[i]) == pytest.approx(float(rest.mean[0]), rel=1e-9)
-        assert float(loo.std[i]) == pytest.approx(float(np.hypot(rest.std[0], noise)), rel=1e-9)
-
-
-@pytest.mark.parametrize("kernel", [Matern52(), RBF()], ids=["matern", "rbf"])
-def test_one_step_ahead_equals_refits(kernel: Kernel) -> None:
-    model = random_posterior(kernel)
-    ahead = model.one_step_ahead()
+    found = model.one_step_ahead() if ahead else model.leave_one_out()
     for i in range(1, 9):
-        rest = random_posterior(kernel, slice(i)).predict(model.X[[i]], latent=True)
+        rows = np.arange(i) if ahead else np.delete(np.arange(9), i)
+        rest = random_posterior(kernel, rows).predict(model.X[[i]], latent=True)
         noise = model.units.backward_std(np.sqrt(model.noise[i]))
-        assert float(ahead.mean[i]) == pytest.approx(float(rest.mean[0]), rel=1e-9)
-        assert float(ahead.std[i]) == pytest.approx(float(np.hypot(rest.std[0], noise)), rel=1e-9)
+        assert float(found.mean[i]) == pytest.approx(float(rest.mean[0]), rel=1e-9)
+        assert float(found.std[i]) == pytest.approx(float(np.hypot(rest.std[0], noise)), rel=1e-9)
 
 
 def dense(model: Posterior, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -128,35 +119,11 @@ def test_batches_of_sets() -> None:
     assert draws.shape == (4, 8, 3) and np.isfinite(draws).all()
 
 
-def test_sets_that_share_members() -> None:
-    model = random_posterior(Matern52())
-    rng = np.random.default_rng(5)
-    shared = np.array([[0.2, 0.3, 0.5], [0.9, 0.1, 1 / 6]])
-    own = np.column_stack([rng.random((6, 2)), np.full(6, 5 / 6)])[:, None, :]
-    middle, last = (np.broadcast_to(s, (6, 1, 3)) for s in shared)
-    X = np.concatenate([middle, own, last], axis=1)
-    distribution = model.predict(X, latent=True)
-    assert distribution.correlation is not None
-    for i in range(6):
-        one = model.predict(X[i], latent=True)
-        np.testing.assert_allclose(distribution.mean[i], one.mean, rtol=1e-12)
-        np.testing.assert_allclose(distribution.correlation()[i], one.correlation(), atol=1e-12)  # type: ignore[misc]
-
-
 @pytest.mark.parametrize("shape", [(0, 3, 3), (1, 3, 3), (2, 0, 3), (2, 4, 3, 3), (0, 3)])
 def test_odd_batches(shape: tuple[int, ...]) -> None:
     X = np.full(shape, 0.5)
     distribution = random_posterior(Matern52()).predict(X, latent=True)
     assert distribution.mean.shape == distribution.std.shape == shape[:-1]
-
-
-def test_one_prediction_or_many_are_the_same() -> None:
-    model = random_posterior(Matern52())
-    X = np.column_stack([np.random.default_rng(6).random((40, 2)), np.full(40, 0.5)])
-    together = model.predict(X, latent=True)
-    alone = [model.predict(x[None], latent=True) for x in X]
-    np.testing.assert_allclose(together.mean, [float(distribution.mean[0]) for distribution in alone], rtol=1e-12)
-    np.testing.assert_allclose(together.std, [float(distribution.std[0]) for distribution in alone], rtol=1e-10)
 
 
 def test_categorical_choices_are_all_equally_far_apart() -> None:
@@ -175,11 +142,6 @@ def test_nothing_is_certain_at_a_point_without_noise() -> None:
     distribution = model.predict(np.array(TOY["X"]), latent=True)
     assert np.all(distribution.std > 0) and np.isfinite(distribution.log_expected_improvement(1.1)).all()
     np.testing.assert_allclose(distribution.mean, TOY["y"], atol=1e-6)
-
-
-def test_no_points_no_predictions() -> None:
-    distribution = toy(TOY["X"], TOY["y"], 0.25, 1.3, 0.04).predict(np.empty((0, 1)), latent=False)
-    assert distribution.mean.shape == (0,)
 
 
 def test_joint_draws_at_many_points_need_memory_for_their_correlations_only() -> None:

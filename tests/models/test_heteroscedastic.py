@@ -12,7 +12,7 @@ from scipy.special import digamma, polygamma
 
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning
-from calibo.models import Capability, GaussianProcess, HeteroscedasticGP, Surrogate
+from calibo.models import GaussianProcess, HeteroscedasticGP, Surrogate
 from calibo.models.heteroscedastic import NOISE_FLOOR, Groups, same_points
 from calibo.testing import SurrogateSuite
 
@@ -189,9 +189,3 @@ def test_a_fit_starts_from_stored_hyperparameters() -> None:
     np.testing.assert_allclose(again.noise_variance(GRID), first.noise_variance(GRID), rtol=0.05)
     other = HeteroscedasticGP().fit(replace(data, hyperparameters=((1.0, 2.0),)), rng=RNG(0))
     np.testing.assert_allclose(other.noise_variance(GRID), first.noise_variance(GRID), rtol=1e-6)
-
-
-def test_who_has_a_noise_model() -> None:
-    data = noisy(5, 2)
-    assert Capability.NOISE in HeteroscedasticGP().fit(data, rng=RNG(0)).capabilities
-    assert Capability.NOISE not in GaussianProcess().fit(data, rng=RNG(0)).capabilities

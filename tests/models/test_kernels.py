@@ -33,24 +33,6 @@ def test_derivative_is_minus_twice_the_slope(kernel: Kernel) -> None:
     np.testing.assert_allclose(derivative, -2 * slope, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=["matern", "rbf"])
-def test_derivative_in_a_log_length_scale(kernel: Kernel) -> None:
-    x, e = np.array([0.3, -0.2]), 1e-6
-
-    def value(shift: float) -> np.ndarray:
-        return kernel.correlation(np.sum((x / (np.array([0.4, 0.7]) * np.exp([shift, 0.0]))) ** 2))
-
-    expected = kernel.with_derivative(np.sum((x / [0.4, 0.7]) ** 2))[1] * (x[0] / 0.4) ** 2
-    assert (value(e) - value(-e)) / (2 * e) == pytest.approx(float(expected), rel=1e-6)
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=["matern", "rbf"])
-def test_positive_definite(kernel: Kernel) -> None:
-    X = np.random.default_rng(0).random((30, 3))
-    K = kernel.correlation(squared_distances(X, X))
-    assert np.linalg.eigvalsh(K).min() > -1e-10
-
-
 def test_squared_distances_of_near_points_are_exact() -> None:
     A = np.array([[1.0, 1.0]])
     np.testing.assert_allclose(squared_distances(A, A + [[1e-9, 0.0]]), 1e-18, rtol=1e-6)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ from scipy.special import ndtri
 from calibo.data import Array, Dataset
 from calibo.errors import DataError, FallbackWarning, RecipeError
 from calibo.models import NeuralEnsemble, Perceptron, QuantileNetwork, Surrogate
-from calibo.models.networks import QuantileNetworkModel, fit_networks
-from calibo.models.standardization import Standardization
+from calibo.models.networks import fit_networks
 from calibo.networks import AbsoluteError
 from calibo.spaces import CellSpace, GraphCellSpace
 from calibo.testing import SurrogateSuite
@@ -72,15 +70,6 @@ def test_subsets_have_units_of_their_own() -> None:
         y = np.sort(data().Y[rows, 0])
         np.testing.assert_allclose(np.sort(part.units.backward(part.z)), y, atol=1e-8)
         assert abs(part.z.mean()) < 1e-8
-
-
-@pytest.mark.parametrize(
-    ("setting", "bad"),
-    [("layers", 0), ("batch", 0), ("learning_rate", 0), ("squares", 1.0), ("start", "zeros"), ("standardized", "no")],
-)
-def test_bad_settings_are_refused_where_they_are_given(setting: str, bad: Any) -> None:
-    with pytest.raises(RecipeError, match=f"^{setting} must be"):
-        Perceptron(**{setting: bad})
 
 
 # --- ensembles --------------------------------------------------------------------------------------------------------
@@ -215,15 +204,6 @@ def test_spread_and_noise_together_cover_left_out_outcomes() -> None:
     assert np.mean(away <= ndtri(0.9) * np.sqrt(std**2 + values.var(axis=0, ddof=1)[points])) > 0.85
 
 
-@pytest.mark.parametrize(
-    ("setting", "bad"),
-    [("members", 0), ("network", "paper"), ("network", Perceptron), ("loss", "huber"), ("leave_out", "no")],
-)
-def test_settings_are_refused_where_they_are_given(setting: str, bad: Any) -> None:
-    with pytest.raises(RecipeError, match=f"^{setting} must be"):
-        NeuralEnsemble(**{setting: bad})
-
-
 # --- quantile regression ----------------------------------------------------------------------------------------------
 
 
@@ -252,20 +232,6 @@ def test_each_level_of_each_subset_has_its_own_loss() -> None:
     truth = 2.0 * X[:, 1].mean() + X[:, 0].mean() * np.log(QUANTILES.levels)
     for model in models:
         np.testing.assert_allclose(model.predict(X, latent=False).values.mean(axis=0), truth, atol=0.2)
-
-
-@pytest.mark.parametrize("levels", [(0.5,), (0.1, 0.4), (0.1, 0.1, 0.9), (0.0, 0.9), (0.9, 0.1)])
-def test_bad_levels_are_refused(levels: tuple[float, ...]) -> None:
-    with pytest.raises(RecipeError, match="levels must increase"):
-        QuantileNetwork(levels)
-
-
-def test_quantiles_that_cross_are_rearranged() -> None:
-    """Sorted, not merely kept from falling: each distribution has the same quantiles in another order."""
-    crossing = np.array([0.5, -1.0, 0.0])
-    fitted: Any = SimpleNamespace(outputs=lambda X: crossing[:, None], units=Standardization(1.0, 0.0, 1.0))
-    distribution = QuantileNetworkModel(fitted, np.array([0.1, 0.5, 0.9])).predict(np.zeros((1, 1)), latent=False)
-    np.testing.assert_allclose(distribution.values[0], [-1.0, 0.0, 0.5], atol=1e-5)
 
 
 # --- both -------------------------------------------------------------------------------------------------------------
@@ -328,3 +294,21 @@ def test_models_can_be_pickled(space: CellSpace | GraphCellSpace | None, surroga
     before, after = (m.predict(data.X[:5], latent=False) for m in (model, pickle.loads(pickle.dumps(model))))
     np.testing.assert_array_equal(after.mean, before.mean)
     np.testing.assert_array_equal(after.std, before.std)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "setting", "bad"),
+    [
+        (Perceptron, "layers", 0),
+        (Perceptron, "squares", 1.0),
+        (Perceptron, "start", "zeros"),
+        (NeuralEnsemble, "members", 0),
+        (NeuralEnsemble, "network", Perceptron),
+        (NeuralEnsemble, "loss", "huber"),
+        (NeuralEnsemble, "leave_out", "no"),
+        (QuantileNetwork, "levels", (0.1, 0.4)),
+    ],
+)
+def test_bad_settings_are_refused_where_they_are_given(recipe: Any, setting: str, bad: Any) -> None:
+    with pytest.raises(RecipeError, match=f"^{setting} must"):
+        recipe(**{setting: bad})

@@ -82,12 +82,6 @@ def test_the_features_of_the_space_are_seen() -> None:
     assert seen == [80, 2] and distribution.mean[0] == pytest.approx(distribution.mean[1])
 
 
-def test_known_noise_is_announced_as_unused() -> None:
-    data = Dataset(X=RNG(0).random((10, 1)), Y=RNG(1).random((10, 1)), Y_var=np.full((10, 1), 0.1))
-    with pytest.warns(FallbackWarning, match="not used"):
-        QuantileTrees(QuantileForest(5)).fit(data, rng=RNG(0))
-
-
 def mixed(n: int) -> Dataset:
     """A number and a choice among three."""
     X = RNG(0).random((n, 2))
@@ -149,16 +143,6 @@ def test_choices_need_no_order(engine: Any) -> None:
     np.testing.assert_allclose(found[:, 1], height, atol=0.7)
 
 
-@DEFAULTS
-def test_one_seed_one_answer(engine: Any) -> None:
-    rng = RNG(0)
-    X, y = rng.random((60, 3)), rng.standard_normal(60)
-    state = np.random.get_state()[1].copy()  # type: ignore[index]
-    first, second = (engine.fit(X, y, LEVELS, categories=(), rng=RNG(3))(X[:10]) for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-    np.testing.assert_array_equal(np.random.get_state()[1], state)  # type: ignore[index]
-
-
 def test_a_forest_is_the_average_of_its_leaves() -> None:
     """Brute force: weights of Meinshausen, then the quantile on the straight lines between outcomes."""
     from sklearn.ensemble import RandomForestRegressor
@@ -180,14 +164,6 @@ def test_a_forest_is_the_average_of_its_leaves() -> None:
             share = (p - before) / (cdf[j] - before) if j else 1.0
             low = y[order][j - 1] if j else y[order][0]
             assert found[i, k] == pytest.approx(low + share * (y[order][j] - low))
-
-
-def test_forest_quantiles_do_not_cross() -> None:
-    rng = RNG(0)
-    X, y = rng.random((300, 3)), rng.standard_normal(300)
-    levels = np.linspace(0.01, 0.99, 33)
-    found = QuantileForest(20).fit(X, y, levels, categories=(), rng=RNG(1))(rng.random((200, 3)))
-    assert (np.diff(found, axis=1) >= 0).all() and found.min() >= y.min() and found.max() <= y.max()
 
 
 def test_many_outcomes_are_kept_coarsely_enough_and_finely_enough() -> None:
@@ -223,3 +199,19 @@ def test_all_features_are_all_whatever_the_type_of_the_number() -> None:
 def test_bad_settings_are_named(make: Any, message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         make()
+
+
+def test_known_noise_is_announced_as_unused() -> None:
+    data = Dataset(X=RNG(0).random((10, 1)), Y=RNG(1).random((10, 1)), Y_var=np.full((10, 1), 0.1))
+    with pytest.warns(FallbackWarning, match="not used"):
+        QuantileTrees(QuantileForest(5)).fit(data, rng=RNG(0))
+
+
+@DEFAULTS
+def test_one_seed_one_answer(engine: Any) -> None:
+    rng = RNG(0)
+    X, y = rng.random((60, 3)), rng.standard_normal(60)
+    state = np.random.get_state()[1].copy()  # type: ignore[index]
+    first, second = (engine.fit(X, y, LEVELS, categories=(), rng=RNG(3))(X[:10]) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # type: ignore[index]

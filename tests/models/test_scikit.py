@@ -28,7 +28,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from calibo.calibration import Calibrated, KFold, OnlineQuantile
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
 from calibo.models.scikit import Constant, Members, ScikitModel, ScikitSurrogate, StatedDeviation
@@ -153,12 +152,6 @@ def test_noise_makes_measurements_as_uncertain_as_held_out_errors() -> None:
     assert 0.7 < np.sqrt(np.mean(np.square(distribution.std)) / (np.mean(np.square(errors)) + NOISE**2)) < 1.4
 
 
-def test_out_of_bag_and_folds_agree_on_the_noise() -> None:
-    bagged = fitted(BaggingRegressor(Ridge(), n_estimators=50)).fitted.noise
-    folded = fitted(BaggingRegressor(Ridge(), n_estimators=50, bootstrap=False, max_samples=0.7)).fitted.noise
-    assert 0.6 < bagged / folded < 1.6
-
-
 def test_noise_of_a_bayesian_ridge_is_left_out_of_latent_distributions() -> None:
     regressor = BayesianRidge()
     model = fitted(regressor)
@@ -199,12 +192,6 @@ def test_a_single_point_is_predicted_everywhere() -> None:
     assert isinstance(model.fitted, Constant)
     np.testing.assert_allclose(distribution.mean, data(1).Y[0, 0])
     np.testing.assert_allclose(distribution.std, abs(data(1).Y[0, 0]))
-
-
-def test_it_can_be_calibrated() -> None:
-    surrogate = Calibrated(ScikitSurrogate(RandomForestRegressor(10)), by=OnlineQuantile(), evidence=KFold(3))
-    distribution = surrogate.fit(data(), rng=np.random.default_rng(0)).predict(data().X[:3], latent=False)
-    assert np.isfinite(distribution.mean).all() and (distribution.std > 0).all()
 
 
 def test_importing_it_does_not_import_scikit_learn() -> None:

@@ -55,10 +55,3 @@ def test_categories_are_learned() -> None:
     model = fitted(Dataset(X=X[~bad], Y=np.zeros((12, 1)), X_failed=X[bad], categories=(0, 3)))
     chance = model(np.array([[0.5, 1 / 6], [0.5, 3 / 6], [0.5, 5 / 6]]))
     assert chance[1] < 0.4 < min(chance[0], chance[2])
-
-
-def test_many_points_in_many_dimensions() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.random((150, 20))
-    model = fitted(Dataset(X=X[:100], Y=np.zeros((100, 1)), X_failed=X[100:]))
-    assert np.isfinite(model(rng.random((50, 20)))).all()
