@@ -267,11 +267,12 @@ def _stated_noise(last: Any) -> tuple[float, float | None]:
         return 1.0 / float(last.alpha_), 1.0 / float(last.alpha_)
     if not isinstance(last, GaussianProcessRegressor):
         return 0.0, None
-    point, kernel = last.X_train_[:1], last.kernel_
+    fitted: Any = last
+    point, kernel = fitted.X_train_[:1], fitted.kernel_
     # A white kernel adds to k(x, x) only where both are known to be one measurement: without a second argument.
     white = float(kernel(point)[0, 0] - kernel(point, point)[0, 0])
-    scale = float(np.mean(np.square(getattr(last, "_y_train_std", 1.0))))
-    return scale * white, scale * (white + float(np.mean(last.alpha)))
+    scale = float(np.mean(np.square(getattr(fitted, "_y_train_std", 1.0))))
+    return scale * white, scale * (white + float(np.mean(fitted.alpha)))
 
 
 def _out_of_bag_noise(ensemble: Members, last: Any, features: Array, z: Array) -> float | None:
