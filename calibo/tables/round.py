@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -118,7 +118,10 @@ class TableRound:
         X = self.encoding(labels.frame)
         return [
             Trial(
-                Suggestion({}, X[i], stored[i].of(self.question.targets) if i in stored else None),
+                # A target that was not forecast in that round has None, as in a dataset.
+                Suggestion(
+                    {}, X[i], cast("Forecasts | None", stored[i].of(self.question.targets)) if i in stored else None
+                ),
                 State.COMPLETE,
                 tuple(labels.Y[i].tolist()),
             )
