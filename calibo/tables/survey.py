@@ -91,7 +91,7 @@ class Question:
     def _forecast(self, labels: Labels) -> Flags:
         """Return which of `n` measured rows the study file has forecasts of."""
         known = np.fromiter(self.known, dtype=np.uint64, count=len(self.known))
-        return np.isin(self.study_keys(labels.keys), known)
+        return np.isin(self.study_keys(labels.keys), known, kind="sort")  # NumPy 2.0 overflows otherwise
 
     def study_keys(self, keys: Keys) -> Keys:
         """Compute the keys of rows in the study file from the `N x c` keys of their values."""

@@ -102,12 +102,13 @@ def _unsorted(params: Mapping[str, Any]) -> float:
 
 @pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
 @pytest.mark.parametrize("space", [Order(4), TRIANGLE], ids=lambda space: type(space).__name__)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method", [pytest.param(m, marks=pytest.mark.extras) if m == "composite_lfbo" else m for m in METHODS]
+)
 def test_every_method_suggests_valid_points_of_a_space_of_ones_own(method: str, space: Space) -> None:
     """The objective of the triangle is best where points are invalid, so that searches are drawn there."""
     settings: dict[str, Any] = {}
     if method == "composite_lfbo":
-        pytest.importorskip("torch")
         settings["composite"] = lambda h: h[:, 0]
     optimizer = Optimizer(space, method=method, seed=1, n_initial=3, **settings)
     seen: list[Params] = []
