@@ -1,4 +1,4 @@
-"""The intervals stamped at ask time contain what they promise, over whole optimizations."""
+"""The intervals stored at ask time contain what they promise, over whole optimizations."""
 
 import numpy as np
 import pytest
