@@ -370,7 +370,7 @@ def _strategy_lines() -> list[str]:
     }
     rows = [[_cell(examine_strategy(name, s), []) for s in surrogates.values()] for name in STRATEGIES]
     return [
-        "After one suggestion, whose search has taught the models where it goes:",
+        "After one suggestion, once the models have learned from the search:",
         "",
         "| strategy | " + " | ".join(surrogates) + " |",
         "|---|" + "---|" * len(surrogates),
