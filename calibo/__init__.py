@@ -51,7 +51,7 @@ __all__ = [
     "space_from_toml",
 ]
 
-#: In which room each public name lives.
+#: Module of each public name.
 _HOMES = {
     "CaliboError": "calibo.errors",
     "CaliboWarning": "calibo.errors",
