@@ -20,10 +20,11 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 
 from calibo.data import Suggestion
+from calibo.errors import StudyError
 from calibo.study.optuna_private import part
 from calibo.trials import standard_errors, suggestion_from_json, suggestion_to_json
 
-#: Version of the format; records of another version are ignored.
+#: Version of the format; records of another version are refused.
 VERSION = 2
 
 #: Longest attribute, as JSON; some storages take no more than 2048 characters.
@@ -173,8 +174,13 @@ def _write(key: str, body: Any, number: int | None, set_: Callable[[str, Any], N
 
 def _read(key: str, attributes: Mapping[str, Any], number: int | None) -> str | None:
     head = attributes.get(key)
-    if not isinstance(head, dict) or head.get("version") != VERSION or head.get("number") != number:
+    if not isinstance(head, dict) or head.get("number") != number:
         return None
+    if head.get("version") != VERSION:
+        raise StudyError(
+            f"the study was stored in format version {head.get('version')!r}, and this calibo reads version {VERSION}: use "
+            "the calibo that wrote it, or start a new study with another study_name (--study)"
+        )
     text = head["text"] + "".join(attributes.get(f"{key}:{i}", "") for i in range(1, head["pieces"]))
     return text if zlib.crc32(text.encode()) == head["sum"] else None
 

@@ -34,8 +34,8 @@ from calibo.trials import Direction, completed, reference_values
 Objective = Callable[[Params], float | Sequence[float] | Outcome]
 Callback = Callable[[optuna.Study, FrozenTrial], None]
 
-#: A run ends after so many failures if no trial of the study ever succeeded.
-HOPELESS = 5
+#: Number of failures after which a run ends if no trial of the study has ever succeeded.
+MAX_INITIAL_FAILURES = 5
 
 #: Seconds between the heartbeats of a running trial in a database.
 HEARTBEAT = 60
@@ -106,8 +106,8 @@ def minimize(
         The result of the study, trials of earlier calls included.
 
     Raises:
-        StudyError: If the storage cannot be used, has a study of that name with other directions or another space, or
-            the study's own method has to be given again.
+        StudyError: If the storage cannot be used, has a study of that name with other directions, another space or
+            another version of the format, or the study's own method has to be given again.
         ObjectiveError: If no trial succeeds.
 
     Examples:
@@ -212,7 +212,7 @@ class _Run:
             bar.update()
 
         def give_up(study: optuna.Study, trial: FrozenTrial) -> None:
-            if self.failures >= HOPELESS and not completed_frozen(study.get_trials(deepcopy=False)):
+            if self.failures >= MAX_INITIAL_FAILURES and not completed_frozen(study.get_trials(deepcopy=False)):
                 study.stop()
 
         with storage_errors(), quiet_optuna(), bar:

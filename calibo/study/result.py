@@ -266,6 +266,9 @@ def load_result(
         method: The method; by default the one the study was made with.
         reference: Reference point for the hypervolume, one value per objective; by default the one that the study was
             made with, or else inferred from the Pareto front.
+
+    Raises:
+        StudyError: If there is no such study, or it was stored by a calibo with another format.
     """
     study = load_study(open_storage(storage, create=False), study_name)
     with storage_errors():
@@ -276,7 +279,8 @@ def load_result(
         # Only a sampler made the study: its space is what the trials suggest, if they all suggest the same.
         groups = grouped_distributions(completed_frozen(study.get_trials(deepcopy=False)))
         seen = space_of(groups[0]) if len(groups) == 1 else None
-    known = own_method(study, description)[1] if method is None else method
+    own = own_method(study, description)[1]
+    known = own if method is None else method
     chosen = None if known is None else StudyMethod.of(known)
     reference = description.get("reference") if reference is None else reference
     return result_of(study, space=seen, method=chosen, seed=None, reference=reference)

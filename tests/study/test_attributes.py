@@ -17,7 +17,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from calibo.data import STORED_LEVELS, Forecast, Marginal, Suggestion
-from calibo.errors import ValueRejected
+from calibo.errors import StudyError, ValueRejected
 from calibo.study import open_storage
 from calibo.study.attributes import (
     PIECE_LENGTH,
@@ -115,7 +115,7 @@ def test_a_copy_with_another_trial_is_not_its_own() -> None:
     assert read(study.trials[1]) == Suggestion({"x": 0.5}, number=1)
 
 
-def test_half_a_record_is_none_and_so_is_one_of_another_version() -> None:
+def test_half_a_record_is_none_and_one_of_another_version_is_refused() -> None:
     study, trial = _asked()
     write_suggestions(study, trial, [_suggestion()])
     attributes = study.trials[0].system_attrs
@@ -123,7 +123,8 @@ def test_half_a_record_is_none_and_so_is_one_of_another_version() -> None:
     for lost in keys:
         torn = {key: value for key, value in attributes.items() if key != lost}
         assert read(_with(trial, torn)) is None
-    assert read(_with(trial, attributes | {keys[0]: attributes[keys[0]] | {"version": VERSION + 1}})) is None
+    with pytest.raises(StudyError, match=f"format version {VERSION + 1}, and this calibo reads version {VERSION}"):
+        read(_with(trial, attributes | {keys[0]: attributes[keys[0]] | {"version": VERSION + 1}}))
     write_suggestions(study, trial, [_suggestion(shift=1.0)])
     mixed = study.trials[0].system_attrs | {keys[1]: attributes[keys[1]]}
     assert read(_with(trial, mixed)) is None

@@ -75,6 +75,28 @@ def test_a_study_is_read_from_its_storage_alone(tmp_path: Path) -> None:
     assert (tmp_path / "a.db").read_bytes() == before
 
 
+def test_a_study_of_another_version_is_neither_read_nor_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {"storage": tmp_path / "a.db", "study_name": "s"}
+    with monkeypatch.context() as earlier:
+        earlier.setattr("calibo.study.attributes.VERSION", 1)
+        minimize(_objective, SPACE, 2, "gp_ei", seed=1, progress=False, **kept)
+        sampled = optuna.create_study(
+            storage=open_storage(tmp_path / "b.db"), sampler=CalibratedSampler("gp_ei", space=SPACE)
+        )
+        sampled.ask().suggest_float("x", -5.0, 10.0)
+    for method in (None, "gp_ei"):
+        with pytest.raises(StudyError, match="format version 1, and this calibo reads version 2"):
+            load_result(**kept, method=method)
+        with pytest.raises(StudyError, match="format version 1"):
+            minimize(_objective, SPACE, 1, method, progress=False, **kept)
+        with pytest.raises(StudyError, match="format version 1"):
+            load_result(tmp_path / "b.db", method=method)
+    with pytest.raises(StudyError, match="format version 1"):
+        sampled.ask().suggest_float("x", -5.0, 10.0)
+
+
 def test_what_a_storage_does_not_tell(tmp_path: Path) -> None:
     space = {"x": Float(0, 1), "layers": Categorical([(1,), (2,)])}
     kept = {"storage": tmp_path / "a.db", "study_name": "s"}
