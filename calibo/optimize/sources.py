@@ -79,16 +79,12 @@ class SpaceSource(CandidateSource):
     search: Search | None = None
 
     def choose(self, plan: Plan, strategy: Strategy, q: int, *, rng: np.random.Generator) -> Chosen:
-        search = self.search or strategy.searcher(self.space)
-        if plan.at_random:
-            search = EpsilonGreedy(search)
-        if plan.region is not None:
-            search = TrustRegion(search)
+        search = instructed(self.search or strategy.searcher(self.space), plan)
         plan = search.explore(plan, self.space, rng=rng)
         X = plan.repeats[:q]
         if len(X) < q:
             new = -(-(q - len(X)) // plan.replicates)
-            found = search.maximize(plan, self.space, new, rng=rng)
+            found = found_by(search, plan, self.space, new, rng=rng)
             X = np.vstack([X, np.repeat(found, plan.replicates, axis=0)])[:q]
         return Chosen(X, tuple(self.space.decode(X)), plan)
 
@@ -121,8 +117,30 @@ class PoolSource(CandidateSource):
             free = np.flatnonzero(~coincides(rows, self.tried))
             sample = free if len(free) <= _SAMPLE else rng.choice(free, _SAMPLE, replace=False)
             plan = plan.learned(rows[sample], rng=rng)
-        X = strategy.searcher(self.space).maximize(plan, self.space, q, rng=rng)
+        X = found_by(instructed(strategy.searcher(self.space), plan), plan, self.space, q, rng=rng)
         return Chosen(X, tuple(self.space.decode(X)), plan)
+
+
+def instructed(search: Search, plan: Plan) -> Search:
+    """Return the search that follows the plan's own instructions: points at random, and a trust region."""
+    if plan.at_random:
+        search = EpsilonGreedy(search)
+    return search if plan.region is None else TrustRegion(search)
+
+
+def found_by(search: Search, plan: Plan, space: Space, q: int, *, rng: np.random.Generator) -> Array:
+    """Return the points that a search finds, `q x d`, as valid points of the space.
+
+    Raises:
+        RecipeError: If the search returns an array of another shape.
+    """
+    found = np.asarray(search.maximize(plan, space, q, rng=rng), dtype=np.float64)
+    if found.shape != (q, space.dimension):
+        raise RecipeError(
+            f"maximize of a search must return q x d points, here {q} x {space.dimension}, got an array of shape "
+            f"{found.shape} from {search!r}"
+        )
+    return space.repair(found)
 
 
 def as_source(source: Space | CandidateSource) -> CandidateSource:

@@ -69,6 +69,37 @@ def test_the_search_of_a_source_comes_before_that_of_the_strategy() -> None:
     np.testing.assert_array_equal(chosen(SpaceSource(SPACE, Centre())), [[0.5, 0.5]])
 
 
+@dataclass(frozen=True)
+class Constant(Search):
+    """A search that always finds the same."""
+
+    found: tuple[tuple[float, ...], ...]
+
+    def maximize(self, plan: Plan, space: Space, q: int, *, rng: np.random.Generator) -> Array:
+        return np.array(self.found)
+
+
+def test_what_a_search_finds_is_made_valid_and_has_the_right_shape() -> None:
+    np.testing.assert_array_equal(chosen(SpaceSource(SPACE, Constant(((1.5, -0.2),)))), [[1.0, 0.0]])
+    for wrong in (Constant(((0.5, 0.5),) * 3), Constant(((0.5,),))):
+        with pytest.raises(RecipeError, match="q x d points, here 1 x 2"):
+            chosen(SpaceSource(SPACE, wrong))
+
+    class Wrong(Fixed):
+        def searcher(self, space: Space) -> Search:
+            return Constant(((0.5, 0.5),) * 3)
+
+    with pytest.raises(RecipeError, match="q x d points, here 1 x 2"):
+        choose(DATA, source=PoolSource(POOL, NONE), strategy=Wrong(Plan(corner, NONE, NONE)), q=1, rng=RNG(0))
+
+
+def test_a_pool_is_searched_as_the_plan_says() -> None:
+    pool = PoolSource(POOL, tried=NONE)
+    box = Box(POOL.X[10], np.full(2, 0.2))
+    assert box.contains(chosen(pool, 3, region=box)).all() and not box.contains(chosen(pool, 1)).any()
+    assert len({tuple(chosen(pool, at_random=True, seed=seed)[0]) for seed in range(6)}) > 1
+
+
 def test_a_pool_source_learns_from_untried_rows_and_repeats_none() -> None:
     seen: list[Array] = []
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from calibo.acquisition import UpperQuantile
+from calibo.data import Dataset
 from calibo.errors import DataError, RecipeError
 from calibo.methods import cbo, gp_ei
+from calibo.search import Plan
 from calibo.tables.replay import LabelledPool, Replay, replay, top_count
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
@@ -105,6 +107,18 @@ def test_the_ratio_is_learned_from_the_rows_that_are_left() -> None:
     assert weighted.rows.tolist() == again.rows.tolist()
     assert weighted.distributions == again.distributions
     assert weighted.distributions != plain.distributions
+
+
+def test_turbo_keeps_to_its_trust_region() -> None:
+    regions = []
+    rows = [{"x": i / 200, "y": -((i / 200 - 0.3) ** 2)} for i in range(200)]
+
+    def watch(plan: Plan, data: Dataset, chosen: np.ndarray, y: np.ndarray) -> None:
+        regions.append((plan.region, (chosen / 199)[:, None]))
+
+    replay(rows, ["x"], "y", method="turbo", start=("random", 5), steps=8, seed=1, watch=watch)
+    inside = [region.contains(x).all() for region, x in regions if region is not None]
+    assert len(inside) >= 6 and all(inside)
 
 
 def test_a_watcher_sees_the_plan_and_what_came_of_it() -> None:
