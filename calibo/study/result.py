@@ -172,11 +172,12 @@ class Result:
     def history(self) -> pd.DataFrame:
         """Table with one row per trial, by number.
 
-        Columns: ``number``, ``state``, ``value``, ``params_<name>`` for each parameter, then of the forecast made
-        before the measurement ``forecast_mean``, ``forecast_std`` and ``forecast_q2.5`` to ``forecast_q97.5``, the same
-        as ``raw_...`` before calibration, and ``started``, ``finished``, ``error``. Missing where there is none.
+        Columns: ``number``, ``state``, ``value``, ``sem`` if any trial has a standard error, ``params_<name>`` for each
+        parameter, then of the forecast made before the measurement ``forecast_mean``, ``forecast_std`` and
+        ``forecast_q2.5`` to ``forecast_q97.5``, the same as ``raw_...`` before calibration, and
+        ``started``, ``finished``, ``error``. Missing where there is none.
 
-        With several objectives the columns are ``value_0``, ``forecast_0_mean`` and so on; a constraint has
+        With several objectives the columns are ``value_0``, ``sem_0``, ``forecast_0_mean`` and so on; a constraint has
         ``constraint_<name>`` and ``forecast_constraint_<name>_mean``.
         """
         return history_table(self.trials, len(self.directions))

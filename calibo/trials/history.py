@@ -25,11 +25,13 @@ def history_table(trials: Sequence[Trial], objectives: int) -> pd.DataFrame:
     constraints = sorted({name for trial in trials for name in trial.constraints})
     outcomes: list[int | str] = [*range(objectives), *constraints]
     values = ["value"] if objectives == 1 else [f"value_{i}" for i in range(objectives)]
+    noise = [name.replace("value", "sem") for name in values if any(trial.sem is not None for trial in trials)]
     limits = [f"constraint_{name}" for name in constraints]
     prefixes = [*([""] if objectives == 1 else [f"{i}_" for i in range(objectives)]), *(f"{name}_" for name in limits)]
     columns = [
         *("number", "state"),
         *values,
+        *noise,
         *limits,
         *(f"params_{name}" for name in params),
         *(
@@ -44,6 +46,7 @@ def history_table(trials: Sequence[Trial], objectives: int) -> pd.DataFrame:
         [
             *(trial.number, str(trial.state)),
             *(trial.values or [_NAN] * objectives),
+            *(trial.sem or [_NAN] * len(noise)),
             *(trial.constraints.get(name, _NAN) for name in constraints),
             *(trial.params.get(name) for name in params),
             *(number for outcome in outcomes for number in _forecast_numbers(trial.forecast_of(outcome, objectives))),

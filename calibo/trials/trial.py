@@ -67,6 +67,8 @@ class Trial:
         parts = [shown_params(self.params), str(self.state)]
         if self.values is not None:
             parts.append(f"value {shown_value(self.values[0] if len(self.values) == 1 else self.values)}")
+        if self.sem is not None:
+            parts.append(f"sem {shown_value(self.sem[0] if len(self.sem) == 1 else self.sem)}")
         parts += [f"constraints {shown_params(self.constraints)}"] if self.constraints else []
         parts += [f"error {self.error!r}"] if self.error else []
         return f"Trial({number}{'; '.join(parts)})"

@@ -28,5 +28,17 @@ def test_several_objectives_and_constraints_never_share_a_column() -> None:
     assert table["forecast_constraint_0_mean"][0] == 3.0 and math.isnan(table["forecast_constraint_late_mean"][0])
 
 
+def test_standard_errors_are_shown_if_any_trial_has_one() -> None:
+    one = Trial(Suggestion({"x": 1}, number=0), State.COMPLETE, (0.5,), sem=(0.25,))
+    bare = Trial(Suggestion({"x": 2}, number=1), State.COMPLETE, (1.5,))
+    table = history_table([one, bare], 1)
+    assert list(table.columns[:4]) == ["number", "state", "value", "sem"]
+    assert table["sem"][0] == 0.25 and math.isnan(table["sem"][1])
+    assert "sem" not in history_table([bare], 1).columns
+    two = Trial(Suggestion({"x": 1}, number=0), State.COMPLETE, (0.5, 1.0), sem=(0.25, 0.0))
+    assert history_table([two], 2)[["sem_0", "sem_1"]].iloc[0].tolist() == [0.25, 0.0]
+    assert "value 0.5; sem 0.25" in repr(one) and "sem (0.25, 0)" in repr(two) and "sem" not in repr(bare)
+
+
 def test_no_trials_are_an_empty_table() -> None:
     assert len(history_table([], 1)) == 0
