@@ -44,10 +44,7 @@ class Composite:
         value = float(self.values(np.array([numbers, numbers]))[0])
         if not np.isfinite(value):
             shown = str(list(numbers[:4]))[:-1] + (", ...]" if len(numbers) > 4 else "]")
-            raise ValueRejected(
-                f"the composite function must give a finite number, got {value} for the vector {shown}; "
-                "report a failure with tell_failed()"
-            )
+            raise ValueRejected(f"the composite function must give a finite number, got {value} for the vector {shown}")
         return numbers, value
 
     def values(self, H: Array) -> Array:
@@ -135,7 +132,6 @@ def finite_vector(vector: object, length: int | None = None) -> tuple[float, ...
     for place, number in enumerate(numbers):
         if not np.isfinite(number):
             raise ValueRejected(
-                f"the vector of a composite objective must be {expected}, got {number} at place {place}; report a failure "
-                "with tell_failed()"
+                f"the vector of a composite objective must be {expected}, got {number} at place {place}"
             )
     return numbers

@@ -11,7 +11,7 @@ import numpy as np
 from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
 from calibo.data import Dataset, Suggestion
-from calibo.errors import DataError, RecipeError
+from calibo.errors import DataError, RecipeError, ValueRejected
 from calibo.optimize.composite import Composite, composed, default_method
 from calibo.optimize.predictions import fitted_plan
 from calibo.optimize.strategy import Strategy, check_outcomes
@@ -174,9 +174,12 @@ class Optimizer:
         Raises:
             ValueRejected: If a value is not a finite number; nothing is recorded then.
         """
-        vector, values = self._measured(value, sem)
+        try:
+            vector, values = self._measured(value, sem)
+            limits = finite_constraints(constraints)
+        except ValueRejected as error:
+            raise ValueRejected(f"{error}; report a failure with tell_failed()") from None
         noise = standard_errors(sem, len(self.directions))
-        limits = finite_constraints(constraints)
         check_outcomes(self.strategy, len(self.directions), len(limits))
         done: dict[str, Any] = {"values": values, "sem": noise, "constraints": limits, "vector": vector}
         self._record(replace(self._trial(what), state=State.COMPLETE, **done))

@@ -43,17 +43,21 @@ class Recorder:
             ValueRejected: If it is not what an objective may return; nothing is stored then but what comes before it.
         """
         outcome = returned if isinstance(returned, Outcome) else Outcome(returned)
-        values = self._values(trial, outcome)
+        if self.composite is not None and outcome.sem is not None:
+            raise ValueRejected("the value of a composite objective is computed from its vector and has no sem")
+        try:
+            values = self._values(trial, outcome)
+            limits = finite_constraints(outcome.constraints)
+        except ValueRejected as error:
+            raise ValueRejected(f"{error}; raise an exception to report a failure") from None
         if outcome.sem is not None:
             write_sem(trial, outcome.sem)
-        for name, value in finite_constraints(outcome.constraints).items():
+        for name, value in limits.items():
             trial.set_constraint(name, value)
         return values
 
     def _values(self, trial: optuna.Trial, outcome: Outcome) -> tuple[float, ...]:
         if self.composite is not None:
-            if outcome.sem is not None:
-                raise ValueRejected("the value of a composite objective is computed from its vector and has no sem")
             vector, value = self.composite.measured(outcome.values, self.length)
             write_vector(trial, vector)
             self.length = len(vector)

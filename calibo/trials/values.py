@@ -17,14 +17,14 @@ def finite_value(value: object, what: str = "the objective's value") -> float:
     """
     boolean = getattr(value, "dtype", None) == np.bool_
     if isinstance(value, str | bytes | bool) or value is None or boolean:
-        raise ValueRejected(f"{what} must be a finite number, got {value!r}; report a failure with tell_failed()")
+        raise ValueRejected(f"{what} must be a finite number, got {value!r}")
     try:
         number = float(value)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError, OverflowError):
         said = f"{type(value).__name__}: {str(value)[:60]}"
         raise ValueRejected(f"{what} must be a finite number, got a {said}") from None
     if not np.isfinite(number):
-        raise ValueRejected(f"{what} must be a finite number, got {number}; report a failure with tell_failed()")
+        raise ValueRejected(f"{what} must be a finite number, got {number}")
     return number
 
 

@@ -237,7 +237,7 @@ def test_best_expected_is_robust_to_a_lucky_measurement() -> None:
 @pytest.mark.parametrize(
     ("value", "sem", "error", "message"),
     [
-        *((value, None, ValueRejected, "finite number") for value in (float("nan"), "0.5", None)),
+        *((value, None, ValueRejected, r"finite number.*tell_failed\(\)$") for value in (float("nan"), "0.5", None)),
         *((1.0, sem, CaliboError, "standard error") for sem in (-1.0, "0.1")),
     ],
 )

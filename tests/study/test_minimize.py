@@ -86,7 +86,7 @@ def test_an_objective_that_fails_now_and_then() -> None:
     assert [entry.number for entry in result.failures] == [1, 2, 3, 4, 5]
     reasons = [entry.error or "" for entry in result.failures]
     assert reasons[0] == "ValueError: no luck"
-    assert "it returned nan" in reasons[1]
+    assert "it returned nan; raise an exception to report a failure" in reasons[1]
     assert "it returned None" in reasons[2]
     assert "it returned 'high'" in reasons[3]
     assert "sys.exit" in reasons[4]
