@@ -130,7 +130,17 @@ class Calibrated(SurrogateWrapper):
         inner = super().capabilities
         return None if inner is None else inner.difference(self.evidence.hides)
 
+    @property
+    def calibrated_without_forecasts(self) -> bool:
+        """`False`: the evidence has already corrected the predictions."""
+        return False
+
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> CalibratedModel:
         model, evidence = self.evidence.fit(self.surrogate, data, rng=rng)
         level_map = self.by.fit(evidence) if len(evidence) else self.by.without_evidence()
+        if not callable(level_map):
+            raise RecipeError(
+                f"{type(self.by).__name__} must return a level map, a function of a distribution and its points, "
+                f"got {level_map!r}; return identity to change nothing"
+            )
         return CalibratedModel(model, level_map, data.X)

@@ -1,6 +1,14 @@
 """Surrogates: Dataset -> Model."""
 
-from calibo.models.base import Capability, Model, ModelWrapper, Surrogate, SurrogateWrapper, check_surrogate
+from calibo.models.base import (
+    Capability,
+    Model,
+    ModelWrapper,
+    Surrogate,
+    SurrogateWrapper,
+    check_model,
+    check_surrogate,
+)
 from calibo.models.gaussian_moments import GaussianMoments
 from calibo.models.gaussian_process import GaussianProcess
 from calibo.models.heteroscedastic import HeteroscedasticGP
@@ -40,5 +48,6 @@ __all__ = [
     "Surrogate",
     "SurrogateWrapper",
     "XGBoostQuantiles",
+    "check_model",
     "check_surrogate",
 ]

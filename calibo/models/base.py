@@ -165,6 +165,9 @@ class ModelWrapper(Model):
     #: Capabilities that the wrapper has whatever the base can do.
     adds: ClassVar[frozenset[Capability]] = frozenset()
 
+    def __post_init__(self) -> None:
+        check_model(f"the model inside {type(self).__name__}", self.base)
+
     @property
     def capabilities(self) -> frozenset[Capability]:
         return self.base.capabilities.difference(self.hides) | self.adds
@@ -273,6 +276,10 @@ class SurrogateWrapper(Surrogate):
         return (*self.surrogate.stage_names, self.stage_name)
 
     @property
+    def calibrated_without_forecasts(self) -> bool:
+        return self.surrogate.calibrated_without_forecasts
+
+    @property
     def capabilities(self) -> frozenset[Capability] | None:
         inner = self.surrogate.capabilities
         if inner is None or self.model_type is None or not issubclass(self.model_type, ModelWrapper):
@@ -283,3 +290,8 @@ class SurrogateWrapper(Surrogate):
 def check_surrogate(what: str, value: object) -> None:
     """Raise a `RecipeError` that names the setting `what` unless its value is a `Surrogate`."""
     check_instance(what, value, Surrogate, "GaussianProcess()")
+
+
+def check_model(what: str, value: object) -> Model:
+    """Return a fitted model; raise a `RecipeError` that names `what` unless it is a `Model`."""
+    return check_instance(what, value, Model, "the one that GaussianProcess().fit(data, rng=rng) returns")

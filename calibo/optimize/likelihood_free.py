@@ -17,7 +17,7 @@ from calibo.classifiers.composite import CompositeAcquisition, CompositeNetwork,
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning, RecipeError
 from calibo.models import SuccessModel, Surrogate, check_surrogate
-from calibo.optimize.strategy import ModelForecaster, Strategy, anchor_points, check_outcomes
+from calibo.optimize.strategy import ModelForecaster, Strategy, anchor_points, check_outcomes, fit_models
 from calibo.search import EpsilonGreedy, MultiStart, Mutation, Plan, Pool, Search
 from calibo.spaces import Space
 
@@ -82,7 +82,7 @@ class LikelihoodFree(Strategy):
         plan = classifier_plan(self._acquisition(data, int(seed.integers(2**63)), success), data)
         if self.forecaster is None:
             return plan
-        models = tuple(self.forecaster.fit(data.outcome(i), rng=forecasting) for i in range(data.Y.shape[1]))
+        models = fit_models(self.forecaster, data, rng=forecasting)
         return replace(
             plan,
             models=models,

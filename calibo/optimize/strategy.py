@@ -23,7 +23,7 @@ from calibo.acquisition import (
 from calibo.checks import check_flag, check_instance, check_whole
 from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import RecipeError
-from calibo.models import Capability, Model, SuccessModel, Surrogate, check_surrogate
+from calibo.models import Capability, Model, SuccessModel, Surrogate, check_model, check_surrogate
 from calibo.pareto import pareto_mask
 from calibo.search import MultiStart, Plan, Pool, RandomDraw, Search
 from calibo.spaces import Space
@@ -95,6 +95,16 @@ class ModelForecaster:
     models: tuple[Model, ...]
     stage_names: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        for model in self.models:
+            if len(model.stages) != len(self.stage_names):
+                stages = ", ".join(type(stage).__name__ for stage in model.stages)
+                raise RecipeError(
+                    f"the surrogate names the stages {', '.join(self.stage_names)}, but those of its model are {stages}: "
+                    "the fit of a SurrogateWrapper must return a ModelWrapper around the model inside; any other "
+                    "surrogate whose model has several stages must name them in stage_names"
+                )
+
     def __call__(self, X: Array) -> tuple[Forecasts, ...]:
         """Return the forecasts at `q x d` points: q tuples with one forecast per outcome."""
         return tuple(zip(*(self._of(model, X) for model in self.models), strict=True))
@@ -156,7 +166,7 @@ class ModelBased(Strategy):
             )
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
-        models = tuple(self.surrogate.fit(data.outcome(i), rng=rng) for i in range(data.Y.shape[1]))
+        models = fit_models(self.surrogate, data, rng=rng)
         learns = Capability.LEARNS_FROM_PROPOSALS in models[0].capabilities
         # While a plan learns, the models change but not the base samples of the rule.
         seed = int(rng.integers(2**63)) if learns else None
@@ -221,6 +231,16 @@ class ModelBased(Strategy):
         # A draw of f depends on the last point of a batch alone.
         product = weighted(acquisition, weights, logarithmic=False, pending=data.X_pending[:0])
         return lambda X: product(last_points(X))
+
+
+def fit_models(surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, ...]:
+    """Fit one model to each outcome.
+
+    Raises:
+        RecipeError: If the surrogate's ``fit`` returns something that is not a model.
+    """
+    what = f"what {type(surrogate).__name__}.fit returns"
+    return tuple(check_model(what, surrogate.fit(data.outcome(i), rng=rng)) for i in range(data.Y.shape[1]))
 
 
 def anchor_points(data: Dataset, count: int = _ANCHORS) -> Array:

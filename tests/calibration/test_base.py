@@ -17,6 +17,8 @@ from calibo.calibration import (
     Temperature,
     identity,
 )
+from calibo.calibration.base import LevelMap
+from calibo.calibration.evidence import Evidence
 from calibo.data import Dataset, Forecast, Marginal
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, Model, Surrogate
@@ -111,3 +113,15 @@ def test_swapped_parts_are_named() -> None:
         Calibrated(GaussianProcess(), by=LeaveOneOut(), evidence=Temperature())  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match=r"by must be a Recalibrator such as OnlineQuantile\(\)"):
         Calibrated(GaussianProcess(), by=LeaveOneOut())  # type: ignore[arg-type]
+
+
+class Forgetful(Recalibrator):
+    """A recalibrator without a return statement."""
+
+    def fit(self, evidence: Evidence) -> LevelMap:
+        return None  # type: ignore[return-value]
+
+
+def test_a_recalibrator_that_returns_no_function_is_named() -> None:
+    with pytest.raises(RecipeError, match=r"Forgetful must return a level map.*got None"):
+        Calibrated(GaussianProcess(), by=Forgetful()).fit(data(), rng=RNG(0))

@@ -7,7 +7,7 @@ import pytest
 
 from calibo import Optimizer
 from calibo.acquisition import ExpectedImprovement
-from calibo.calibration import Calibrated, Conformal, OnlineQuantile, Split
+from calibo.calibration import Calibrated, Conformal, ConformalBayes, OnlineQuantile, Split, Temperature
 from calibo.data import Dataset
 from calibo.distributions import Gaussian
 from calibo.methods import conformal_trees
@@ -63,3 +63,9 @@ def test_a_search_with_it_tells_all_stages() -> None:
     assert forecast is not None
     assert len(forecast.stages) == 4
     assert list(forecast.stage_names) == ["GaussianProcess", "Conformal", "GaussianMoments", "OnlineQuantile"]
+
+
+def test_forecasts_may_correct_conformal_sets_through_a_wrapper_but_not_what_they_have_corrected() -> None:
+    gaussian = GaussianMoments(ConformalBayes(GaussianProcess()))
+    assert gaussian.calibrated_without_forecasts
+    assert not Calibrated(gaussian, by=Temperature()).calibrated_without_forecasts

@@ -21,7 +21,7 @@ from calibo.data import Dataset
 from calibo.distributions import Gaussian
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, SuccessModel
-from calibo.models.base import Capability, Model, Surrogate
+from calibo.models.base import Capability, Model, Surrogate, SurrogateWrapper
 from calibo.models.gp_posterior import Posterior
 from calibo.optimize import ModelBased, SpaceSource, suggest
 from calibo.optimize.strategy import anchor_points
@@ -259,3 +259,34 @@ def test_a_search_that_counts_points_is_refused_where_they_may_be_tried_again(se
         ModelBased(GaussianProcess(), ExpectedImprovement(), search, replicate=True)
     for allowed in (MutatedBest(), RandomCandidates()):
         assert ModelBased(GaussianProcess(), ExpectedImprovement(), allowed, replicate=True).search is allowed
+
+
+class Forgetful(Surrogate):
+    """A surrogate whose fit has no return statement."""
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
+        return None  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "named"),
+    [(Forgetful(), r"Forgetful\.fit returns"), (Calibrated(Forgetful(), by=Temperature()), "inside CalibratedModel")],
+)
+def test_a_fit_that_returns_no_model_is_named(surrogate: Surrogate, named: str) -> None:
+    with pytest.raises(RecipeError, match=rf"{named} must be a Model .*got None"):
+        ModelBased(surrogate, ExpectedImprovement()).plan(data(), rng=RNG(0))
+
+
+class Unwrapped(SurrogateWrapper):
+    """A wrapper that returns the model inside, without a stage of its own."""
+
+    def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
+        return self.surrogate.fit(data, rng=rng)
+
+
+def test_a_wrapper_whose_model_adds_no_stage_is_named() -> None:
+    surrogate = Calibrated(Unwrapped(GaussianProcess()), by=Temperature())
+    with pytest.raises(
+        RecipeError, match="stages GaussianProcess, Unwrapped, Temperature, but .* must return a ModelWrapper"
+    ):
+        ModelBased(surrogate, ExpectedImprovement()).plan(data(), rng=RNG(0))

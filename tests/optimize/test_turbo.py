@@ -15,7 +15,7 @@ from calibo.calibration import Calibrated, OnlineQuantile
 from calibo.data import Dataset
 from calibo.distributions import Distribution
 from calibo.errors import RecipeError
-from calibo.models import Capability, GaussianProcess, Model, ModelWrapper, Surrogate
+from calibo.models import Capability, GaussianProcess, Model, ModelWrapper, SurrogateWrapper
 from calibo.optimize import Optimizer, suggest
 from calibo.optimize.turbo import RegionState, Schedule, TuRBO, distance_to_nearest, region_state
 from calibo.problems import problem
@@ -153,9 +153,9 @@ def test_suggestions_lie_in_the_region_with_forecasts(rule: AcquisitionRule, q: 
 
 
 def test_calibrated_surrogates_have_the_same_region_and_models_without_length_scales_a_cube() -> None:
-    class Plain(Surrogate):
+    class Plain(SurrogateWrapper):
         def fit(self, data: Dataset, *, rng: np.random.Generator) -> Model:
-            return PlainModel(GP.fit(data, rng=rng))
+            return PlainModel(self.surrogate.fit(data, rng=rng))
 
     class PlainModel(ModelWrapper):
         hides = {Capability.LENGTHSCALES: "for the test"}  # noqa: RUF012
@@ -165,7 +165,7 @@ def test_calibrated_surrogates_have_the_same_region_and_models_without_length_sc
 
     own, calibrated, cube = (
         TuRBO(surrogate, UpperQuantile(0.9)).plan(shrunk(1), rng=RNG(0)).region
-        for surrogate in (GP, Calibrated(GP, by=OnlineQuantile(0.2)), Plain())
+        for surrogate in (GP, Calibrated(GP, by=OnlineQuantile(0.2)), Plain(GP))
     )
     assert own is not None and calibrated is not None and cube is not None
     np.testing.assert_allclose(own.reach, calibrated.reach)
