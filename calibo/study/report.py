@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def report_data(result: Result) -> ReportData:
     """Collect what a report shows of a study: its finished trials in the order in which their results arrived."""
     states = (State.COMPLETE, State.FAILED)
-    finished = [t for t in in_order_of_completion(result.trials) if t.state in states and t.finished is not None]
+    finished = [t for t in in_order_of_completion(result.stored_trials) if t.state in states and t.finished is not None]
     try:
         plan = result.plan
     except (StudyError, DataError, RecipeError):

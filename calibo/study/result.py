@@ -25,7 +25,7 @@ from calibo.study.method import StudyMethod, own_method
 from calibo.study.opening import load_study, storage_errors
 from calibo.study.sampler import grouped_distributions
 from calibo.study.storage import open_storage
-from calibo.study.trials import completed_frozen, directions_of, read_trials, study_data
+from calibo.study.trials import completed_frozen, directions_of, read_trials, study_data, with_user_params
 from calibo.trials import (
     Direction,
     State,
@@ -107,7 +107,16 @@ class Result:
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
-        """All trials by number, in the user's sign and units, with their forecasts."""
+        """All trials by number, in the user's sign and units, with their forecasts.
+
+        Their parameters are those that the objective takes; if the space is not known, or the point is not in it, they are
+        the values that Optuna stores.
+        """
+        return tuple(with_user_params(self.stored_trials, self.optuna_space))
+
+    @cached_property
+    def stored_trials(self) -> tuple[Trial, ...]:
+        """All trials by number, with the values of the space's columns as parameters."""
         return tuple(read_trials(self.optuna_trials, self.optuna_space))
 
     @cached_property
@@ -173,14 +182,14 @@ class Result:
         """Table with one row per trial, by number.
 
         Columns: ``number``, ``state``, ``value``, ``sem`` if any trial has a standard error, ``params_<name>`` for each
-        parameter, then of the forecast made before the measurement ``forecast_mean``, ``forecast_std`` and
+        column of the space, then of the forecast made before the measurement ``forecast_mean``, ``forecast_std`` and
         ``forecast_q2.5`` to ``forecast_q97.5``, the same as ``raw_...`` before calibration, and
         ``started``, ``finished``, ``error``. Missing where there is none.
 
         With several objectives the columns are ``value_0``, ``sem_0``, ``forecast_0_mean`` and so on; a constraint has
         ``constraint_<name>`` and ``forecast_constraint_<name>_mean``.
         """
-        return history_table(self.trials, len(self.directions))
+        return history_table(self.stored_trials, len(self.directions))
 
     @cached_property
     def plan(self) -> Plan:

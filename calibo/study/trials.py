@@ -54,21 +54,40 @@ def read_trials(
 
     Args:
         trials: Optuna's trials.
-        space: Space of the study, if it is known: parameters are then in the user's own terms, and encoded.
+        space: Space of the study, if it is known: parameters are then the values of its columns, and encoded;
+            ``with_user_params`` decodes them.
         columns: Names of parameters. Given these, only forecasts made for just these parameters count; else, if several
             groups of parameters were suggested, the forecasts for the largest group that the trial used.
     """
     frozen = sorted(trials, key=lambda trial: trial.number)
     states = [_state(trial) for trial in frozen]
     stored = [trial.params if space is None else _stored_params(trial, space) for trial in frozen]
-    counted = [i for i, state in enumerate(states) if state in _COUNTED]
-    points = dict(zip(counted, _encoded([stored[i] for i in counted], space), strict=True))
+    begun = [i for i, state in enumerate(states) if state is not State.WAITING]
+    points = dict(zip(begun, _encoded([stored[i] for i in begun], space), strict=True))
     params = stored if space is None else [space.restored(one) for one in stored]
     suggestions = [replace(_forecast_of(trial, columns), params=p) for trial, p in zip(frozen, params, strict=True)]
     return [
         _trial(trial, state, replace(suggestion, x=points.get(i, np.empty(0)), number=trial.number))
         for i, (trial, state, suggestion) in enumerate(zip(frozen, states, suggestions, strict=True))
     ]
+
+
+def with_user_params(trials: Sequence[Trial], space: OptunaSpace | None) -> list[Trial]:
+    """Return trials with the parameters that the objective takes, instead of the values of the space's columns.
+
+    Only trials whose point is in the space are changed, and only if these are not the same: for a pool with columns that
+    are no features, and for spaces with a ``decode`` of their own.
+    """
+    inside = [i for i, trial in enumerate(trials) if len(trial.x)]
+    changed = list(trials)
+    if space is None or not inside:
+        return changed
+    X = np.stack([trials[i].x for i in inside])
+    for i, params, values in zip(inside, space.space.decode(X), space.space.values(X), strict=True):
+        if params != values:
+            others = {name: value for name, value in trials[i].params.items() if name not in space.names}
+            changed[i] = replace(trials[i], suggestion=replace(trials[i].suggestion, params=others | params))
+    return changed
 
 
 def study_data(

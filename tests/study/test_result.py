@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import pytest
 from calibo.errors import DataError, StudyError
 from calibo.methods import ocbo
 from calibo.search import RandomDraw
-from calibo.spaces import Categorical, Float, Int, Ordinal, ProductSpace
-from calibo.study import CalibratedSampler, Result, load_result, maximize, minimize, open_storage
+from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace, Space
+from calibo.study import CalibratedSampler, Interrupted, Result, load_result, maximize, minimize, open_storage
 from calibo.trials import Direction
 
 SPACE = {"x": Float(-5.0, 10.0), "k": Int(0, 6), "s": Ordinal(["s", "m", "l"])}
@@ -95,6 +96,41 @@ def test_a_study_of_another_version_is_neither_read_nor_resumed(
             load_result(tmp_path / "b.db", method=method)
     with pytest.raises(StudyError, match="format version 1"):
         sampled.ask().suggest_float("x", -5.0, 10.0)
+
+
+class Circle(Space):
+    names = ("angle",)
+    columns = (Float(0.0, 2.0 * math.pi),)
+
+    def encode(self, params: Any) -> Any:
+        return self.from_values([{"angle": math.atan2(p["y"], p["x"]) % (2.0 * math.pi)} for p in params])
+
+    def decode(self, X: Any) -> list[dict[str, Any]]:
+        return [{"x": math.cos(v["angle"]), "y": math.sin(v["angle"])} for v in self.values(X)]
+
+
+@pytest.mark.parametrize(
+    ("space", "columns"),
+    [(Circle(), ["angle"]), (PoolSpace([{"x": i, "y": i / 20} for i in range(20)], features=["y"]), ["y"])],
+    ids=["own decode", "pool"],
+)
+def test_trials_have_the_parameters_that_the_objective_took(space: Space, columns: list[str], tmp_path: Path) -> None:
+    taken: list[dict[str, Any]] = []
+
+    def objective(params: dict[str, Any]) -> float:
+        taken.append(dict(params))
+        if len(taken) == 7:
+            raise KeyboardInterrupt
+        return params["x"]
+
+    with pytest.raises(Interrupted) as caught:
+        minimize(objective, space, 8, "gp_ei", seed=0, progress=False)
+    result = caught.value.result
+    assert [trial.params for trial in result.trials] == taken and list(taken[0]) == ["x", "y"]
+    assert len(result.predict([trial.params for trial in result.trials])) == 7
+    assert [name for name in result.history.columns if name.startswith("params_")] == [f"params_{n}" for n in columns]
+    assert len(result.report_data()) == 6 == len(result.report_data().expected_best or ())
+    assert result.report(tmp_path / "r.html").exists()
 
 
 def test_what_a_storage_does_not_tell(tmp_path: Path) -> None:
