@@ -26,13 +26,16 @@ Acquisition = Callable[[Array], Array]
 class AcquisitionRule(ABC):
     """A recipe that turns a model of one objective into an acquisition function.
 
+    Only ``build`` is required.
+
     Attributes:
-        logarithmic: Whether values are logarithms of a non-negative utility.
-        smooth: Whether values can be compared between calls and improved by gradient steps; else only within one call.
+        logarithmic: Whether values are logarithms of a non-negative utility; by default not.
+        smooth: Whether values can be compared between calls and improved by gradient steps, the default; else only within
+            one call.
     """
 
-    logarithmic: ClassVar[bool]
-    smooth: ClassVar[bool]
+    logarithmic: ClassVar[bool] = False
+    smooth: ClassVar[bool] = True
 
     @abstractmethod
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
