@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibo.data import Array
+from calibo.errors import RecipeError
 from calibo.search.base import SearchWrapper
 from calibo.search.plan import Box, Plan
 from calibo.spaces import Space
@@ -34,7 +35,11 @@ class TrustRegion(SearchWrapper):
             return self.search.explore(plan, space, rng=rng)
         part = _part(plan, plan.region, space, 1)
         explored = self.search.explore(_LocalPlan.of(plan, part), part.space, rng=rng)
-        assert isinstance(explored, _LocalPlan), "a search returns the plan it was given, or one learned from it"
+        if not isinstance(explored, _LocalPlan):
+            raise RecipeError(
+                f"explore of a search must return the plan it was given, changed by dataclasses.replace(plan, ...) or "
+                f"plan.learned(...), got a new {type(explored).__name__} from {self.search!r}"
+            )
         return replace(explored.whole, anchors=space.repair(part.outward(explored.anchors)))
 
     def maximize(self, plan: Plan, space: Space, q: int, *, rng: np.random.Generator) -> Array:

@@ -225,9 +225,10 @@ def test_the_settings_of_the_paper_and_of_its_code() -> None:
         ({"step_size": 0.0}, "step_size"),
         ({"temperature": np.nan}, "temperature"),
         ({"friction": 0.0}, "friction"),
+        ({"then": "multistart"}, r"then must be .* such as MultiStart\(\)"),
     ],
 )
-def test_impossible_settings_are_rejected(options: dict[str, float], said: str) -> None:
+def test_impossible_settings_are_rejected(options: dict[str, object], said: str) -> None:
     with pytest.raises(RecipeError, match=said):
         Langevin(**options)  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibo.data import Array
-from calibo.errors import RepeatWarning
+from calibo.errors import RecipeError, RepeatWarning
 from calibo.search import Box, MultiStart, Plan, Pool, RandomDraw, TrustRegion
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace, Space
 
@@ -42,6 +42,20 @@ def search(box: Box, space: Space, acquisition: object, q: int = 1, *, inner: ob
 def cells(space: ProductSpace, X: Array) -> Array:
     columns = [c.cell(X[:, j]) if c.cells else X[:, j] for j, c in enumerate(space.columns)]
     return np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
+
+
+class Replacing(MultiStart):
+    """A search that returns a plan of its own."""
+
+    def explore(self, plan: Plan, space: Space, *, rng: np.random.Generator) -> Plan:
+        return Plan(plan.acquisition, plan.anchors, plan.avoid)
+
+
+def test_a_search_that_explores_keeps_the_plan() -> None:
+    none, box = np.empty((0, 3)), Box(np.full(3, 0.5), np.full(3, 0.1))
+    plan = Plan(lambda X: last(X).sum(-1), none, none, region=box, learn=lambda plan, X, rng: plan)
+    with pytest.raises(RecipeError, match=r"dataclasses.replace\(plan, ...\)"):
+        TrustRegion(Replacing()).explore(plan, CUBE, rng=RNG(0))
 
 
 def test_boxes() -> None:
