@@ -17,7 +17,15 @@ from calibo.classifiers.composite import CompositeAcquisition, CompositeNetwork,
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning, RecipeError
 from calibo.models import SuccessModel, Surrogate, check_surrogate
-from calibo.optimize.strategy import ModelForecaster, Strategy, anchor_points, check_outcomes, fit_models
+from calibo.optimize.strategy import (
+    ANCHORS,
+    ModelForecaster,
+    Strategy,
+    anchor_points,
+    check_outcomes,
+    fit_models,
+    learns_from_proposals,
+)
 from calibo.search import EpsilonGreedy, MultiStart, Mutation, Plan, Pool, Search
 from calibo.spaces import Space
 
@@ -71,6 +79,11 @@ class LikelihoodFree(Strategy):
         check_whole("the number of classifiers of an ensemble", self.ensemble)
         if self.forecaster is not None:
             check_surrogate("the forecaster", self.forecaster)
+            if learns_from_proposals(self.forecaster):
+                raise RecipeError(
+                    "the density ratio of a forecaster is never learned, since it does not influence the search: use a "
+                    "forecaster without one (ratio=None)"
+                )
         EpsilonGreedy(self.search or Pool(), self.epsilon)
 
     @property
@@ -79,7 +92,7 @@ class LikelihoodFree(Strategy):
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         seed, success, forecasting = (np.random.default_rng(s) for s in rng.integers(2**63, size=3))
-        plan = classifier_plan(self._acquisition(data, int(seed.integers(2**63)), success), data)
+        plan = classifier_plan(self._acquisition(data, int(seed.integers(2**63)), success), data, self.search)
         if self.forecaster is None:
             return plan
         models = fit_models(self.forecaster, data, rng=forecasting)
@@ -172,7 +185,7 @@ class CompositeLikelihoodFree(Strategy):
             raise RecipeError(
                 f"{self.name} takes a function of torch tensors (outer), got a {type(self.outer).__name__}"
             )
-        EpsilonGreedy(Pool(), self.epsilon)
+        EpsilonGreedy(self.search or Pool(), self.epsilon)
 
     @property
     def makes_forecasts(self) -> bool:
@@ -186,7 +199,7 @@ class CompositeLikelihoodFree(Strategy):
         check_outcomes(self, data.objectives, data.constraints)
         seed, success = rng.integers(2**63, size=2)
         acquisition = self._acquisition(data.with_pruned(), int(seed), np.random.default_rng(success))
-        return classifier_plan(acquisition, data)
+        return classifier_plan(acquisition, data, self.search)
 
     def searcher(self, space: Space) -> Search:
         return EpsilonGreedy(self.search or (Pool() if space.is_pool else MultiStart()), self.epsilon)
@@ -229,9 +242,16 @@ MISSING_FUNCTION = (
 )
 
 
-def classifier_plan(acquisition: Acquisition, data: Dataset) -> Plan:
-    """Return the plan of a strategy without models; points are random if the acquisition function is ``constant``."""
-    return Plan(acquisition, anchors=anchor_points(data), avoid=data.tried, at_random=acquisition is constant)
+def classifier_plan(acquisition: Acquisition, data: Dataset, search: Search | None = None) -> Plan:
+    """Return the plan of a strategy without models; points are random if the acquisition function is ``constant``.
+
+    Args:
+        acquisition: The acquisition function.
+        data: The observations.
+        search: The search that will maximize it; it may need more anchors than there are by default.
+    """
+    anchors = anchor_points(data, max(ANCHORS, search.anchors_needed if search else 0))
+    return Plan(acquisition, anchors=anchors, avoid=data.tried, at_random=acquisition is constant)
 
 
 def constant(X: Array) -> Array:

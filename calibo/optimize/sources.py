@@ -11,7 +11,7 @@ import numpy as np
 
 from calibo.data import Array, Suggestion
 from calibo.errors import RecipeError
-from calibo.search import EpsilonGreedy, Plan, Search, TrustRegion
+from calibo.search import EpsilonGreedy, Langevin, Plan, Search, TrustRegion
 from calibo.search.base import coincides
 from calibo.spaces import Space
 
@@ -79,7 +79,16 @@ class SpaceSource(CandidateSource):
     search: Search | None = None
 
     def choose(self, plan: Plan, strategy: Strategy, q: int, *, rng: np.random.Generator) -> Chosen:
-        search = instructed(self.search or strategy.searcher(self.space), plan)
+        search = self.search or strategy.searcher(self.space)
+        if plan.learn is not None and not search.explores:
+            if self.search is not None:
+                raise RecipeError(
+                    f"the plan of {strategy.name} learns while the search explores, which {search!r} does not: use "
+                    "search=Langevin(then=...)"
+                )
+            # Not every surrogate can tell before a fit that its models learn.
+            search = Langevin(then=search)
+        search = instructed(search, plan)
         plan = search.explore(plan, self.space, rng=rng)
         X = plan.repeats[:q]
         if len(X) < q:

@@ -25,11 +25,11 @@ from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import RecipeError
 from calibo.models import Capability, Model, SuccessModel, Surrogate, check_model, check_surrogate
 from calibo.pareto import pareto_mask
-from calibo.search import MultiStart, Plan, Pool, RandomDraw, Search
+from calibo.search import Langevin, MultiStart, Plan, Pool, RandomDraw, Search
 from calibo.spaces import Space
 
 #: How many of the best observations are searched around.
-_ANCHORS = 5
+ANCHORS = 5
 #: Rows drawn from a pool for a rule whose values can be compared within one call only.
 _DRAWN_ROWS = 1024
 
@@ -136,7 +136,8 @@ class ModelBased(Strategy):
     Attributes:
         surrogate: Fits the models; a calibrated surrogate is a surrogate like any other.
         rule: Builds the acquisition function of one objective.
-        search: Maximizes the acquisition function; by default chosen by the space and the rule.
+        search: Maximizes the acquisition function; by default chosen by the space and the rule, after Langevin chains if
+            the surrogate learns where the search goes (a density ratio).
         replicate: Whether a point may be suggested again, which makes sense only if measurements are noisy.
         name: Name of the method, for messages.
         tradeoff: Builds the acquisition function of several objectives.
@@ -149,7 +150,7 @@ class ModelBased(Strategy):
     replicate: bool = False
     name: str = "custom"
     tradeoff: TradeoffRule = field(default_factory=HypervolumeImprovement)
-    anchors: int = _ANCHORS
+    anchors: int = ANCHORS
 
     def __post_init__(self) -> None:
         check_surrogate("surrogate", self.surrogate)
@@ -163,6 +164,11 @@ class ModelBased(Strategy):
             raise RecipeError(
                 "Dynamic counts evaluations by the points that must not be suggested again, which with replicate=True are "
                 "only the pending ones: it would choose at random for ever. Use MutatedBest() or RandomCandidates()"
+            )
+        if self.search is not None and not self.search.explores and learns_from_proposals(self.surrogate):
+            raise RecipeError(
+                f"the density ratio of the surrogate is learned while the search explores, which {self.search!r} does not: "
+                f"use search=Langevin(then=...), or a surrogate without a density ratio (ratio=None)"
             )
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
@@ -196,8 +202,10 @@ class ModelBased(Strategy):
         if self.search is not None:
             return self.search
         if space.is_pool:
-            return Pool() if self.rule.smooth else Pool(drawn=_DRAWN_ROWS)
-        return MultiStart() if self.rule.smooth else RandomDraw()
+            search: Search = Pool() if self.rule.smooth else Pool(drawn=_DRAWN_ROWS)
+        else:
+            search = MultiStart() if self.rule.smooth else RandomDraw()
+        return Langevin(then=search) if learns_from_proposals(self.surrogate) else search
 
     def _acquisition(
         self, models: tuple[Model, ...], data: Dataset, success: SuccessModel | None, rng: np.random.Generator
@@ -243,7 +251,12 @@ def fit_models(surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator)
     return tuple(check_model(what, surrogate.fit(data.outcome(i), rng=rng)) for i in range(data.Y.shape[1]))
 
 
-def anchor_points(data: Dataset, count: int = _ANCHORS) -> Array:
+def learns_from_proposals(surrogate: Surrogate) -> bool:
+    """Whether the models of a surrogate are known to learn where the search goes, so that the search must explore."""
+    return Capability.LEARNS_FROM_PROPOSALS in (surrogate.capabilities or ())
+
+
+def anchor_points(data: Dataset, count: int = ANCHORS) -> Array:
     """Return the most promising observations, `a x d`, best first.
 
     They are the best feasible ones, or those on the Pareto front, or the least infeasible ones if none is feasible.

@@ -11,6 +11,7 @@ from calibo.acquisition import Acquisition, AcquisitionRule
 from calibo.acquisition.base import as_batches
 from calibo.checks import check_instance, check_whole
 from calibo.data import Array, Dataset
+from calibo.errors import RecipeError
 from calibo.models import Capability, Model, Surrogate, check_surrogate
 from calibo.optimize.design import initial_size
 from calibo.optimize.strategy import ModelBased, Strategy, check_outcomes
@@ -150,6 +151,15 @@ class TuRBO(Strategy):
             check_whole("TuRBO's n_initial", self.n_initial)
         check_surrogate("surrogate", self.surrogate)
         check_instance("rule", self.rule, AcquisitionRule, "ThompsonSampling()")
+        if self.search is not None:
+            check_instance("search", self.search, Search, "MultiStart()")
+            if self.search.counts_evaluations:
+                raise RecipeError(
+                    "Dynamic counts evaluations by the points that must not be suggested again, of which a trust region "
+                    "passes on only those inside it. Use MutatedBest() or RandomCandidates()"
+                )
+        # Its own checks come now, not at the first suggestion.
+        _ = self._inner
 
     @property
     def single_objective(self) -> bool:

@@ -32,6 +32,11 @@ class Search(ABC):
         """Whether the search counts evaluations by ``plan.avoid``, which must then hold every point tried."""
         return False
 
+    @property
+    def explores(self) -> bool:
+        """Whether ``explore`` lets a plan learn where the search goes."""
+        return False
+
     def explore(self, plan: Plan, space: Space, *, rng: np.random.Generator) -> Plan:
         """Return the plan after it has learned where the search goes; by default the plan as it is.
 
@@ -74,6 +79,10 @@ class SearchWrapper(Search):
     @property
     def counts_evaluations(self) -> bool:
         return self.search.counts_evaluations
+
+    @property
+    def explores(self) -> bool:
+        return self.search.explores
 
     def explore(self, plan: Plan, space: Space, *, rng: np.random.Generator) -> Plan:
         return self.search.explore(plan, space, rng=rng)

@@ -12,6 +12,7 @@ from math import isfinite
 
 import numpy as np
 
+from calibo.checks import check_instance
 from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.search.ascent import central_differences
@@ -78,6 +79,8 @@ class Langevin(Search):
     then: Search | None = None
 
     def __post_init__(self) -> None:
+        if self.then is not None:
+            check_instance("then", self.then, Search, "MultiStart()")
         if self.chains < 1 or not 0 <= self.burn_in < self.steps:
             raise RecipeError(
                 "Langevin needs at least one chain, and a burn-in shorter than its steps; "
@@ -122,6 +125,10 @@ class Langevin(Search):
     @property
     def counts_evaluations(self) -> bool:
         return self.then is not None and self.then.counts_evaluations
+
+    @property
+    def explores(self) -> bool:
+        return True
 
     def explore(self, plan: Plan, space: Space, *, rng: np.random.Generator) -> Plan:
         if plan.learn is None:

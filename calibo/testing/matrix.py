@@ -45,9 +45,7 @@ from calibo.distributions import Distribution
 from calibo.errors import CapabilityError, FallbackWarning, RecipeError
 from calibo.models import Capability, GaussianMoments, GaussianProcess, Model, Surrogate
 from calibo.models.gp_posterior import Posterior
-from calibo.optimize import ModelBased, Strategy, choose
-from calibo.optimize.replicated import Replicated
-from calibo.optimize.turbo import TuRBO
+from calibo.optimize import ModelBased, Replicated, Strategy, TuRBO, choose
 from calibo.search import EpsilonGreedy, Langevin, MultiStart
 from calibo.spaces import Float, ProductSpace
 
@@ -77,6 +75,9 @@ STRATEGIES: Mapping[str, Callable[[Surrogate], Strategy]] = {
     "ModelBased, EpsilonGreedy": lambda s: ModelBased(s, ExpectedImprovement(), search=EpsilonGreedy(_LANGEVIN)),
     "Replicated": lambda s: Replicated(ModelBased(s, ExpectedImprovement(), search=_LANGEVIN), 2),
     "TuRBO": lambda s: TuRBO(s, ExpectedImprovement(), search=_LANGEVIN, n_initial=5),
+    "ModelBased, default search": lambda s: ModelBased(s, ExpectedImprovement()),
+    "Replicated, default search": lambda s: Replicated(ModelBased(s, ExpectedImprovement()), 2),
+    "TuRBO, default search": lambda s: TuRBO(s, ExpectedImprovement(), n_initial=5),
 }
 #: Letter of each capability in the matrix.
 LETTERS: Mapping[Capability, str] = {

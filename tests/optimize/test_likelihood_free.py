@@ -11,7 +11,7 @@ from optuna.storages import InMemoryStorage
 from sklearn.ensemble import ExtraTreesClassifier
 
 from calibo import minimize
-from calibo.calibration import Calibrated, OnlineQuantile
+from calibo.calibration import Calibrated, ConformalBayes, DensityRatio, OnlineQuantile
 from calibo.classifiers import (
     MLP,
     BoreLabels,
@@ -32,7 +32,7 @@ from calibo.methods import bore, lfbo
 from calibo.models import GaussianProcess
 from calibo.optimize import Optimizer, propose
 from calibo.optimize.likelihood_free import LikelihoodFree, Refitted
-from calibo.search import EpsilonGreedy, MultiStart, Mutation, Pool, RandomDraw
+from calibo.search import EpsilonGreedy, MultiStart, MutatedBest, Mutation, Pool, RandomDraw
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, ProductSpace
 
 CUBE = {"x": Float(0, 1), "y": Float(0, 1)}
@@ -295,3 +295,10 @@ def test_bad_settings(bad: dict[str, Any], match: str) -> None:
         lfbo(**bad)
     with pytest.raises(RecipeError, match="label"):
         LikelihoodFree(GaussianProcess(), XGBoost())  # type: ignore[arg-type]
+    with pytest.raises(RecipeError, match=r"forecaster without one \(ratio=None\)"):
+        lfbo(forecaster=ConformalBayes(GaussianProcess(), ratio=DensityRatio()))
+
+
+def test_a_search_has_as_many_anchors_as_it_copies() -> None:
+    for search, count in ((None, 5), (MutatedBest(parents=9), 9)):
+        assert len(lfbo(search=search).plan(some(), rng=np.random.default_rng(0)).anchors) == count

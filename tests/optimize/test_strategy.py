@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibo.acquisition import ExpectedImprovement, ThompsonSampling, UpperQuantile
-from calibo.calibration import Calibrated, OnlineQuantile, Temperature
+from calibo.acquisition import AcquisitionRule, ExpectedImprovement, ThompsonSampling, UpperQuantile
+from calibo.calibration import Calibrated, ConformalBayes, OnlineQuantile, Temperature
 from calibo.calibration.density_ratio import (
     DensityRatio,
     Ratio,
@@ -23,7 +23,7 @@ from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, SuccessModel
 from calibo.models.base import Capability, Model, Surrogate, SurrogateWrapper
 from calibo.models.gp_posterior import Posterior
-from calibo.optimize import ModelBased, SpaceSource, suggest
+from calibo.optimize import ModelBased, Optimizer, suggest
 from calibo.optimize.strategy import anchor_points
 from calibo.search import (
     Dynamic,
@@ -95,6 +95,35 @@ def test_the_search_suits_the_space_and_the_rule() -> None:
     assert isinstance(thompson.searcher(cube), RandomDraw) and isinstance(thompson.searcher(pool), Pool)
     mine = MultiStart(scored=7)
     assert replace(GP_EI, search=mine).searcher(cube) is mine
+
+
+def test_the_search_explores_if_the_surrogate_learns() -> None:
+    cube, pool = ProductSpace({"x": Float(0, 1)}), PoolSpace([{"x": 1}, {"x": 2}])
+    learning = ModelBased(ConformalBayes(GaussianProcess(), ratio=DensityRatio()), ExpectedImprovement())
+    assert learning.searcher(cube) == Langevin(then=MultiStart()) and learning.searcher(pool) == Langevin(then=Pool())
+    wrapped = replace(learning, surrogate=Calibrated(learning.surrogate, by=Temperature()), rule=ThompsonSampling())
+    assert wrapped.searcher(cube) == Langevin(then=RandomDraw())
+    for idle in (MultiStart(), EpsilonGreedy(MultiStart(), 0.1)):
+        with pytest.raises(RecipeError, match=r"use search=Langevin\(then=...\), or .*ratio=None"):
+            replace(learning, search=idle)
+    for exploring in (Langevin(then=RandomDraw()), EpsilonGreedy(Langevin(), 0.1)):
+        assert replace(learning, search=exploring).search is exploring
+
+
+@dataclass(frozen=True)
+class Minimal(AcquisitionRule):
+    """A rule with nothing but its acquisition function."""
+
+    def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Any:
+        return lambda X: model.predict(X, latent=True).mean.reshape(len(X), -1)[:, -1]
+
+
+def test_a_rule_needs_only_to_build() -> None:
+    optimizer = Optimizer({"x": Float(0, 1)}, ModelBased(GaussianProcess(), Minimal()), seed=0, n_initial=2)
+    for _ in range(4):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, suggestion.params["x"])
+    assert not Minimal.logarithmic and Minimal.smooth
 
 
 @dataclass(frozen=True)
@@ -202,20 +231,20 @@ def test_a_learned_plan() -> None:
 
 @RULES
 def test_one_call_explores_learns_and_suggests(rule: object) -> None:
-    """The forecast stored is that of the model as learned, so a wider one; without exploration it stays as it was."""
-    known, found = data(), {}
-    for search in (Langevin(), MultiStart()):
-        strategy = ModelBased(WeighedProcess(), rule, search=search)  # type: ignore[arg-type]
-        one, same = (
-            suggest(known, source=SpaceSource(SQUARE, search), strategy=strategy, q=1, rng=RNG(1)) for _ in range(2)
-        )
-        np.testing.assert_array_equal(one[0].x, same[0].x)
-        found[type(search)] = one[0]
+    """The forecast stored is that of the model as learned, so a wider one; also if only the fitted model says it learns."""
+    known = data()
+    assert WeighedProcess().capabilities is None
+    strategy = ModelBased(WeighedProcess(), rule)  # type: ignore[arg-type]
+    searches = (Langevin(), None, MultiStart())
+    found = [
+        suggest(known, source=SQUARE, strategy=replace(strategy, search=search), q=1, rng=RNG(1))[0]
+        for search in searches
+    ]
+    for suggestion in found[1:]:
+        np.testing.assert_array_equal(suggestion.x, found[0].x)
     raw = GaussianProcess().fit(known, rng=RNG(0))
-    for kind, suggestion in found.items():
-        sd = suggestion.forecasts[0].calibrated.std  # type: ignore[index]
-        plain = float(raw.predict(suggestion.x[None, :], latent=False).std[0])
-        assert sd > 1.01 * plain if kind is Langevin else sd == pytest.approx(plain)
+    plain = float(raw.predict(found[0].x[None, :], latent=False).std[0])
+    assert found[0].forecasts[0].calibrated.std > 1.01 * plain  # type: ignore[index]
 
 
 def test_a_search_that_copies_few_points_sees_all_of_a_front() -> None:

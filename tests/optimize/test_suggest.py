@@ -12,6 +12,7 @@ from calibo.calibration import Calibrated, ConformalBayes, DensityRatio, Tempera
 from calibo.calibration.conformal_bayes import ShiftedModel
 from calibo.calibration.density_ratio import Ratio, RatioEstimator, Unshifted
 from calibo.data import Dataset
+from calibo.errors import RecipeError
 from calibo.methods import cbo, gp_ei, ocbo
 from calibo.models import GaussianProcess
 from calibo.optimize import ModelBased, Plan, SpaceSource, Strategy, choose, generator, propose, suggest
@@ -80,11 +81,13 @@ class Fleeing:
 
 @dataclass(frozen=True)
 class Flight(Strategy):
-    """A strategy without models whose acquisition function learns."""
+    """A strategy without models whose acquisition function may learn."""
+
+    learns: bool = True
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         learn = lambda plan, proposals, rng: replace(plan, acquisition=Fleeing(proposals))
-        return Plan(Fleeing(np.zeros((1, 3))), anchors=data.X[:2], avoid=data.X, learn=learn)
+        return Plan(Fleeing(np.zeros((1, 3))), anchors=data.X[:2], avoid=data.X, learn=learn if self.learns else None)
 
     def searcher(self, space: Space) -> Search:
         return Langevin()
@@ -93,11 +96,14 @@ class Flight(Strategy):
 def test_an_exploration_comes_before_the_search() -> None:
     """Towards (1, 1, 1) by itself; once its own way there is known, away from it."""
     values = {}
-    for search in (Langevin(temperature=0.01), MultiStart()):
-        (found,) = suggest(data(9), source=SpaceSource(SPACE, search), strategy=Flight(), q=1, rng=RNG(1))
-        values[type(search)] = found.x
+    source = SpaceSource(SPACE, Langevin(temperature=0.01))
+    for learns in (True, False):
+        (found,) = suggest(data(9), source=source, strategy=Flight(learns), q=1, rng=RNG(1))
+        values[learns] = found.x
         assert found.forecasts is None
-    assert values[MultiStart].mean() > 0.8 > values[Langevin].mean()
+    assert values[False].mean() > 0.8 > values[True].mean()
+    with pytest.raises(RecipeError, match=r"use search=Langevin\(then=...\)"):
+        suggest(data(9), source=SpaceSource(SPACE, MultiStart()), strategy=Flight(), q=1, rng=RNG(1))
 
 
 def test_a_search_that_explores_changes_nothing_for_other_methods() -> None:
@@ -127,6 +133,10 @@ LEARNING = {
     "turbo": lambda ratio: TuRBO(
         ConformalBayes(GaussianProcess(), ratio=ratio), ExpectedImprovement(), search=Langevin(), n_initial=5
     ),
+    "turbo, default search": lambda ratio: TuRBO(
+        ConformalBayes(GaussianProcess(), ratio=ratio), ExpectedImprovement(), n_initial=5
+    ),
+    "default search": lambda ratio: ModelBased(ConformalBayes(GaussianProcess(), ratio=ratio), ExpectedImprovement()),
     "epsilon": lambda ratio: cbo(ratio=ratio, search=EpsilonGreedy(Langevin())),
     "calibrated": lambda ratio: ModelBased(
         Calibrated(ConformalBayes(GaussianProcess(), ratio=ratio), by=Temperature()),

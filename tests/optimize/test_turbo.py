@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibo.acquisition import AcquisitionRule, ExpectedImprovement, ThompsonSampling, UpperQuantile
-from calibo.calibration import Calibrated, OnlineQuantile
+from calibo.calibration import Calibrated, ConformalBayes, DensityRatio, OnlineQuantile
 from calibo.data import Dataset
 from calibo.distributions import Distribution
 from calibo.errors import RecipeError
@@ -19,7 +19,7 @@ from calibo.models import Capability, GaussianProcess, Model, ModelWrapper, Surr
 from calibo.optimize import Optimizer, suggest
 from calibo.optimize.turbo import RegionState, Schedule, TuRBO, distance_to_nearest, region_state
 from calibo.problems import problem
-from calibo.search import MultiStart
+from calibo.search import Dynamic, EpsilonGreedy, MultiStart
 from calibo.spaces import Categorical, Float, Int, PoolSpace, ProductSpace
 
 RNG = np.random.default_rng
@@ -265,6 +265,9 @@ def test_branin_is_solved_and_the_region_restarted() -> None:
         ({"success_tolerance": 1.5}, "whole number"),
         ({"surrogate": "gp"}, "must be .* such as"),
         ({"rule": ThompsonSampling}, "must be .* such as"),
+        ({"search": "x"}, "search must be .* such as"),
+        ({"search": EpsilonGreedy(Dynamic())}, r"Use MutatedBest\(\)"),
+        ({"surrogate": ConformalBayes(GP, ratio=DensityRatio()), "search": MultiStart()}, "use search=Langevin"),
     ],
 )
 def test_bad_settings_are_refused(wrong: dict[str, object], message: str) -> None:

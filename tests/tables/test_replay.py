@@ -111,14 +111,16 @@ def test_the_ratio_is_learned_from_the_rows_that_are_left() -> None:
 
 def test_turbo_keeps_to_its_trust_region() -> None:
     regions = []
-    rows = [{"x": i / 200, "y": -((i / 200 - 0.3) ** 2)} for i in range(200)]
+    X = np.random.default_rng(0).random((300, 2))
+    X = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    rows = [{"a": a, "b": b, "y": -((a - 0.3) ** 2) - (b - 0.3) ** 2} for a, b in X.tolist()]
 
     def watch(plan: Plan, data: Dataset, chosen: np.ndarray, y: np.ndarray) -> None:
-        regions.append((plan.region, (chosen / 199)[:, None]))
+        regions.append((plan.region, X[chosen]))
 
-    replay(rows, ["x"], "y", method="turbo", start=("random", 5), steps=8, seed=1, watch=watch)
+    replay(rows, ["a", "b"], "y", method="turbo", start=("worst", 5), steps=6, seed=1, watch=watch)
     inside = [region.contains(x).all() for region, x in regions if region is not None]
-    assert len(inside) >= 6 and all(inside)
+    assert len(inside) >= 5 and all(inside)
 
 
 def test_a_watcher_sees_the_plan_and_what_came_of_it() -> None:
