@@ -128,7 +128,8 @@ def test_a_study_of_a_space_of_ones_own(tmp_path: Path) -> None:
     run: dict[str, Any] = {"storage": storage, "study_name": "jobs", "seed": 0, "method": "gp_ei"}
     result = minimize(_unsorted, Order(4), n_trials=5, **run)
     assert _unsorted(result.best_params) == result.best_value
-    assert set(result.trials[0].params) == {f"priority{i}" for i in range(4)}
+    assert set(result.trials[0].params) == {"order"}
+    assert set(result.stored_trials[0].params) == {f"priority{i}" for i in range(4)}
     again = minimize(_unsorted, Order(4), n_trials=2, **run)
     assert len(again.trials) == 7
     with pytest.raises(StudyError, match="'priority4' is new"):
