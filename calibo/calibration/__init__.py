@@ -9,16 +9,28 @@ from calibo.calibration.base import (
     Relevel,
     identity,
 )
+from calibo.calibration.conditional_quantile import ConditionalQuantile
 from calibo.calibration.conformal import CONFORMAL_LEVELS, Conformal, QuantileShift, Residual, Score
 from calibo.calibration.conformal_bayes import ConformalBayes, ShrinkingAlpha
 from calibo.calibration.density_ratio import DensityRatio, Ratio, RatioEstimator
 from calibo.calibration.evidence import Evidence
+from calibo.calibration.grouped_quantile import GroupedQuantile
 from calibo.calibration.isotonic import Isotonic, Regressor
 from calibo.calibration.localized_online import LocalizedOnline
 from calibo.calibration.localized_quantile import LocalizedQuantile
 from calibo.calibration.neural_ratio import NeuralRatio
 from calibo.calibration.online_quantile import OnlineQuantile
-from calibo.calibration.resampling import Bootstrap, KFold, LeaveOneOut, Prequential, Resampler, Split, TimeSeries
+from calibo.calibration.reach import OutcomeScale, Reach, Similarity
+from calibo.calibration.resampling import (
+    Bootstrap,
+    KFold,
+    LeaveOneOut,
+    Prequential,
+    Resampler,
+    Split,
+    StoredAndLeaveOneOut,
+    TimeSeries,
+)
 from calibo.calibration.temperature import Temperature
 
 __all__ = [
@@ -28,11 +40,13 @@ __all__ = [
     "CONFORMAL_LEVELS",
     "Calibrated",
     "CalibratedModel",
+    "ConditionalQuantile",
     "Conformal",
     "ConformalBayes",
     "DensityRatio",
     "DtACI",
     "Evidence",
+    "GroupedQuantile",
     "Isotonic",
     "KFold",
     "LeaveOneOut",
@@ -41,10 +55,12 @@ __all__ = [
     "LocalizedQuantile",
     "NeuralRatio",
     "OnlineQuantile",
+    "OutcomeScale",
     "Prequential",
     "QuantileShift",
     "Ratio",
     "RatioEstimator",
+    "Reach",
     "Recalibrator",
     "Regressor",
     "Relevel",
@@ -52,7 +68,9 @@ __all__ = [
     "Residual",
     "Score",
     "ShrinkingAlpha",
+    "Similarity",
     "Split",
+    "StoredAndLeaveOneOut",
     "Temperature",
     "TimeSeries",
     "identity",

@@ -13,7 +13,7 @@ from calibo.calibration.evidence import Evidence
 from calibo.calibration.localization import Expansion, LengthScale, Localizations, LocalizedRun
 from calibo.checks import check_between
 from calibo.data import Array
-from calibo.distributions import Distribution, FlatLevels, FlatSet, Gaussian
+from calibo.distributions import Distribution, FlatLevels, FlatSet, Gaussian, Transformed
 from calibo.distributions.relevelled import Composed
 from calibo.errors import RecipeError
 from calibo.models.gp_posterior import Features
@@ -110,6 +110,8 @@ class FlatMap:
     smallest: float
 
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
+        if isinstance(distribution, Transformed):
+            return Transformed(self(distribution.base, X), distribution.transform)
         threshold = np.minimum(np.maximum(self.threshold(X)[..., 0], self.smallest), 1.0)
         if isinstance(distribution, Gaussian):
             return FlatSet.central(distribution, threshold, self.alpha)

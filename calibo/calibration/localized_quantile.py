@@ -11,13 +11,10 @@ from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
 from calibo.calibration.localization import Expansion, LengthScale, Localizations, LocalizedRun
 from calibo.calibration.monotone_play import isotonic_rows, within_bound
-from calibo.calibration.online_quantile import DEFAULT_LEVELS, OnlineQuantile
+from calibo.calibration.online_quantile import DEFAULT_LEVELS, SMALLEST_LEVEL, OnlineQuantile
 from calibo.data import Array
 from calibo.distributions import Distribution, Levels, relevel
 from calibo.models.gp_posterior import Features
-
-#: Levels that acquisition functions see stay this far from 0 and 1.
-_SMALLEST_LEVEL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -106,4 +103,4 @@ class RelevelLocally:
     levels: Array
 
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
-        return relevel(distribution, Levels.clipped(self.levels, isotonic_rows(self.hidden(X)), _SMALLEST_LEVEL))
+        return relevel(distribution, Levels.clipped(self.levels, isotonic_rows(self.hidden(X)), SMALLEST_LEVEL))

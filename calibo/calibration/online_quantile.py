@@ -20,7 +20,7 @@ DEFAULT_LEVELS: tuple[float, ...] = (
 )
 #: Levels that acquisition functions see stay this far from 0 and 1. A margin that shrinks with the evidence, such as
 #: 1 / (2 (T + 1)), would narrow the intervals of a new study instead of only bounding them.
-_SMALLEST_LEVEL = 1e-3
+SMALLEST_LEVEL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class OnlineQuantile(Recalibrator):
 
     def fit(self, evidence: Evidence) -> LevelMap:
         final = self.run(evidence.pit).played[-1]
-        return Relevel(Levels.clipped(np.asarray(self.levels), np.maximum.accumulate(final), _SMALLEST_LEVEL))
+        return Relevel(Levels.clipped(np.asarray(self.levels), np.maximum.accumulate(final), SMALLEST_LEVEL))
 
     def bound(self, steps: int) -> float:
         """Return the largest possible long-run error of any level after `steps` outcomes."""

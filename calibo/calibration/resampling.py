@@ -64,12 +64,27 @@ class Prequential(Resampler):
 
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
         model = surrogate.fit(data, rng=rng)
-        stored = [None if f is None or f[0] is None else _stage(f[0], surrogate.stage_names) for f in data.forecasts]
-        known = np.array([marginal is not None for marginal in stored], dtype=bool)
-        parts = [(np.flatnonzero(known), from_marginals([marginal for marginal in stored if marginal is not None]))]
-        if self.fill and len(data) > FEWEST_POINTS and not known.all():
-            missing = np.flatnonzero(~known)
+        parts = [_stored(surrogate, data)]
+        missing = np.setdiff1d(np.arange(len(data)), parts[0][0])
+        if self.fill and len(data) > FEWEST_POINTS and missing.size:
             parts.append((missing, stacked([_leave_one_out(surrogate, model, data, rng)], missing)))
+        return model, held_out(data, parts)
+
+
+@dataclass(frozen=True)
+class StoredAndLeaveOneOut(Resampler):
+    """The stored forecasts, and beside them the leave-one-out predictions of the present model.
+
+    Stored forecasts are honest for the points that the search chose, leave-one-out predictions for what lies between the
+    data; an outcome with a stored forecast occurs twice. Models without leave-one-out predictions in closed form have the
+    stored forecasts only: refits after every outcome would cost too much.
+    """
+
+    def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
+        model = surrogate.fit(data, rng=rng)
+        parts = [_stored(surrogate, data)]
+        if len(data) > FEWEST_POINTS and Capability.LEAVE_ONE_OUT in model.capabilities:
+            parts.append((np.arange(len(data)), model.leave_one_out()))
         return model, held_out(data, parts)
 
 
@@ -275,7 +290,7 @@ class Bootstrap(Resampler):
 
 
 def held_out(data: Dataset, parts: Sequence[HeldOut]) -> Evidence:
-    """Return the evidence of forecasts of some rows, each at most once, in the order of the data.
+    """Return the evidence of forecasts of some rows, in the order of the data.
 
     Args:
         data: One outcome.
@@ -283,7 +298,7 @@ def held_out(data: Dataset, parts: Sequence[HeldOut]) -> Evidence:
     """
     kept = [part for part in parts if len(part[0])]
     rows = np.concatenate([rows for rows, _ in kept]) if kept else np.empty(0, dtype=np.intp)
-    order = np.argsort(rows)
+    order = np.argsort(rows, kind="stable")
     distribution = stacked([part for _, part in kept], order) if kept else from_marginals([])
     return Evidence(data.X[rows[order]], single_outcome(data.Y)[rows[order]], distribution, data.categories)
 
@@ -296,6 +311,13 @@ def in_order(data: Dataset) -> np.ndarray:
 def shuffled(data: Dataset, rng: np.random.Generator) -> np.ndarray:
     """Return the rows in a random order, n, the same whatever the order of the data."""
     return in_order(data)[rng.permutation(len(data))]
+
+
+def _stored(surrogate: Surrogate, data: Dataset) -> HeldOut:
+    """Return the rows with a stored forecast of the surrogate, and those forecasts."""
+    stored = [None if f is None or f[0] is None else _stage(f[0], surrogate.stage_names) for f in data.forecasts]
+    known = [row for row, marginal in enumerate(stored) if marginal is not None]
+    return np.array(known, dtype=np.intp), from_marginals([marginal for marginal in stored if marginal is not None])
 
 
 def _stage(forecast: Forecast, names: tuple[str, ...]) -> Marginal | None:

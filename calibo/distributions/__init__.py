@@ -6,9 +6,13 @@ from calibo.distributions.flat_set import FlatSet
 from calibo.distributions.gaussian import Gaussian
 from calibo.distributions.level_maps import FlatLevels, LevelFunction, Levels, Tempered, checked_levels
 from calibo.distributions.quantile_table import QuantileTable
-from calibo.distributions.relevelled import Composed, Relevelled, relevel
+from calibo.distributions.relevelled import Composed, Relevelled
+from calibo.distributions.relevelling import relevel
 from calibo.distributions.stacked import Stacked, stacked
 from calibo.distributions.stored import StoredDistribution, from_marginals
+from calibo.distributions.stretched import Stretched, StretchedScores
+from calibo.distributions.transformed import Transformed
+from calibo.distributions.transforms import OutcomeTransform, YeoJohnson
 
 __all__ = [
     "Composed",
@@ -18,11 +22,16 @@ __all__ = [
     "LevelFunction",
     "Levels",
     "Distribution",
+    "OutcomeTransform",
     "QuantileTable",
     "Relevelled",
     "StoredDistribution",
     "Stacked",
+    "Stretched",
+    "StretchedScores",
     "Tempered",
+    "Transformed",
+    "YeoJohnson",
     "averaged",
     "checked_levels",
     "from_marginals",

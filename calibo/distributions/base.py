@@ -109,18 +109,29 @@ class Distribution(ABC):
         """Lowest and highest level supported by data; quantiles beyond are infinite."""
         return 0.0, 1.0
 
+    @property
+    def measurement(self) -> Distribution:
+        """Distribution of a measurement of this value: of a latent value with known noise the noisy one, else itself."""
+        return self
+
+    @cached_property
+    def _at_nodes(self) -> Array:
+        """Values at the nodes of the quadrature over levels, ``... x nodes x q``."""
+        return self.over_samples().at_levels(level_quadrature()[0][:, None])
+
     @cached_property
     def mean(self) -> Array:
         """Expected value, ``... x q``."""
-        nodes, weights = _level_quadrature()
-        return sum(w * self.at_levels(u) for u, w in zip(nodes, weights, strict=True))  # pyright: ignore[reportReturnType]
+        return np.einsum("s,...sq->...q", level_quadrature()[1], self._at_nodes)
 
     @cached_property
     def std(self) -> Array:
         """Standard deviation, ``... x q``."""
-        nodes, weights = _level_quadrature()
-        square = sum(w * np.square(self.at_levels(u) - self.mean) for u, w in zip(nodes, weights, strict=True))
-        return np.sqrt(square)
+        away = self._at_nodes - self.mean[..., None, :]
+        # In units of the largest deviation, whose square need not be a float.
+        unit = np.maximum(np.abs(away).max(axis=-2), _TINY)
+        square = np.einsum("s,...sq->...q", level_quadrature()[1], np.square(away / unit[..., None, :]))
+        return unit * np.sqrt(square)
 
     @property
     def median(self) -> Array:
@@ -138,7 +149,7 @@ class Distribution(ABC):
 
     def log_expected_improvement(self, c: Array | float) -> Array:
         """Return log E (Y - c)_+, ``... x q``; here by quadrature over the levels above ``cdf(c)``."""
-        nodes, weights = _level_quadrature()
+        nodes, weights = level_quadrature()
         below = self.cdf(c)
         total = np.zeros(np.shape(below))
         for u, w in zip(nodes, weights, strict=True):
@@ -171,7 +182,7 @@ class Distribution(ABC):
 
 
 @lru_cache(maxsize=1)
-def _level_quadrature() -> tuple[Array, Array]:
+def level_quadrature() -> tuple[Array, Array]:
     """Return nodes and weights of an integral over levels in (0, 1): Gauss-Legendre in the normal score, for the tails."""
     x, w = np.polynomial.legendre.leggauss(96)
     z, half = 8.0 * x, 8.0

@@ -96,6 +96,10 @@ class FlatSet(Distribution):
         vars(distribution).update(_std=std, _ends=(-half[..., None], half[..., None]))
         return distribution
 
+    @property
+    def measurement(self) -> FlatSet:
+        return replace(self, base=self.base.measurement) if np.any(self.base.noise_std) else self
+
     @cached_property
     def _std(self) -> Array:
         """sqrt(v): standard deviation of a measurement under the model, ``... x q``."""

@@ -78,8 +78,18 @@ class Gaussian(Distribution):
     def negated(self) -> Gaussian:
         return Gaussian(-self.mean, self.std, self.correlation, self.noise_std)
 
-    def scaled(self, factor: float) -> Gaussian:
-        """Return the distribution with its standard deviation, and that of the noise, multiplied by ``factor``."""
+    @property
+    def measurement(self) -> Gaussian:
+        if not np.any(self.noise_std):
+            return self
+        return Gaussian(self.mean, np.hypot(self.std, self.noise_std))
+
+    def scaled(self, factor: Array | float) -> Gaussian:
+        """Return the distribution with its standard deviation, and that of the noise, multiplied by ``factor``.
+
+        Args:
+            factor: One positive number, or one for each point, ``... x q``.
+        """
         return Gaussian(self.mean, factor * self.std, self.correlation, factor * self.noise_std)
 
     def marginals(self) -> tuple[Marginal, ...]:

@@ -96,17 +96,20 @@ class _Mirrored(LevelFunction):
         return self.levels
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tempered(LevelFunction):
-    """R(p) = Phi(factor Phi^-1(p)): every interval of a Gaussian grows by ``factor``."""
+    """R(p) = Phi(factor Phi^-1(p)): every interval of a Gaussian grows by ``factor``, a number or one per point, ``... x q``."""
 
-    factor: float
+    factor: Array | float
 
     def forward(self, p: Array | float) -> Array:
         return ndtr(self.factor * ndtri(p))
 
     def inverse(self, r: Array | float) -> Array:
         return ndtr(ndtri(r) / self.factor)
+
+    def over_samples(self) -> Tempered:
+        return self if np.ndim(self.factor) == 0 else Tempered(np.asarray(self.factor)[..., None, :])
 
 
 @dataclass(frozen=True, eq=False)

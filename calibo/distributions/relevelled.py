@@ -12,28 +12,8 @@ from scipy.special import ndtr
 from calibo.data import Array
 from calibo.distributions.base import Distribution, infinite_beyond
 from calibo.distributions.gaussian import Gaussian
-from calibo.distributions.level_maps import LevelFunction, Levels, Tempered, pick
+from calibo.distributions.level_maps import LevelFunction, Levels, pick
 from calibo.distributions.normal import density, first_integral, log_first_integral
-from calibo.distributions.quantile_table import QuantileTable
-
-
-def relevel(distribution: Distribution, levels: LevelFunction) -> Distribution:
-    """Return the distribution with its levels mapped, in the form with the best closed forms.
-
-    Args:
-        distribution: The model's distribution.
-        levels: The level map, shared by all points or with one map per point.
-    """
-    if isinstance(distribution, Gaussian) and isinstance(levels, Tempered):
-        return distribution.scaled(levels.factor)
-    if isinstance(distribution, Gaussian) and isinstance(levels, Levels):
-        return Relevelled(distribution, levels)
-    if isinstance(levels, Levels) and levels.shared:
-        if isinstance(distribution, Relevelled) and distribution.levels.shared:
-            return Relevelled(distribution.base, distribution.levels.after(levels))
-        if isinstance(distribution, QuantileTable):
-            return distribution.relevelled(levels)
-    return Composed(distribution, levels)
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,6 +56,11 @@ class Composed(Distribution):
 
     def copula_samples(self, base: Array) -> Array:
         return self.base.copula_samples(base)
+
+    @property
+    def measurement(self) -> Distribution:
+        inner = self.base.measurement
+        return self if inner is self.base else type(self)(inner, self.levels)  # pyright: ignore[reportArgumentType]
 
     def over_samples(self) -> Self:
         return type(self)(self.base.over_samples(), self.levels.over_samples())

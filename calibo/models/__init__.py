@@ -24,6 +24,7 @@ from calibo.models.quantile_trees import (
 )
 from calibo.models.scikit import ScikitSurrogate
 from calibo.models.success import SuccessModel
+from calibo.models.warped import Warped
 
 __all__ = [
     "QUANTILE_LEVELS",
@@ -47,6 +48,7 @@ __all__ = [
     "SuccessModel",
     "Surrogate",
     "SurrogateWrapper",
+    "Warped",
     "XGBoostQuantiles",
     "check_model",
     "check_surrogate",

@@ -1,0 +1,166 @@
+"""Recalibration that depends on how far a forecast reaches: quantiles of past errors of forecasts like this one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from calibo.calibration.base import LevelMap, Recalibrator
+from calibo.calibration.evidence import Evidence
+from calibo.calibration.reach import OutcomeScale, Reach, Similarity
+from calibo.checks import check_between, check_instance
+from calibo.data import Array
+from calibo.distributions import Distribution, StretchedScores, Tempered, relevel
+
+#: Central coverages whose intervals are learned; between them normal scores are interpolated.
+_COVERAGES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99])
+_KNOTS = ndtri(0.5 + 0.5 * _COVERAGES)
+#: Coverage whose interval gives the scale of latent values.
+_LATENT_COVERAGE = 0.8
+#: Sizes of normal scores at which their distribution is computed, in logarithms.
+_LOG_SIZES = np.linspace(np.log(0.02), np.log(20.0), 48)
+#: Points whose weights are held at a time.
+_BLOCK = 2048
+#: Distance of the grid on which the scale of latent values is computed, in bandwidths.
+_STEP = 0.6
+
+
+@dataclass(frozen=True)
+class ConditionalQuantile(Recalibrator):
+    """Quantiles of the size of past errors, weighted by how alike the forecasts were, and shrunk towards the model's own.
+
+    With z_i the normal scores of past outcomes and w_i(x) the similarity of their forecasts to that at x, in relative spread
+    and in where the median lies (`Similarity`), the size |z| of the error at x has the distribution function
+
+      G(a) = (prior (2 Phi(a / s) - 1) + sum_i w_i Phi((log a - log |z_i|) / smoothing)) / (prior + sum_i w_i),
+
+    and the central interval of coverage p ends at T(p) = G^-1(p) standard deviations of the model, for all p at once. So
+    intervals are nested, with the median inside, and quantiles increase strictly. Without like forecasts the model's own
+    intervals are shown, with s = 1 + small_sample d / t for d columns and t forecasts, since the hyperparameters of a model
+    of few data are uncertain, too.
+
+    A latent value is scaled by the factor of its measurement's 80 % interval: errors of measurements do not tell the shape
+    of the latent distribution, and acquisition functions keep their closed forms.
+
+    Best with `StoredAndLeaveOneOut` evidence: stored forecasts are honest for the points that the search chooses,
+    leave-one-out predictions for what lies between the data.
+
+    Attributes:
+        similarity: The kernel between forecasts.
+        prior: Weight of the model's own distribution, in forecasts.
+        smoothing: Width by which the logarithm of a past error is smoothed.
+        small_sample: How much wider the model's own intervals are taken for few data.
+        largest: Limit of the size of a past error, in standard deviations.
+    """
+
+    similarity: Similarity = field(default_factory=Similarity)
+    prior: float = 1.5
+    smoothing: float = 0.3
+    small_sample: float = 3.0
+    largest: float = 8.0
+
+    def __post_init__(self) -> None:
+        check_instance("similarity", self.similarity, Similarity, "Similarity(spread=0.35)")
+        for name, value in (("prior", self.prior), ("smoothing", self.smoothing), ("largest", self.largest)):
+            check_between(name, value, 0.0, np.inf)
+        check_between("small_sample", self.small_sample, 0.0, np.inf, including="low")
+
+    def fit(self, evidence: Evidence) -> LevelMap:
+        scale = OutcomeScale(evidence.y)
+        size = np.clip(np.abs(evidence.scores), np.exp(_LOG_SIZES[0]), self.largest)
+        below = ndtr((_LOG_SIZES - np.log(size)[:, None]) / self.smoothing)
+        wider = 1.0 + self.small_sample * evidence.X.shape[1] / len(evidence)
+        own = 2.0 * ndtr(np.exp(_LOG_SIZES) / wider) - 1.0
+        return ConditionalMap(self.similarity, scale, scale.reach(evidence.distribution), below, self.prior, own)
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalMap:
+    """The level map of `ConditionalQuantile`.
+
+    Attributes:
+        similarity: The kernel between forecasts.
+        scale: The outcomes that forecasts are compared with.
+        past: Reach of the t past forecasts.
+        below: Smoothed distribution functions of the sizes of their errors, `t x A`.
+        prior: Weight of the model's own distribution.
+        own: The model's own distribution function, A.
+    """
+
+    similarity: Similarity
+    scale: OutcomeScale
+    past: Reach
+    below: Array
+    prior: float
+    own: Array
+
+    def __call__(self, distribution: Distribution, X: Array) -> Distribution:
+        reach = self.scale.reach(distribution)
+        if distribution.measurement is not distribution:
+            return relevel(distribution, Tempered(self._factors(reach)))
+        return relevel(distribution, StretchedScores(_KNOTS, self.sizes(reach, _COVERAGES)))
+
+    def sizes(self, reach: Reach, coverages: Array) -> Array:
+        """Return T(p), the half widths of central intervals in standard deviations, `... x q x K`, for K coverages."""
+        shape = reach.log_spread.shape
+        flat = Reach(reach.log_spread.reshape(-1), reach.rank.reshape(-1))
+        parts = [
+            self._sizes(Reach(flat.log_spread[i : i + _BLOCK], flat.rank[i : i + _BLOCK]), coverages)
+            for i in range(0, max(len(flat.rank), 1), _BLOCK)
+        ]
+        return np.concatenate(parts).reshape(*shape, len(coverages))
+
+    def _sizes(self, reach: Reach, coverages: Array) -> Array:
+        weights = self.similarity.weights(reach, self.past)
+        total = self.prior + weights.sum(axis=-1, keepdims=True)
+        return inverted((self.prior * self.own + weights @ self.below) / total, coverages)
+
+    def _factors(self, reach: Reach) -> Array:
+        """Return the factors on latent standard deviations, `... x q`: from a grid, since searches ask at many points."""
+        spreads, ranks, table = self._table
+        i, u = _cell(reach.log_spread, spreads)
+        j, v = _cell(reach.rank, ranks)
+        low = (1.0 - v) * table[i, j] + v * table[i, j + 1]
+        high = (1.0 - v) * table[i + 1, j] + v * table[i + 1, j + 1]
+        return np.exp((1.0 - u) * low + u * high)
+
+    @cached_property
+    def _table(self) -> tuple[Array, Array, Array]:
+        """Grids of the two features, and the logarithm of the factor at their nodes."""
+        spreads = _grid(self.past.log_spread, self.similarity.spread)
+        ranks = _grid(self.past.rank, self.similarity.rank)
+        nodes = Reach(*(a.reshape(-1) for a in np.meshgrid(spreads, ranks, indexing="ij")))
+        sizes = self.sizes(nodes, np.array([_LATENT_COVERAGE]))[:, 0]
+        factors = sizes / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
+        return spreads, ranks, np.log(factors).reshape(len(spreads), len(ranks))
+
+
+def inverted(cdf: Array, levels: Array) -> Array:
+    """Return quantiles at K levels, `m x K`, of m increasing distribution functions given at the sizes, `m x A`.
+
+    Between the sizes, and beyond them, their logarithms are interpolated linearly.
+    """
+    last = len(_LOG_SIZES) - 2
+    index = np.clip((cdf[:, None, :] <= levels[:, None]).sum(axis=-1) - 1, 0, last)
+    low, high = np.take_along_axis(cdf, index, axis=1), np.take_along_axis(cdf, index + 1, axis=1)
+    step = _LOG_SIZES[1] - _LOG_SIZES[0]
+    share = (levels - low) / np.maximum(high - low, np.finfo(np.float64).tiny)
+    # Rounding must not make two levels equal.
+    size = np.exp(_LOG_SIZES[index] + step * np.clip(share, -8.0, 8.0))
+    return np.maximum.accumulate(size, axis=1) * (1.0 + 1e-9 * np.arange(1, len(levels) + 1))
+
+
+def _grid(values: Array, bandwidth: float) -> Array:
+    """Return nodes that cover the values and three bandwidths around them, where the weights have faded."""
+    low, high = values.min() - 3.0 * bandwidth, values.max() + 3.0 * bandwidth
+    return np.linspace(low, high, int(np.ceil((high - low) / (_STEP * bandwidth))) + 1)
+
+
+def _cell(values: Array, nodes: Array) -> tuple[np.ndarray, Array]:
+    """Return the cell of an even grid that holds each value, and where in it, from 0 to 1; ends for values outside."""
+    place = np.clip((values - nodes[0]) / (nodes[1] - nodes[0]), 0.0, len(nodes) - 1.0)
+    cell = np.minimum(place.astype(np.intp), len(nodes) - 2)
+    return cell, place - cell
