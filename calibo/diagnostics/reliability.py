@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import smirnovi
 
-from calibo.checks import check_one_of
+from calibo.checks import check_one_of, check_probability
 from calibo.data import Array
-from calibo.diagnostics.coverage import check_probability
 from calibo.errors import DataError, RecipeError
 
 #: Up to here the exact distribution is quick; from here on the closed bound is less than 1 % wider.
