@@ -171,9 +171,8 @@ class CalibrationTable(_Table):
             )
         if self.verdict.accuses:
             found = {True: "cannot be trusted", False: "err on the safe side"}[self.verdict is Verdict.TOO_NARROW]
-            which = f"{_named(narrow or wide)} intervals are"
-            if not narrow and not wide:
-                which = f"{_named(self.rows)} intervals taken together (none by itself yet) are"
+            together = "" if narrow or wide else " taken together (none by itself yet)"
+            which = f"{_named(narrow or wide or self.rows)} intervals{together} are"
             return f"The intervals {found}: after {_results(of)}, {which} {self.verdict.value}."
         if not waiting:
             return f"The intervals can be trusted so far: {_named(fine)} intervals are compatible with {_results(of)}."
