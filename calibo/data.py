@@ -32,6 +32,8 @@ STORED_LEVELS: tuple[float, ...] = (
     0.5,
     *(0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.999, 0.9995),
 )
+#: Coverages of the intervals that are shown and judged.
+COVERAGES: tuple[float, ...] = (0.5, 0.8, 0.95)
 #: Normal score of a value outside a point mass, whose tail probability is 0 in float64.
 BEYOND = 40.0
 

@@ -65,7 +65,9 @@ def test_an_atom_counts_from_the_right() -> None:
     assert ATOM.cdf(np.nextafter(0.25, 0.0)) <= STORED_LEVELS[0]
 
 
-quantile_tables = st.lists(st.sampled_from([0.0, 0.0, 0.5, 1.0]), min_size=len(STORED_LEVELS), max_size=len(STORED_LEVELS))
+quantile_tables = st.lists(
+    st.sampled_from([0.0, 0.0, 0.5, 1.0]), min_size=len(STORED_LEVELS), max_size=len(STORED_LEVELS)
+)
 
 
 @given(steps=quantile_tables, y=st.integers(-2, 70))

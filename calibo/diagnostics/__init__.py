@@ -10,13 +10,13 @@ from calibo.diagnostics.coverage import (
     points_needed,
     running_coverage,
 )
+from calibo.diagnostics.places import Place, PlaceRow, PlaceTable, place_table
 from calibo.diagnostics.regret import area_under_curve, best_so_far, cumulative_regret, simple_regret
 from calibo.diagnostics.reliability import (
     ReliabilityCurve,
     calibration_error,
     observed_frequencies,
     reliability_curve,
-    simultaneous_half_width,
 )
 from calibo.diagnostics.scoring_rules import crps, interval_score, log_score, pinball_loss, sharpness
 from calibo.diagnostics.tables import (
@@ -37,6 +37,9 @@ __all__ = [
     "Comparison",
     "FeasibilityRow",
     "FeasibilityTable",
+    "Place",
+    "PlaceRow",
+    "PlaceTable",
     "Preference",
     "ReliabilityCurve",
     "RunningCoverage",
@@ -61,11 +64,11 @@ __all__ = [
     "observed_frequencies",
     "pinball_loss",
     "pit",
+    "place_table",
     "points_needed",
     "reliability_curve",
     "running_coverage",
     "sharpness",
     "simple_regret",
-    "simultaneous_half_width",
     "stated_feasibility",
 ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calibo.data import Array, Forecast, Forecasts, Marginal
+from calibo.data import COVERAGES, Array, Forecast, Forecasts, Marginal
 from calibo.diagnostics.anytime import (
     Counts,
     count_band,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class _Table(ABC):
+class Table(ABC):
     """A table that prints as sentences and shows as HTML in notebooks."""
 
     @abstractmethod
@@ -53,9 +53,6 @@ class _Table(ABC):
         frame = self.to_frame().drop(columns="sentence", errors="ignore")
         return f"<p>{html.escape(self.headline())}</p>{frame.to_html(index=False, float_format='{:.3g}'.format)}"
 
-
-#: Coverages of the intervals that are judged.
-COVERAGES: tuple[float, ...] = (0.5, 0.8, 0.95)
 
 # --- intervals --------------------------------------------------------------------------------------------------------
 
@@ -123,7 +120,7 @@ class CalibrationRow:
 
 
 @dataclass(frozen=True, repr=False)
-class CalibrationTable(_Table):
+class CalibrationTable(Table):
     """Table of how the prediction intervals have come out, one row per coverage.
 
     Printed, it gives its verdict in words; notebooks show it as a table.
@@ -204,8 +201,8 @@ class CalibrationTable(_Table):
 
 #: Whether calibration helps, in words.
 _HELP = {
-    Preference.BETTER: "calibration helps: its forecasts score better than the raw model's by more than chance",
-    Preference.WORSE: "calibration hurts: its forecasts score worse than the raw model's by more than chance",
+    Preference.BETTER: "calibration helps: its forecasts score better than those of the raw model, by more than chance",
+    Preference.WORSE: "calibration hurts: its forecasts score worse than those of the raw model, by more than chance",
     Preference.UNCLEAR: "whether calibration helps cannot be told yet",
 }
 
@@ -421,7 +418,7 @@ class FeasibilityRow:
 
 
 @dataclass(frozen=True, repr=False)
-class FeasibilityTable(_Table):
+class FeasibilityTable(Table):
     """Table of stated probabilities of feasibility against how often points were feasible.
 
     Printed, it gives its verdict in words; notebooks show it as a table.

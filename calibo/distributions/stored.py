@@ -67,7 +67,8 @@ class StoredDistribution(Distribution):
     def _rising(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """First and last pair of quantiles that differ, and whether there is any, each ``... x q``."""
         rising = np.diff(self.quantiles, axis=-1) > 0.0
-        return rising.argmax(axis=-1), rising.shape[-1] - 1 - rising[..., ::-1].argmax(axis=-1), rising.any(axis=-1)
+        last = rising.shape[-1] - 1 - rising[..., ::-1].argmax(axis=-1)
+        return rising.argmax(axis=-1), last, self.quantiles[..., -1] > self.quantiles[..., 0]
 
     def normal_scores(self, y: Array | float) -> Array:
         # An atom is a stretch of equal quantiles: scores come from its left end and go on from its right end.

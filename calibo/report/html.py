@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calibo.diagnostics import CalibrationTable, Verdict
+from calibo.diagnostics import CalibrationTable, PlaceTable, Verdict
 from calibo.report.summary import percent, sentence
 
 #: The browser itself refuses every request the page might make.
@@ -177,6 +177,20 @@ def calibration_rows(calibration: CalibrationTable) -> str:
         for row in calibration.rows
     )
     return f"<table>{rows}</table>"
+
+
+def place_rows(places: PlaceTable) -> str:
+    """Return a table with the counts and the verdict for each place."""
+    head = ["", "", *(f"in {percent(row.nominal)}" for row in places.rows[0].calibration.rows)]
+    rows = [
+        [
+            html.escape(one.place.value),
+            badge(one.calibration.verdict),
+            *(f"{row.contained} of {row.of}" for row in one.calibration.rows),
+        ]
+        for one in places.rows
+    ]
+    return table(head, rows)
 
 
 def figure_section(figure: go.Figure, name: str, reading: str, *, inner: bool = False) -> str:

@@ -161,13 +161,12 @@ def _calibration(outcomes: Sequence[OutcomeData]) -> str:
 def _answer(table: CalibrationTable) -> str:
     if not table.forecasting and not table.rows[0].of:
         return "there are none for {}, as this method makes no forecasts"
-    found = {row.verdict for row in table.rows}
-    if Verdict.TOO_NARROW in found:
-        mixed = Verdict.TOO_WIDE in found
+    if table.verdict is Verdict.TOO_NARROW:
+        mixed = any(row.verdict is Verdict.TOO_WIDE for row in table.rows)
         return "no for {} (some too narrow, some too wide)" if mixed else "no for {} (too narrow)"
-    if Verdict.TOO_WIDE in found:
+    if table.verdict is Verdict.TOO_WIDE:
         return "yes for {}, but they are wider than they need to be"
-    return "too early to say for {}" if Verdict.NOT_YET in found else "so far yes for {}"
+    return "too early to say for {}" if table.verdict is Verdict.NOT_YET else "so far yes for {}"
 
 
 def _joined(names: Sequence[str]) -> str:
