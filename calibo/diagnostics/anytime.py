@@ -32,7 +32,9 @@ CONCENTRATION = 3.0
 ODDS_RATIOS: tuple[float, ...] = (1.3, 1.7, 2.7, 4.5, 7.4, 20.0)
 
 
-def log_wealth(successes: npt.ArrayLike, results: npt.ArrayLike, p: npt.ArrayLike) -> tuple[Array, Array]:
+def log_wealth(
+    successes: npt.ArrayLike, results: npt.ArrayLike, p: npt.ArrayLike, *, concentration: float = CONCENTRATION
+) -> tuple[Array, Array]:
     """Return the log wealths of the bets on too few and on too many successes, each of the common shape.
 
     Each is the average, over q from the part of the distribution Beta(p c, (1 - p) c) below (above) p, of the likelihood
@@ -43,9 +45,10 @@ def log_wealth(successes: npt.ArrayLike, results: npt.ArrayLike, p: npt.ArrayLik
         successes: Number of successes, k.
         results: Number of results, t.
         p: Stated probability of each success, in (0, 1).
+        concentration: Concentration of the mixture around p, c.
     """
     k, t, p = (np.asarray(values, dtype=np.float64) for values in (successes, results, p))
-    a, b = CONCENTRATION * p, CONCENTRATION * (1.0 - p)
+    a, b = concentration * p, concentration * (1.0 - p)
     whole = betaln(a + k, b + t - k) - betaln(a, b) - k * np.log(p) - (t - k) * np.log1p(-p)
     with np.errstate(divide="ignore"):
         few = whole + np.log(betainc(a + k, b + t - k, p)) - np.log(betainc(a, b, p))

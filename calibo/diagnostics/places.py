@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibo.data import COVERAGES, Array, Forecast
-from calibo.diagnostics.tables import CalibrationTable, Table, Verdict, calibration_table
+from calibo.diagnostics.tables import CalibrationTable, Table, Verdict, calibration_table, listed
 from calibo.errors import DataError
 
 if TYPE_CHECKING:
@@ -89,8 +89,11 @@ class PlaceTable(Table):
         """Return the verdicts on all places in one sentence."""
         if not any(row.of for row in self.rows):
             return "Where the intervals are right cannot be judged yet: there is no result with a forecast."
-        parts = [f"{PLACE_VERDICTS[row.calibration.verdict]} {_where(row.place)}" for row in self.rows]
-        return f"Intervals by how far the model had to reach: {', '.join(parts)}."
+        groups: dict[Verdict, list[str]] = {}
+        for row in self.rows:
+            groups.setdefault(row.calibration.verdict, []).append(_where(row.place))
+        parts = [f"{PLACE_VERDICTS[verdict]} {listed(places)}" for verdict, places in groups.items()]
+        return f"Intervals by how far the model had to reach: {'; '.join(parts)}."
 
     def sentences(self) -> list[str]:
         return [row.sentence() for row in self.rows]

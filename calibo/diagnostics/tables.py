@@ -359,7 +359,12 @@ def _results(count: int) -> str:
 
 def _named(rows: Sequence[CalibrationRow]) -> str:
     """Return the coverages of some rows in words: "50 %", "50 % and 80 %", "50 %, 80 % and 95 %"."""
-    *others, last = (_percent(row.nominal) for row in rows)
+    return listed([_percent(row.nominal) for row in rows])
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence: "a", "a and b", "a, b and c"."""
+    *others, last = words
     return f"{', '.join(others)} and {last}" if others else last
 
 

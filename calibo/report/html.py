@@ -46,6 +46,7 @@ header { margin: 0 0 20px; }
 .columns { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 16px; align-items: start; }
 .panel { background: #fff; border: 1px solid #e3e5e8; border-radius: 8px; padding: 16px 18px; margin: 0 0 16px; }
 .panel > p { margin: 0 0 8px; color: #44484d; overflow-wrap: anywhere; }
+.panel > table + p, .inner > table + p { margin-top: 10px; }
 .figure { width: 100%; }
 table { border-collapse: collapse; width: 100%; font-size: .95rem; }
 th, td { text-align: left; vertical-align: top; padding: 6px 10px 6px 0; border-top: 1px solid #eceef0; }

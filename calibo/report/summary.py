@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calibo.diagnostics import CalibrationTable, Verdict
+from calibo.diagnostics.tables import listed
 from calibo.report.data import OutcomeData, ReportData
 
 #: A single value or name longer than this is cut.
@@ -154,7 +155,7 @@ def _calibration(outcomes: Sequence[OutcomeData]) -> str:
     groups: dict[str, list[str]] = {}
     for outcome in outcomes:
         groups.setdefault(_answer(outcome.calibration), []).append(shortened(outcome.name))
-    parts = [answer.format(_joined(names)) for answer, names in groups.items()]
+    parts = [answer.format(listed(names)) for answer, names in groups.items()]
     return f"Can the intervals be trusted? {sentence('; '.join(parts))}"
 
 
@@ -167,8 +168,3 @@ def _answer(table: CalibrationTable) -> str:
     if table.verdict is Verdict.TOO_WIDE:
         return "yes for {}, but they are wider than they need to be"
     return "too early to say for {}" if table.verdict is Verdict.NOT_YET else "so far yes for {}"
-
-
-def _joined(names: Sequence[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last

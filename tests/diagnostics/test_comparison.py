@@ -36,6 +36,15 @@ def test_gains_are_the_differences_of_the_score(m1: float, s1: float, m2: float,
     assert abs(float(gains[0])) <= float(largest[0]) + 1e-12 <= 1.0 + 1e-9
 
 
+@given(stds, means, stds)
+def test_the_bound_is_the_largest_difference_that_an_outcome_can_make(s1: float, m2: float, s2: float) -> None:
+    first, second = Marginal(0.0, s1), Marginal(m2, s2)
+    thresholds = [f.icdf(level) for f in (first, second) for level in THRESHOLD_LEVELS]
+    outcomes = [*thresholds, max(thresholds) + 1.0]
+    gains, largest = score_gains([first] * len(outcomes), [second] * len(outcomes), outcomes)
+    assert np.abs(gains).max() == pytest.approx(float(largest[0]), abs=1e-9)
+
+
 @given(means, stds, means, stds)
 def test_the_score_is_proper(m1: float, s1: float, m2: float, s2: float) -> None:
     """On average over outcomes of its own distribution no other forecast scores better."""

@@ -60,8 +60,8 @@ def test_each_place_is_judged_by_its_own_results(wrong_near: PlaceTable) -> None
 
 def test_in_words(wrong_near: PlaceTable) -> None:
     assert wrong_near.headline() == (
-        "Intervals by how far the model had to reach: too narrow near the data, compatible in between, "
-        "compatible far from the data."
+        "Intervals by how far the model had to reach: too narrow near the data; compatible in between "
+        "and far from the data."
     )
     contained = [row.contained for row in wrong_near.rows[0].calibration.rows]
     assert wrong_near.sentences()[0] == (

@@ -24,6 +24,7 @@ def test_the_curve_is_the_empirical_distribution_and_its_band_that_of_the_counts
     bands = [count_band([n], level, tests=len(BAND_LEVELS)) for level in BAND_LEVELS]
     np.testing.assert_allclose(curve.low * n, [low[0] for low, _ in bands])
     np.testing.assert_allclose(curve.high * n, [high[0] for _, high in bands])
+    np.testing.assert_array_equal(curve.band(BAND_LEVELS), np.stack([curve.low, curve.high], axis=1))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
