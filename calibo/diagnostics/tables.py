@@ -144,6 +144,9 @@ class CalibrationTable(Table):
             return []
         return [row.sentence() for row in self.rows] + [text for text in (self.help_sentence(),) if text]
 
+    def _repr_html_(self) -> str:
+        return f"{super()._repr_html_()}<p>{html.escape(self.help_sentence())}</p>"
+
     def help_sentence(self) -> str:
         """Return whether calibration helps, in words; empty if nothing was calibrated or there are no results."""
         found = self.comparison

@@ -15,6 +15,7 @@ from calibo.diagnostics import (
     RunningCoverage,
     Verdict,
     calibration_table,
+    confidence_sequence,
     covered,
     pit,
     points_needed,
@@ -32,7 +33,7 @@ from calibo.report.summary import counted, number, params_text, percent, room_fo
 _BOTTOM, _TOP = 0.03, 0.97
 #: Name of the curves of the raw model.
 RAW_NAME = "raw model"
-#: With fewer results the band of the reliability figure fills the whole square.
+#: With fewer results there is no curve of reliability to speak of.
 _FEWEST = points_needed(0.8)
 _MARKERS = {
     "as stated": dict(color=draw.OUTCOME, symbol="circle", size=11),
@@ -236,9 +237,13 @@ def _curves(outcome: OutcomeData) -> list[tuple[str, dict[str, object]]]:
 
 
 def _coverage_curve(running: RunningCoverage, at: np.ndarray, name: str, look: dict[str, object]) -> go.Scatter:
-    hover = f"{name}: %{{customdata}} of %{{x}} inside (%{{y:.1%}})"
-    x, inside = running.count[at].tolist(), running.contained[at].tolist()
-    return draw.line(x, running.fraction[at], name, look, hover, customdata=inside)
+    count, inside = running.count[at], running.contained[at]
+    refuted = confidence_sequence(inside, count, confidence=running.confidence, tests=running.tests)
+    texts = [
+        f"{k} of {t} inside ({k / t:.1%})<br>coverages from {low:.0%} to {high:.0%} are not refuted"
+        for k, t, low, high in zip(inside.tolist(), count.tolist(), *(ends.tolist() for ends in refuted), strict=True)
+    ]
+    return draw.line(count.tolist(), running.fraction[at], name, look, f"{name}: %{{customdata}}", customdata=texts)
 
 
 def _too_early_note(row: CalibrationRow) -> list[dict[str, object]]:

@@ -170,12 +170,13 @@ def badge(verdict: Verdict) -> str:
 
 
 def calibration_rows(calibration: CalibrationTable) -> str:
-    """Return a table with the verdict and the sentence for each coverage."""
+    """Return a table with the verdict and the sentence for each coverage, and for all if only together they have one."""
+    found = [(percent(row.nominal), row.verdict, sentence(row.sentence())) for row in calibration.rows]
+    if calibration.verdict.accuses and not any(row.verdict.accuses for row in calibration.rows):
+        found.append(("all", calibration.verdict, calibration.headline()))
     rows = "\n".join(
-        f'<tr><th scope="row">{percent(row.nominal)}</th>'
-        f"<td>{badge(row.verdict)}</td>"
-        f"<td>{html.escape(sentence(row.sentence()))}</td></tr>"
-        for row in calibration.rows
+        f'<tr><th scope="row">{name}</th><td>{badge(verdict)}</td><td>{html.escape(text)}</td></tr>'
+        for name, verdict, text in found
     )
     return f"<table>{rows}</table>"
 

@@ -12,6 +12,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from calibo.diagnostics import CalibrationTable, Verdict
 from calibo.diagnostics.places import FAR_ABOVE, NEAR_BELOW
 from calibo.errors import StudyError
 from calibo.files import replacing, why_unwritable
@@ -275,13 +276,18 @@ def _calibration_card(outcome: OutcomeData) -> str:
 
 
 def _calibration_table(data: ReportData) -> str:
-    """Return a row for each outcome with a verdict for each coverage."""
+    """Return a row for each outcome with a verdict for each coverage, and for all of them together."""
     nominals = [percent(row.nominal) for row in data.objectives[0].calibration.rows]
     rows = [
-        [_cut(one.name), *(badge(row.verdict) for row in one.calibration.rows), str(one.calibration.rows[0].of)]
+        [_cut(one.name), *map(badge, _verdicts(one.calibration)), str(one.calibration.rows[0].of)]
         for one in data.outcomes
     ]
-    return table(["intervals of", *nominals, "results"], rows)
+    return table(["intervals of", *nominals, "together", "results"], rows)
+
+
+def _verdicts(calibration: CalibrationTable) -> list[Verdict]:
+    """Return the verdicts on each coverage, and on all of them together."""
+    return [*(row.verdict for row in calibration.rows), calibration.verdict]
 
 
 def _best_parameters(objective: OutcomeData) -> str:

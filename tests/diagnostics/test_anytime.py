@@ -99,29 +99,24 @@ def test_tilted_bets_have_a_direction() -> None:
 NOMINAL = np.array([0.5, 0.8, 0.95])
 
 
-def ever_refuted(scores: Array, *, tests: int = 3) -> Array:
-    """For each of N streams of normal scores, ``N x t``, whether a count ever left one of the bands of three coverages."""
-    left = np.zeros(len(scores), dtype=bool)
-    count = np.arange(1, scores.shape[1] + 1)
-    for p in NOMINAL:
+def ever_refuted(scores: Array) -> Array:
+    """For each of N streams of normal scores, ``N x t``, whether the average of the bets on three coverages ever won."""
+    t = np.arange(1, scores.shape[1] + 1)
+    counts = np.arange(scores.shape[1] + 1)
+    wealths: list[Array] = []
+    for p in NOMINAL.tolist():
+        by_count = log_evidence(np.minimum(counts, t[:, None]), t[:, None], p)
         contained = np.cumsum(np.abs(scores) <= ndtri((1.0 + p) / 2.0), axis=1)
-        low, high = count_band(count, float(p), tests=tests)
-        left |= ((contained < low) | (contained > high)).any(axis=1)
-    return left
+        wealths.append(by_count[t - 1, contained])
+    return (log_mean(np.stack(wealths), axis=0) >= log_threshold(0.95)).any(axis=1)
 
 
 def test_right_forecasts_are_rarely_ever_accused_and_wrong_ones_are_found() -> None:
-    """At most 5 % (3 % measured): 2,000 streams exceed 7 % with probability 4e-5 if the rate is 5 %."""
-    scores = np.random.default_rng(3).standard_normal((2000, 100))
-    assert ever_refuted(scores).mean() <= 0.07
-    assert ever_refuted(scores[:400] / 0.7).mean() > 0.85 and ever_refuted(scores[:400] / 1.5).mean() > 0.9
-
-
-@pytest.mark.slow
-def test_the_promise_over_many_studies() -> None:
-    """10,000 studies of 200 results: a rate of 5 % would exceed 5.7 % by chance in 7 of 10,000 runs of this test."""
-    rng = np.random.default_rng(11)
-    assert ever_refuted(rng.standard_normal((10_000, 200))).mean() <= 0.057
+    """10,000 studies of 200 results, looked at after each: at most 5 % accused (3.2 % measured, standard error 0.2 %)."""
+    scores = np.random.default_rng(3).standard_normal((10_000, 200))
+    assert ever_refuted(scores).mean() <= 0.05
+    some = scores[:1000, :100]
+    assert ever_refuted(some / 0.7).mean() > 0.85 and ever_refuted(some / 1.5).mean() > 0.9
 
 
 @pytest.mark.slow
