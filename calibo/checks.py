@@ -50,6 +50,12 @@ def check_between(
         raise RecipeError(f"{what} must be a number between {low:g} and {high:g}{also}, got {value!r}")
 
 
+def check_probability(what: str, value: float) -> None:
+    """Check that a value is strictly between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise RecipeError(f"{what} must lie strictly between 0 and 1, got {value}: write 95 % as 0.95")
+
+
 def check_flag(what: str, value: object) -> None:
     """Check that a value is ``True`` or ``False``."""
     if not isinstance(value, bool | np.bool_):

@@ -32,6 +32,10 @@ STORED_LEVELS: tuple[float, ...] = (
     0.5,
     *(0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.999, 0.9995),
 )
+#: Coverages of the intervals that are shown and judged.
+COVERAGES: tuple[float, ...] = (0.5, 0.8, 0.95)
+#: Normal score of a value outside a point mass, whose tail probability is 0 in float64.
+BEYOND = 40.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +48,8 @@ class Marginal:
         mean: Expected value.
         std: Standard deviation.
         quantiles: Values at ``STORED_LEVELS``, non-decreasing; ``None`` for a Gaussian distribution. Between the levels the
-            normal score is interpolated linearly, beyond them it continues with the last slope.
+            normal score is interpolated linearly, beyond them it continues with the last slope. Equal quantiles are an
+            atom, at which the distribution function jumps.
         backed: Lowest and highest level supported by data: quantiles beyond are infinite. ``None`` for all levels.
     """
 
@@ -109,13 +114,19 @@ def _stored_scores() -> Array:
 
 
 def _extended_interp(x: float, xp: Array, fp: Array) -> float:
-    """Interpolate linearly, continuing with the outermost slope; a flat stretch of ``xp`` takes its right end."""
-    strict = np.concatenate([np.diff(xp) > 0, [True]])
-    xs, fs = xp[strict], fp[strict]
-    if xs.size == 1:
-        return float(fs[0]) if x == xs[0] else float(np.sign(x - xs[0]) * 40.0)
-    i = int(np.clip(np.searchsorted(xs, x) - 1, 0, xs.size - 2))
-    return float(fs[i] + (fs[i + 1] - fs[i]) * ((x - xs[i]) / (xs[i + 1] - xs[i])))
+    """Interpolate linearly between non-decreasing ``xp``, continuing beyond them with the outermost slope that is finite.
+
+    Where ``xp`` stays the same the function jumps: it comes from the left end of the stretch and goes on from its right end.
+    """
+    rising = np.flatnonzero(np.diff(xp) > 0)
+    last = xp.size - 1
+    at = int(np.searchsorted(xp, x, side="right")) - 1
+    if not rising.size:
+        return float(fp[last]) if x == xp[last] else math.copysign(BEYOND, x - xp[last])
+    segment = at if 0 <= at < last else int(rising[0] if at < 0 else rising[-1])
+    anchor = max(at, 0)
+    share = (x - xp[anchor]) / (xp[segment + 1] - xp[segment])
+    return float(fp[anchor] + (fp[segment + 1] - fp[segment]) * share)
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,24 @@ def test_stored_quantiles_come_back_exactly() -> None:
 
 def test_an_atom_counts_from_the_right() -> None:
     assert ATOM.cdf(0.25) == pytest.approx(max(u for u, z in zip(STORED_LEVELS, SCORES, strict=True) if z <= 0.25))
-    assert ATOM.cdf(0.2) < ATOM.cdf(0.25)
     assert ATOM.icdf(0.3) == 0.25
+    assert ATOM.cdf(np.nextafter(0.25, 0.0)) <= STORED_LEVELS[0]
+
+
+quantile_tables = st.lists(
+    st.sampled_from([0.0, 0.0, 0.5, 1.0]), min_size=len(STORED_LEVELS), max_size=len(STORED_LEVELS)
+)
+
+
+@given(steps=quantile_tables, y=st.integers(-2, 70))
+def test_cdf_and_quantiles_agree_at_atoms_and_beside_them(steps: list[float], y: int) -> None:
+    """The levels whose quantile is at most y have been reached at y, the others have not."""
+    quantiles, levels = np.cumsum(steps), np.array(STORED_LEVELS)
+    distribution = Marginal(0.0, 1.0, tuple(quantiles.tolist()))
+    for value in (y / 2, float(np.nextafter(y / 2, -9.0)), float(np.nextafter(y / 2, 99.0))):
+        reached = quantiles <= value
+        below, above = levels[reached].max(initial=0.0), levels[~reached].min(initial=1.0)
+        assert below - 1e-9 <= distribution.cdf(value) <= above + 1e-9
 
 
 def test_a_point_mass() -> None:

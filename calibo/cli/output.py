@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from calibo.data import COVERAGES
 from calibo.errors import DataError, SpaceError
-from calibo.trials import COVERAGES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,6 +98,8 @@ def _show_calibration(result: Result, outcome: int | str, name: str) -> None:
     wrapped(f"{name}{table.headline()}")
     for sentence in table.sentences():
         wrapped(sentence, indent="  ")
+    if (places := result.calibration_by_place(outcome)).judged:
+        wrapped(places.headline(), indent="  ")
 
 
 def counted(result: Result) -> str:

@@ -1,22 +1,22 @@
 """Diagnostics of forecasts and optimizations: coverage, calibration error, scoring rules, regret, tables in words."""
 
+from calibo.diagnostics.anytime import confidence_sequence, count_band, log_evidence, log_wealth
+from calibo.diagnostics.comparison import Comparison, Preference, compare
 from calibo.diagnostics.coverage import (
     RunningCoverage,
-    binomial_band,
-    clopper_pearson,
     coverage,
     covered,
     pit,
     points_needed,
     running_coverage,
 )
+from calibo.diagnostics.places import Place, PlaceRow, PlaceTable, place_table
 from calibo.diagnostics.regret import area_under_curve, best_so_far, cumulative_regret, simple_regret
 from calibo.diagnostics.reliability import (
     ReliabilityCurve,
     calibration_error,
     observed_frequencies,
     reliability_curve,
-    simultaneous_half_width,
 )
 from calibo.diagnostics.scoring_rules import crps, interval_score, log_score, pinball_loss, sharpness
 from calibo.diagnostics.tables import (
@@ -34,33 +34,41 @@ from calibo.diagnostics.tables import (
 __all__ = [
     "CalibrationRow",
     "CalibrationTable",
+    "Comparison",
     "FeasibilityRow",
     "FeasibilityTable",
+    "Place",
+    "PlaceRow",
+    "PlaceTable",
+    "Preference",
     "ReliabilityCurve",
     "RunningCoverage",
     "Verdict",
     "area_under_curve",
     "best_so_far",
-    "binomial_band",
     "calibration_error",
     "calibration_table",
     "forecast_table",
-    "clopper_pearson",
+    "compare",
+    "confidence_sequence",
+    "count_band",
     "coverage",
     "covered",
     "crps",
     "cumulative_regret",
     "feasibility_table",
     "interval_score",
+    "log_evidence",
     "log_score",
+    "log_wealth",
     "observed_frequencies",
     "pinball_loss",
     "pit",
+    "place_table",
     "points_needed",
     "reliability_curve",
     "running_coverage",
     "sharpness",
     "simple_regret",
-    "simultaneous_half_width",
     "stated_feasibility",
 ]

@@ -1,4 +1,4 @@
-"""PITs and coverage of forecasts, with exact binomial bands for counts.
+"""PITs and coverage of forecasts, with bands for counts that may be looked at at any time.
 
 Notation:
     n  forecasts with an outcome       k  number of central intervals that contained theirs
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr, betaincinv
 
+from calibo.checks import check_probability
 from calibo.data import Array, Marginal
+from calibo.diagnostics.anytime import Counts, confidence_sequence, count_band
 from calibo.distributions import from_marginals
-from calibo.errors import DataError, RecipeError
+from calibo.errors import DataError
 
 Flags = npt.NDArray[np.bool_]
-Counts = npt.NDArray[np.int64]
 
 
 def pit(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
@@ -73,31 +73,10 @@ def central_intervals(distributions: Sequence[Marginal], coverage: float) -> Arr
         return np.stack(from_marginals(distributions).interval(coverage), axis=1)
 
 
-def binomial_band(n: int, p: float, confidence: float = 0.95) -> tuple[int, int]:
-    """Return the smallest and the largest count expected of n trials of probability p.
-
-    Equal-tailed and exact: each side is left with probability at most (1 - confidence) / 2.
-
-    Args:
-        n: Number of trials.
-        p: Probability of success of each.
-        confidence: Least probability of the band.
-    """
-    if n < 0:
-        raise DataError(f"the number of trials must be 0 or more, got {n}")
-    low, high = _binomial_bands(np.array([n]), p, confidence)
-    return int(low[0]), int(high[0])
-
-
-def clopper_pearson(k: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the exact confidence interval of a proportion of which k of n were observed; (0, 1) if n is 0."""
-    if not 0 <= k <= n:
-        raise DataError(f"expected a count between 0 and {n}, got {k}: it cannot exceed the number of trials")
-    check_probability("confidence", confidence)
-    tail = (1.0 - confidence) / 2.0
-    low = float(betaincinv(k, n - k + 1, tail)) if k > 0 else 0.0
-    high = float(betaincinv(k + 1, n - k, 1.0 - tail)) if k < n else 1.0
-    return low, high
+def bounded(distributions: Sequence[Marginal], coverage: float) -> Flags:
+    """Return whether each central interval is finite, ``n``; an infinite one contains anything and is not judged."""
+    low, high = central_intervals(distributions, coverage).T
+    return np.isfinite(low) & np.isfinite(high)
 
 
 def points_needed(coverage: float) -> int:
@@ -113,14 +92,16 @@ def points_needed(coverage: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RunningCoverage:
-    """Coverage after each result, with the band expected of calibrated forecasts.
+    """Coverage after each result, with the band in which calibrated forecasts stay.
 
     Attributes:
         nominal: Coverage of the intervals.
         count: Number of results so far: 1, 2, ..., n.
         contained: Number of them inside their intervals, ``n``.
-        low: Smallest count expected after each result, ``n``.
-        high: Largest count expected after each result, ``n``.
+        low: Smallest count after each result that is no evidence against the intervals, ``n``.
+        high: Largest such count, ``n``.
+        confidence: Probability with which the counts of calibrated forecasts stay between ``low`` and ``high`` for ever.
+        tests: Number of coverages that are looked at together with this confidence.
     """
 
     nominal: float
@@ -128,6 +109,8 @@ class RunningCoverage:
     contained: Counts
     low: Counts
     high: Counts
+    confidence: float = 0.95
+    tests: int = 1
 
     @property
     def fraction(self) -> Array:
@@ -136,25 +119,50 @@ class RunningCoverage:
 
     @property
     def band(self) -> Array:
-        """Lower and upper ends of the expected fractions, ``n x 2``; pointwise, not simultaneous."""
+        """Lower and upper ends of the fractions expected of calibrated forecasts, valid at all times, ``n x 2``."""
         return np.stack([self.low, self.high], axis=1) / self.count[:, None]
+
+    @property
+    def interval(self) -> Array:
+        """Lower and upper ends of a confidence sequence for the coverage, ``n x 2``."""
+        return np.stack(
+            confidence_sequence(self.contained, self.count, confidence=self.confidence, tests=self.tests), axis=1
+        )
+
+    @property
+    def too_few(self) -> Flags:
+        """After which results the count was evidence that the intervals are too narrow, ``n``."""
+        return self.contained < self.low
+
+    @property
+    def too_many(self) -> Flags:
+        """After which results the count was evidence that the intervals are too wide, ``n``."""
+        return self.contained > self.high
 
 
 def running_coverage(
-    distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float, *, confidence: float = 0.95
+    distributions: Sequence[Marginal],
+    outcomes: npt.ArrayLike,
+    coverage: float,
+    *,
+    confidence: float = 0.95,
+    tests: int = 1,
 ) -> RunningCoverage:
-    """Return the coverage over time, in the order of the outcomes, with its exact pointwise band.
+    """Return the coverage over time, in the order of the outcomes, with a band that may be looked at at any time.
+
+    Results whose interval was infinite are left out: it contains anything.
 
     Args:
         distributions: The n forecasts.
         outcomes: The n outcomes, in the order they were observed.
         coverage: Coverage of the intervals, in (0, 1).
-        confidence: Least probability of the band at each time.
+        confidence: Least probability with which calibrated forecasts never leave the band.
+        tests: Number of coverages that are looked at together with this confidence.
     """
-    inside = covered(distributions, outcomes, coverage)
+    inside = covered(distributions, outcomes, coverage)[bounded(distributions, coverage)]
     count = np.arange(1, inside.size + 1, dtype=np.int64)
-    low, high = _binomial_bands(count, coverage, confidence)
-    return RunningCoverage(coverage, count, np.cumsum(inside, dtype=np.int64), low, high)
+    low, high = count_band(count, coverage, confidence=confidence, tests=tests)
+    return RunningCoverage(coverage, count, np.cumsum(inside, dtype=np.int64), low, high, confidence, tests)
 
 
 def matched_outcomes(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
@@ -165,31 +173,3 @@ def matched_outcomes(distributions: Sequence[Marginal], outcomes: npt.ArrayLike)
     if not np.isfinite(y).all():
         raise DataError("outcomes must be finite: leave out the forecasts whose evaluation failed")
     return y
-
-
-def check_probability(name: str, value: float) -> None:
-    """Raise a ``RecipeError`` unless the value is strictly between 0 and 1."""
-    if not 0.0 < value < 1.0:
-        raise RecipeError(f"{name} must lie strictly between 0 and 1, got {value}: write 95 % as 0.95")
-
-
-def _binomial_bands(n: Counts, p: float, confidence: float) -> tuple[Counts, Counts]:
-    """Return acceptance bands for several numbers of trials at once, each of the shape of n."""
-    check_probability("probability", p)
-    check_probability("confidence", confidence)
-    tail = (1.0 - confidence) / 2.0
-    return _binomial_quantile(tail, n, p), _binomial_quantile(1.0 - tail, n, p)
-
-
-def _binomial_quantile(q: float, n: Counts, p: float) -> Counts:
-    """Return the smallest k with P(K <= k) >= q, by bisection on integers, so that it is exact."""
-    below = np.full(n.shape, -1, dtype=np.int64)
-    at_or_above = n.astype(np.int64)
-    while np.any(at_or_above - below > 1):
-        middle = (below + at_or_above) // 2
-        # Where the bracket has closed, middle may be -1, whose distribution function is a NaN to bdtr.
-        reached = bdtr(np.maximum(middle, 0), n, p) >= q
-        open_ = at_or_above - below > 1
-        at_or_above = np.where(open_ & reached, middle, at_or_above)
-        below = np.where(open_ & ~reached, middle, below)
-    return at_or_above

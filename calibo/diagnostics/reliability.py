@@ -1,4 +1,4 @@
-"""Calibration from PITs: the reliability curve with a simultaneous band, and the calibration error as one number."""
+"""Calibration from PITs: the reliability curve with a band valid at any time, and the calibration error as one number."""
 
 from __future__ import annotations
 
@@ -7,76 +7,66 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import smirnovi
 
 from calibo.checks import check_one_of
 from calibo.data import Array
-from calibo.diagnostics.coverage import check_probability
+from calibo.diagnostics.anytime import count_band
 from calibo.errors import DataError, RecipeError
 
-#: Up to here the exact distribution is quick; from here on the closed bound is less than 1 % wider.
-_EXACT_UP_TO = 1000
+#: Levels at which the curve is judged; between them its band follows since the curve never falls.
+BAND_LEVELS: tuple[float, ...] = tuple(j / 20 for j in range(1, 20))
 
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityCurve:
-    """Empirical distribution of PITs, with the band in which the curve of calibrated forecasts stays.
+    """Empirical distribution of PITs, with the band in which the curve of calibrated forecasts stays at all times.
 
     Attributes:
         levels: The sorted PITs, ``n``: the nominal levels at which the curve rises.
         observed: Fraction of PITs at or below each, ``n``: 1/n, 2/n, ..., 1.
-        half_width: Half width of the band around the diagonal.
-        distance: Largest distance of the curve from the diagonal (Kolmogorov's statistic), 0 if there are no PITs.
+        at_levels: Fraction of PITs at or below each of ``BAND_LEVELS``.
+        low: Smallest fraction at each of ``BAND_LEVELS`` that is no evidence against the forecasts.
+        high: Largest such fraction.
     """
 
     levels: Array
     observed: Array
-    half_width: float
-    distance: float
+    at_levels: Array
+    low: Array
+    high: Array
 
     @property
     def inside(self) -> bool:
         """Whether the whole curve stays inside the band."""
-        return self.distance <= self.half_width
+        return bool(np.all((self.low <= self.at_levels) & (self.at_levels <= self.high)))
 
     def band(self, levels: npt.ArrayLike) -> Array:
-        """Return the lower and upper ends of the band at J nominal levels, ``J x 2``, within [0, 1]."""
+        """Return the lower and upper ends of the band at J nominal levels, ``J x 2``.
+
+        The curve never falls, so its lower end is that of the last of ``BAND_LEVELS`` at or below, its upper end that of
+        the next one at or above.
+        """
         p = np.asarray(levels, dtype=np.float64)
-        return np.clip(np.stack([p - self.half_width, p + self.half_width], axis=-1), 0.0, 1.0)
+        low, high = np.concatenate([[0.0], self.low]), np.concatenate([self.high, [1.0]])
+        below = np.searchsorted(BAND_LEVELS, p, side="right")
+        above = np.searchsorted(BAND_LEVELS, p, side="left")
+        return np.stack([low[below], high[above]], axis=-1)
 
 
 def reliability_curve(pits: npt.ArrayLike, *, confidence: float = 0.95) -> ReliabilityCurve:
-    """Return the reliability curve of forecasts from their PITs, with its simultaneous band.
+    """Return the reliability curve of forecasts from their PITs, with a band that may be looked at at any time.
 
     Args:
         pits: Probability integral transforms of the n outcomes; may be empty.
-        confidence: Least probability of the band, in (0, 1).
+        confidence: Least probability with which the curve of calibrated forecasts never leaves the band, in (0, 1).
     """
     levels = np.sort(checked_pits(pits))
     n = levels.size
-    rank = np.arange(1, n + 1, dtype=np.float64)
-    observed = rank / max(n, 1)
-    gaps = np.concatenate([observed - levels, levels - (rank - 1.0) / max(n, 1), [0.0]])
-    half_width = simultaneous_half_width(n, confidence=confidence)
-    return ReliabilityCurve(levels, observed, half_width, float(gaps.max()))
-
-
-def simultaneous_half_width(n: int, *, confidence: float = 0.95) -> float:
-    """Return the half width of a band that holds the whole empirical distribution of n uniform PITs; 1 if there are none.
-
-    Kolmogorov's exact one-sided distribution on either side. Both sides are left at once so rarely at the usual confidences
-    that the two-sided band is exact to four digits, and it is never too narrow. For many PITs, the
-    Dvoretzky-Kiefer-Wolfowitz bound with Massart's constant.
-    """
-    check_probability("confidence", confidence)
-    if n < 0:
-        raise DataError(f"the number of PITs must be 0 or more, got {n}")
-    if n == 0:
-        return 1.0
-    tail = (1.0 - confidence) / 2.0
-    if n <= _EXACT_UP_TO:
-        return float(smirnovi(n, tail))
-    return float(min(1.0, np.sqrt(-np.log(tail) / (2.0 * n))))
+    observed = np.arange(1, n + 1, dtype=np.float64) / max(n, 1)
+    at_levels = np.searchsorted(levels, BAND_LEVELS, side="right") / max(n, 1)
+    bands = [count_band([n], p, confidence=confidence, tests=len(BAND_LEVELS)) for p in BAND_LEVELS]
+    low, high = np.array(bands, dtype=np.float64).reshape(-1, 2).T / max(n, 1)
+    return ReliabilityCurve(levels, observed, at_levels, low, high if n else np.ones_like(high))
 
 
 Kind = Literal["quantile", "central"]

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from calibo.checks import check_probability
 from calibo.data import STORED_LEVELS, Array, Marginal
-from calibo.diagnostics.coverage import central_intervals, check_probability, matched_outcomes
+from calibo.diagnostics.coverage import central_intervals, matched_outcomes
 from calibo.distributions import from_marginals
 from calibo.distributions.normal import density, log_density
 

@@ -13,15 +13,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calibo.data import Array, Forecast, Forecasts, Marginal
-from calibo.diagnostics.coverage import binomial_band, central_intervals, covered, pit, points_needed
+from calibo.data import COVERAGES, Array, Forecast, Forecasts, Marginal
+from calibo.diagnostics.anytime import (
+    Counts,
+    count_band,
+    log_mean,
+    log_threshold,
+    log_wealth,
+    results_to_refute,
+    tilted_count_band,
+)
+from calibo.diagnostics.comparison import Comparison, Preference, compare
+from calibo.diagnostics.coverage import bounded, covered, pit, points_needed
 from calibo.errors import DataError, RecipeError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class _Table(ABC):
+class Table(ABC):
     """A table that prints as sentences and shows as HTML in notebooks."""
 
     @abstractmethod
@@ -48,12 +58,21 @@ class _Table(ABC):
 
 
 class Verdict(Enum):
-    """What the count of contained results says of the intervals; the value is the text shown to users."""
+    """What the counts of contained results say of the intervals; the value is the text shown to users.
+
+    A verdict may be looked at after every result: intervals that are right are *ever* called too narrow or too wide, in
+    any row of a table, with probability 5 % at most (1 - confidence).
+    """
 
     NOT_YET = "not yet calibrated"
     COMPATIBLE = "compatible"
     TOO_NARROW = "too narrow"
     TOO_WIDE = "too wide"
+
+    @property
+    def accuses(self) -> bool:
+        """Whether the intervals are called wrong."""
+        return self in (Verdict.TOO_NARROW, Verdict.TOO_WIDE)
 
 
 @dataclass(frozen=True)
@@ -64,11 +83,14 @@ class CalibrationRow:
         nominal: Coverage of the intervals.
         contained: Number of results inside their interval.
         of: Number of results.
-        low: Smallest count expected of calibrated intervals.
-        high: Largest count expected of calibrated intervals.
+        low: Smallest count that is no evidence against the intervals, at whatever time it is looked at.
+        high: Largest such count.
         verdict: What the count says.
+        needed: Number of results from which on the intervals may be called compatible.
         raw_contained: Number of results inside the intervals of the uncalibrated model, ``None`` if not counted.
         unbounded: Number of further results whose interval was infinite; these contain anything and are not judged.
+        earlier: What the counts said before, if they were evidence against the intervals and no longer are.
+        until: Number of results after which they last said so; 0 if they never did.
     """
 
     nominal: float
@@ -77,8 +99,11 @@ class CalibrationRow:
     low: int
     high: int
     verdict: Verdict
+    needed: int
     raw_contained: int | None = None
     unbounded: int = 0
+    earlier: Verdict | None = None
+    until: int = 0
 
     def sentence(self) -> str:
         """Return this row in words."""
@@ -89,28 +114,46 @@ class CalibrationRow:
         verdict = f"{self.verdict.value} for {nominal}, {self.low} to {self.high} expected"
         if self.verdict is Verdict.COMPATIBLE:
             verdict = f"compatible with {nominal}"
+            verdict += f" (but {self.earlier.value} up to result {self.until})" if self.earlier else ""
         counts = f"{nominal} intervals have contained {self.contained} of {_results(self.of)}"
         return f"{counts}{before}; {verdict}{_unbounded(self.unbounded)}"
 
 
 @dataclass(frozen=True, repr=False)
-class CalibrationTable(_Table):
+class CalibrationTable(Table):
     """Table of how the prediction intervals have come out, one row per coverage.
 
     Printed, it gives its verdict in words; notebooks show it as a table.
 
     Attributes:
         rows: One row per coverage, smallest first.
+        verdict: What all rows say together; it may be clear before any single row is.
+        comparison: Of the calibrated forecasts with those of the raw model; ``None`` if nothing calibrated them.
         forecasting: Whether the method makes forecasts at all; if not, more results will not fill the table.
     """
 
     rows: tuple[CalibrationRow, ...]
+    verdict: Verdict
+    comparison: Comparison | None = None
     forecasting: bool = True
 
     def sentences(self) -> list[str]:
-        """Return every row in words; nothing if there are no forecasts and none will come."""
+        """Return every row in words, and whether calibration helps; nothing if there are no forecasts and none will come."""
         first = self.rows[0]
-        return [row.sentence() for row in self.rows] if self.forecasting or first.of or first.unbounded else []
+        if not (self.forecasting or first.of or first.unbounded):
+            return []
+        return [row.sentence() for row in self.rows] + [text for text in (self.help_sentence(),) if text]
+
+    def _repr_html_(self) -> str:
+        return f"{super()._repr_html_()}<p>{html.escape(self.help_sentence())}</p>"
+
+    def help_sentence(self) -> str:
+        """Return whether calibration helps, in words; empty if nothing was calibrated or there are no results."""
+        found = self.comparison
+        if found is None or not found.of:
+            return ""
+        scores = f"mean CRPS {found.crps:.3g}, {found.reference_crps:.3g} before calibration"
+        return f"{_HELP[found.preference]} ({scores})"
 
     def headline(self) -> str:
         """Return one sentence that says whether the intervals can be trusted."""
@@ -126,10 +169,11 @@ class CalibrationTable(_Table):
                 f"The intervals cannot be trusted: after {_results(of)}, {_named(narrow)} intervals are too narrow "
                 f"and {_named(wide)} intervals too wide."
             )
-        if narrow:
-            return f"The intervals cannot be trusted: after {_results(of)}, {_named(narrow)} intervals are too narrow."
-        if wide:
-            return f"The intervals err on the safe side: after {_results(of)}, {_named(wide)} intervals are too wide."
+        if self.verdict.accuses:
+            found = {True: "cannot be trusted", False: "err on the safe side"}[self.verdict is Verdict.TOO_NARROW]
+            together = "" if narrow or wide else " taken together (none by itself yet)"
+            which = f"{_named(narrow or wide or self.rows)} intervals{together} are"
+            return f"The intervals {found}: after {_results(of)}, {which} {self.verdict.value}."
         if not waiting:
             return f"The intervals can be trusted so far: {_named(fine)} intervals are compatible with {_results(of)}."
         return f"It is too early to trust the intervals: {_intervals_need(waiting[0])}."
@@ -158,14 +202,22 @@ class CalibrationTable(_Table):
         return frame
 
 
+#: Whether calibration helps, in words.
+_HELP = {
+    Preference.BETTER: "calibration helps: its forecasts score better than those of the raw model, by more than chance",
+    Preference.WORSE: "calibration hurts: its forecasts score worse than those of the raw model, by more than chance",
+    Preference.UNCLEAR: "whether calibration helps cannot be told yet",
+}
+
+
 def forecast_table(
     forecasts: Sequence[Forecast], outcomes: Sequence[float], *, forecasting: bool = True
 ) -> CalibrationTable:
-    """Return the calibration table of forecasts; counts of the raw model are added if anything calibrated it.
+    """Return the calibration table of forecasts; the raw model is judged beside them if anything calibrated it.
 
     Args:
         forecasts: Forecasts of n outcomes; may be empty.
-        outcomes: The n outcomes.
+        outcomes: The n outcomes, in the order they were observed.
         forecasting: Whether the method makes forecasts at all.
     """
     raw = [f.raw for f in forecasts] if any(len(f.stages) > 1 for f in forecasts) else None
@@ -177,18 +229,20 @@ def calibration_table(
     distributions: Sequence[Marginal],
     outcomes: npt.ArrayLike,
     raw: Sequence[Marginal] | None = None,
-    coverages: Sequence[float] = (0.5, 0.8, 0.95),
+    coverages: Sequence[float] = COVERAGES,
     *,
     confidence: float = 0.95,
+    tables: int = 1,
 ) -> CalibrationTable:
     """Return a table of how central prediction intervals have come out.
 
     Args:
         distributions: The n forecasts; may be empty.
-        outcomes: The n outcomes.
-        raw: The n forecasts before calibration, to be counted as well.
+        outcomes: The n outcomes, in the order they were observed.
+        raw: The n forecasts before calibration, to be counted and compared as well.
         coverages: Coverages of the intervals, each in (0, 1).
-        confidence: Probability with which calibrated intervals stay within each row's expected counts.
+        confidence: Probability with which intervals that are right are never called too narrow or too wide.
+        tables: Number of tables that are looked at together with this confidence.
 
     Example:
         >>> import numpy as np
@@ -201,44 +255,97 @@ def calibration_table(
     """
     if not coverages:
         raise RecipeError("a calibration table needs at least one coverage, got none: try coverages=(0.5, 0.8, 0.95)")
-    rows = tuple(_calibration_row(distributions, outcomes, raw, nominal, confidence) for nominal in sorted(coverages))
-    return CalibrationTable(rows)
+    tests = tables * len(coverages)
+    streams = [_stream(distributions, outcomes, raw, nominal) for nominal in sorted(coverages)]
+    rows = tuple(_calibration_row(stream, confidence, tests) for stream in streams)
+    verdict = _overall_verdict(streams, rows, log_threshold(confidence, tables))
+    return CalibrationTable(rows, verdict, None if raw is None else compare(distributions, raw, outcomes))
 
 
-def _calibration_row(
-    distributions: Sequence[Marginal],
-    outcomes: npt.ArrayLike,
-    raw: Sequence[Marginal] | None,
-    nominal: float,
-    confidence: float,
-) -> CalibrationRow:
-    judged = np.isfinite(central_intervals(distributions, nominal)).all(axis=1)
-    of = int(judged.sum())
-    contained = int(covered(distributions, outcomes, nominal)[judged].sum())
-    low, high = binomial_band(of, nominal, confidence)
+@dataclass(frozen=True, eq=False)
+class _Stream:
+    """Which results fell into their intervals of one coverage, in the order of the results.
+
+    Attributes:
+        nominal: Coverage of the intervals.
+        contained: Number inside after each of the n results, ``n + 1`` with the 0 at the start.
+        of: Number of results that can be judged after each, ``n + 1``.
+        raw_contained: Number inside the intervals of the raw model, if counted.
+    """
+
+    nominal: float
+    contained: Counts
+    of: Counts
+    raw_contained: int | None
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """Numbers of results inside and of results judged, at the end."""
+        return int(self.contained[-1]), int(self.of[-1])
+
+
+def _stream(
+    distributions: Sequence[Marginal], outcomes: npt.ArrayLike, raw: Sequence[Marginal] | None, nominal: float
+) -> _Stream:
+    judged = bounded(distributions, nominal)
+    inside = covered(distributions, outcomes, nominal) & judged
     raw_contained = None if raw is None else int(covered(raw, outcomes, nominal)[judged].sum())
-    verdict = _verdict(contained, of, low, high, nominal)
-    return CalibrationRow(nominal, contained, of, low, high, verdict, raw_contained, unbounded=len(distributions) - of)
+    contained, of = (np.concatenate([[0], np.cumsum(flags, dtype=np.int64)]) for flags in (inside, judged))
+    return _Stream(nominal, contained, of, raw_contained)
 
 
-def results_needed(nominal: float) -> int:
-    """Return how many results a verdict needs: enough for the coverage, and so many that some count could refute it."""
-    count = points_needed(nominal)
-    while binomial_band(count, nominal) == (0, count):
-        count += 1
-    return count
+def _calibration_row(stream: _Stream, confidence: float, tests: int) -> CalibrationRow:
+    low, high = count_band(stream.of, stream.nominal, confidence=confidence, tests=tests)
+    narrow, wide = stream.contained < low, stream.contained > high
+    contained, of = stream.last
+    needed = results_needed(stream.nominal, confidence=confidence, tests=tests)
+    verdict = Verdict.NOT_YET if of < needed else Verdict.COMPATIBLE
+    if narrow[-1] or wide[-1]:
+        verdict = Verdict.TOO_NARROW if narrow[-1] else Verdict.TOO_WIDE
+    accused = np.flatnonzero(narrow | wide)
+    earlier = None
+    if len(accused) and not verdict.accuses:
+        earlier = Verdict.TOO_NARROW if narrow[accused[-1]] else Verdict.TOO_WIDE
+    return CalibrationRow(
+        stream.nominal,
+        contained,
+        of,
+        int(low[-1]),
+        int(high[-1]),
+        verdict,
+        needed,
+        stream.raw_contained,
+        unbounded=len(stream.of) - 1 - of,
+        earlier=earlier,
+        until=int(stream.of[accused[-1]]) if len(accused) else 0,
+    )
 
 
-def _verdict(contained: int, of: int, low: int, high: int, nominal: float) -> Verdict:
-    if of < results_needed(nominal):
-        return Verdict.NOT_YET
-    if contained < low:
-        return Verdict.TOO_NARROW
-    return Verdict.TOO_WIDE if contained > high else Verdict.COMPATIBLE
+def _overall_verdict(streams: Sequence[_Stream], rows: Sequence[CalibrationRow], limit: float) -> Verdict:
+    """Return what the rows say, or else the average of the bets against all of them.
+
+    A row that is refuted by its share of the confidence refutes the average, too.
+    """
+    for verdict in (Verdict.TOO_NARROW, Verdict.TOO_WIDE):
+        if any(row.verdict is verdict for row in rows):
+            return verdict
+    wealths = np.array([log_wealth(*stream.last, stream.nominal) for stream in streams])
+    narrow, wide = log_mean(wealths, axis=0)
+    if np.logaddexp(narrow, wide) - np.log(2.0) >= limit:
+        return Verdict.TOO_NARROW if narrow >= wide else Verdict.TOO_WIDE
+    return Verdict.NOT_YET if any(row.verdict is Verdict.NOT_YET for row in rows) else Verdict.COMPATIBLE
+
+
+def results_needed(nominal: float, *, confidence: float = 0.95, tests: int = 1) -> int:
+    """Return how many results a verdict of "compatible" needs.
+
+    Enough for the coverage, and so many that some count could have refuted it.
+    """
+    return max(points_needed(nominal), results_to_refute(nominal, confidence=confidence, tests=tests))
 
 
 def _intervals_need(row: CalibrationRow) -> str:
-    return f"{_percent(row.nominal)} intervals need at least {_results(results_needed(row.nominal))}, {row.of} so far"
+    return f"{_percent(row.nominal)} intervals need at least {_results(row.needed)}, {row.of} so far"
 
 
 def _unbounded(count: int) -> str:
@@ -255,7 +362,12 @@ def _results(count: int) -> str:
 
 def _named(rows: Sequence[CalibrationRow]) -> str:
     """Return the coverages of some rows in words: "50 %", "50 % and 80 %", "50 %, 80 % and 95 %"."""
-    *others, last = (_percent(row.nominal) for row in rows)
+    return listed([_percent(row.nominal) for row in rows])
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence: "a", "a and b", "a, b and c"."""
+    *others, last = words
     return f"{', '.join(others)} and {last}" if others else last
 
 
@@ -277,7 +389,8 @@ class FeasibilityRow:
         stated: Mean of the stated probabilities, NaN in an empty band.
         met: Number of points that met all constraints.
         of: Number of points.
-        expected: Smallest and largest count expected if the probabilities are right (95 %).
+        expected: Smallest and largest count that are no evidence against the stated probabilities, at whatever time they
+            are looked at: right probabilities are *ever* called wrong, in any band, with probability 5 % at most.
     """
 
     low: float
@@ -313,7 +426,7 @@ class FeasibilityRow:
 
 
 @dataclass(frozen=True, repr=False)
-class FeasibilityTable(_Table):
+class FeasibilityTable(Table):
     """Table of stated probabilities of feasibility against how often points were feasible.
 
     Printed, it gives its verdict in words; notebooks show it as a table.
@@ -363,21 +476,5 @@ def _feasibility_row(stated: Array, met: np.ndarray, low: float, high: float) ->
     inside = (stated >= low) & ((stated < high) | (high >= 1.0))
     chances = stated[inside]
     mean = float(chances.mean()) if len(chances) else float("nan")
-    return FeasibilityRow(low, high, mean, int(met[inside].sum()), len(chances), expected_counts(chances))
-
-
-def expected_counts(probabilities: Array, confidence: float = 0.95) -> tuple[int, int]:
-    """Return the smallest and the largest number of successes expected of n independent trials.
-
-    Equal-tailed and exact, from the Poisson binomial distribution by convolution.
-
-    Args:
-        probabilities: Probability of success of each trial, ``n``.
-        confidence: Least probability of the range.
-    """
-    distribution = np.ones(1)
-    for p in probabilities:
-        distribution = np.convolve(distribution, [1.0 - p, p])
-    below = np.cumsum(distribution)
-    tail = (1.0 - confidence) / 2.0
-    return int(np.searchsorted(below, tail, side="right")), int(np.searchsorted(below, 1.0 - tail, side="left"))
+    expected = tilted_count_band(chances, tests=len(BANDS) - 1)
+    return FeasibilityRow(low, high, mean, int(met[inside].sum()), len(chances), expected)

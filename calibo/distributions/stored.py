@@ -12,14 +12,12 @@ from functools import cached_property
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from calibo.data import STORED_LEVELS, Array, Marginal
+from calibo.data import BEYOND, STORED_LEVELS, Array, Marginal
 from calibo.distributions.base import Distribution, infinite_beyond
 from calibo.distributions.gaussian import Gaussian
 from calibo.distributions.level_maps import pick
 
 _SCORES = ndtri(np.asarray(STORED_LEVELS))
-#: Normal score of a value outside a point mass, whose tail probability is 0 in float64.
-_BEYOND = 40.0
 
 
 def from_marginals(marginals: Sequence[Marginal]) -> Distribution:
@@ -66,29 +64,26 @@ class StoredDistribution(Distribution):
     backed_levels: Array = field()
 
     @cached_property
-    def _knots(self) -> tuple[Array, Array, np.ndarray]:
-        """Distinct quantiles and their normal scores, each ``... x q x L`` (padded), and how many there are, ``... x q``.
-
-        Of equal quantiles the one with the highest level is kept, so that the cdf is right-continuous.
-        """
-        q = self.quantiles
-        kept = np.concatenate([np.diff(q, axis=-1) > 0.0, np.ones((*q.shape[:-1], 1), dtype=bool)], axis=-1)
-        order = np.argsort(~kept, axis=-1, kind="stable")
-        values = np.where(np.sort(~kept, axis=-1), np.inf, np.take_along_axis(q, order, axis=-1))
-        return values, _SCORES[order], kept.sum(axis=-1)
+    def _rising(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """First and last pair of quantiles that differ, and whether there is any, each ``... x q``."""
+        rising = np.diff(self.quantiles, axis=-1) > 0.0
+        last = rising.shape[-1] - 1 - rising[..., ::-1].argmax(axis=-1)
+        return rising.argmax(axis=-1), last, self.quantiles[..., -1] > self.quantiles[..., 0]
 
     def normal_scores(self, y: Array | float) -> Array:
-        values, scores, count = self._knots
+        # An atom is a stretch of equal quantiles: scores come from its left end and go on from its right end.
+        values, last = self.quantiles, self.quantiles.shape[-1] - 1
+        first_rise, last_rise, spread_out = self._rising
         y = np.asarray(y, dtype=np.float64)
-        below = (values < y[..., None]).sum(axis=-1)
-        i = np.clip(below - 1, 0, np.maximum(count - 2, 0))
-        x0, x1 = pick(values, i), pick(values, i + 1)
-        z0, z1 = pick(scores, i), pick(scores, i + 1)
+        at = (values <= y[..., None]).sum(axis=-1) - 1
+        segment = np.where(at < 0, first_rise, np.where(at < last, at, last_rise))
+        anchor = np.maximum(at, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            between = z0 + (z1 - z0) * ((y - x0) / (x1 - x0))
+            share = (y - pick(values, anchor)) / (pick(values, segment + 1) - pick(values, segment))
+            between = _SCORES[anchor] + (_SCORES[segment + 1] - _SCORES[segment]) * share
             plain = (y - self.mean) / self.std
-        at_mass = np.where(y == x0, z0, np.sign(y - x0) * _BEYOND)
-        return np.where(self.gaussian, plain, np.where(count == 1, at_mass, between))
+        at_mass = np.where(y == values[..., -1], _SCORES[-1], np.sign(y - values[..., -1]) * BEYOND)
+        return np.where(self.gaussian, plain, np.where(spread_out, between, at_mass))
 
     def cdf(self, y: Array | float) -> Array:
         return ndtr(self.normal_scores(y))
@@ -105,9 +100,10 @@ class StoredDistribution(Distribution):
     def at_levels(self, u: Array | float) -> Array:
         z = np.asarray(ndtri(u))
         scores, values = _SCORES, self.quantiles
-        i = np.clip(np.searchsorted(scores, z) - 1, 0, scores.size - 2)
-        v0, v1 = pick(values, i), pick(values, i + 1)
-        between = v0 + (v1 - v0) * ((z - scores[i]) / (scores[i + 1] - scores[i]))
+        anchor = np.maximum(np.searchsorted(scores, z, side="right") - 1, 0)
+        i = np.minimum(anchor, scores.size - 2)
+        rise = pick(values, i + 1) - pick(values, i)
+        between = pick(values, anchor) + rise * ((z - scores[anchor]) / (scores[i + 1] - scores[i]))
         return np.where(self.gaussian, self.mean + self.std * z, between)
 
     @property

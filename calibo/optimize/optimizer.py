@@ -23,6 +23,7 @@ from calibo.trials import (
     State,
     Trial,
     best_trial,
+    calibration_by_place_of,
     calibration_of,
     check_single,
     completed,
@@ -44,7 +45,7 @@ from calibo.trials import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from calibo.diagnostics import CalibrationTable, FeasibilityTable
+    from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
 
 
 class Optimizer:
@@ -242,6 +243,14 @@ class Optimizer:
         """
         forecasting = self.strategy.makes_forecasts
         return calibration_of(self._done, self.directions, outcome, makes_forecasts=forecasting)
+
+    def calibration_by_place(self, outcome: int | str = 0) -> PlaceTable:
+        """Compare the forecasts of one outcome with the values observed: near the data, between, and far from them.
+
+        Args:
+            outcome: Index of an objective, or name of a constraint.
+        """
+        return calibration_by_place_of(self._done, self.directions, outcome)
 
     def feasibility(self) -> FeasibilityTable:
         """Compare the forecast probabilities of feasibility with the constraints observed."""

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calibo.report.calibration import plot_coverage, plot_feasibility, plot_forecasts, plot_reliability
+    from calibo.report.calibration import plot_coverage, plot_feasibility, plot_forecasts, plot_places, plot_reliability
     from calibo.report.data import OutcomeData, ReportData
     from calibo.report.page import write_report
     from calibo.report.pareto import plot_pareto_front
@@ -33,13 +33,14 @@ __all__ = [
     "plot_forecasts",
     "plot_hypervolume",
     "plot_pareto_front",
+    "plot_places",
     "plot_reliability",
     "plot_slices",
     "write_report",
 ]
 
 _NAMES = {
-    "calibration": ("plot_coverage", "plot_feasibility", "plot_forecasts", "plot_reliability"),
+    "calibration": ("plot_coverage", "plot_feasibility", "plot_forecasts", "plot_places", "plot_reliability"),
     "data": ("OutcomeData", "ReportData"),
     "page": ("write_report",),
     "pareto": ("plot_pareto_front",),

@@ -9,16 +9,21 @@ import plotly.graph_objects as go
 
 from calibo.data import Array
 from calibo.diagnostics import (
+    CalibrationRow,
     FeasibilityRow,
     ReliabilityCurve,
     RunningCoverage,
+    Verdict,
+    calibration_table,
+    confidence_sequence,
     covered,
     pit,
     points_needed,
     reliability_curve,
     running_coverage,
 )
-from calibo.diagnostics.coverage import central_intervals
+from calibo.diagnostics.coverage import bounded, central_intervals
+from calibo.diagnostics.reliability import BAND_LEVELS
 from calibo.errors import RecipeError
 from calibo.report import figure as draw
 from calibo.report.data import OutcomeData, ReportData
@@ -28,13 +33,21 @@ from calibo.report.summary import counted, number, params_text, percent, room_fo
 _BOTTOM, _TOP = 0.03, 0.97
 #: Name of the curves of the raw model.
 RAW_NAME = "raw model"
-#: With fewer results the band of the reliability figure fills the whole square.
+#: With fewer results there is no curve of reliability to speak of.
 _FEWEST = points_needed(0.8)
 _MARKERS = {
     "as stated": dict(color=draw.OUTCOME, symbol="circle", size=11),
     "too optimistic": dict(color=draw.MISS, symbol="x", size=12),
     "too pessimistic": dict(color=draw.MISS, symbol="x", size=12),
     "too few to judge": dict(color=draw.RAW, symbol="circle-open", size=11),
+}
+#: Places of the three coverages beside the middle of their group.
+_OFFSETS = (-0.22, 0.0, 0.22)
+_PLACE_MARKERS = {
+    Verdict.COMPATIBLE: ("as expected", _MARKERS["as stated"]),
+    Verdict.TOO_NARROW: ("too narrow", _MARKERS["too optimistic"]),
+    Verdict.TOO_WIDE: ("too wide", _MARKERS["too pessimistic"]),
+    Verdict.NOT_YET: ("too few to judge", _MARKERS["too few to judge"]),
 }
 
 
@@ -158,12 +171,12 @@ def _forecast_summary(outcome: OutcomeData, coverage: float, *, missed: int, sho
 def plot_coverage(
     outcome: OutcomeData, *, coverages: Sequence[float] = (0.5, 0.8, 0.95), confidence: float = 0.95
 ) -> go.Figure:
-    """Plot the running coverage of the intervals, with the exact binomial band of calibrated ones; raw model dashed.
+    """Plot the running coverage of the intervals, with the band in which calibrated ones stay; raw model dashed.
 
     Args:
         outcome: The objective or constraint.
-        coverages: Coverages to choose from with buttons; 80 % is shown first if it is among them, else the first.
-        confidence: Probability with which calibrated intervals stay inside the band at each single time.
+        coverages: Coverages to choose from with buttons; 80 % is shown first if it is among them, else the smallest.
+        confidence: Probability with which calibrated intervals never leave the band of any of the coverages.
     """
     if not coverages:
         raise RecipeError("plot_coverage needs at least one coverage, got none: try coverages=(0.5, 0.8, 0.95)")
@@ -173,29 +186,40 @@ def plot_coverage(
         early = "no trial with a forecast has a result"
         return draw.empty(figure, early) if outcome.makes_forecasts else draw.without_forecasts(figure)
     draw.whole_numbers(figure, len(outcome.forecasted))
-    first = coverages.index(0.8) if 0.8 in coverages else 0
+    raw = outcome.raw if outcome.recalibrated else None
+    with np.errstate(over="ignore", invalid="ignore"):
+        table = calibration_table(outcome.calibrated, outcome.outcomes, raw, sorted(coverages), confidence=confidence)
     layouts: list[dict[str, object]] = [
-        {"annotations": _too_early_note(outcome, c), "title.subtitle.text": _coverage_summary(outcome, c)}
-        for c in coverages
+        {"annotations": _too_early_note(row), "title.subtitle.text": sentence(row.sentence())} for row in table.rows
     ]
-    views = [_coverage_traces(outcome, coverage, confidence) for coverage in coverages]
-    draw.add_views(figure, views, [percent(coverage) for coverage in coverages], layouts, first=first)
+    views = [_coverage_traces(outcome, row, confidence, tests=len(coverages)) for row in table.rows]
+    nominals = [row.nominal for row in table.rows]
+    first = nominals.index(0.8) if 0.8 in nominals else 0
+    draw.add_views(figure, views, [percent(nominal) for nominal in nominals], layouts, first=first)
     return figure
 
 
-def _coverage_traces(outcome: OutcomeData, coverage: float, confidence: float) -> list[go.Scatter]:
+def _coverage_traces(outcome: OutcomeData, row: CalibrationRow, confidence: float, *, tests: int) -> list[go.Scatter]:
     """Return the band (two edges), nominal coverage, raw model and calibrated forecasts; no curves while it is too early."""
+    coverage = row.nominal
     with np.errstate(over="ignore", invalid="ignore"):
-        calibrated = running_coverage(outcome.calibrated, outcome.outcomes, coverage, confidence=confidence)
-        raw = running_coverage(outcome.raw, outcome.outcomes, coverage, confidence=confidence)
+        judged = np.flatnonzero(bounded(outcome.calibrated, coverage)).tolist()
+        calibrated, raw = (
+            running_coverage(
+                [of[i] for i in judged], outcome.outcomes[judged], coverage, confidence=confidence, tests=tests
+            )
+            for of in (outcome.calibrated, outcome.raw)
+        )
+    if not judged:
+        return []
     # Steps of the band and of the curves fall on different results, so both are drawn at the same places.
     at = draw.evenly(len(calibrated.count), draw.CURVE_POINTS)
     x = calibrated.count[at].tolist()
-    name = f"expected of calibrated intervals ({percent(confidence)} band)"
+    name = f"where right intervals stay at all times ({percent(confidence)})"
     dotted = dict(color=draw.OUTCOME, width=1, dash="dot")
     nominal = draw.line([x[0], x[-1]], [coverage] * 2, f"nominal: {percent(coverage)}", dotted)
     traces = [*draw.band(x, *calibrated.band[at].T, color=draw.tint(draw.CALIBRATED, 0.13), name=name), nominal]
-    if _too_early(outcome, coverage):
+    if row.verdict is Verdict.NOT_YET:
         return traces
     return traces + [
         _coverage_curve(raw if name == RAW_NAME else calibrated, at, name, look) for name, look in _curves(outcome)
@@ -213,26 +237,20 @@ def _curves(outcome: OutcomeData) -> list[tuple[str, dict[str, object]]]:
 
 
 def _coverage_curve(running: RunningCoverage, at: np.ndarray, name: str, look: dict[str, object]) -> go.Scatter:
-    hover = f"{name}: %{{customdata}} of %{{x}} inside (%{{y:.1%}})"
-    x, inside = running.count[at].tolist(), running.contained[at].tolist()
-    return draw.line(x, running.fraction[at], name, look, hover, customdata=inside)
+    count, inside = running.count[at], running.contained[at]
+    refuted = confidence_sequence(inside, count, confidence=running.confidence, tests=running.tests)
+    texts = [
+        f"{k} of {t} inside ({k / t:.1%})<br>coverages from {low:.0%} to {high:.0%} are not refuted"
+        for k, t, low, high in zip(inside.tolist(), count.tolist(), *(ends.tolist() for ends in refuted), strict=True)
+    ]
+    return draw.line(count.tolist(), running.fraction[at], name, look, f"{name}: %{{customdata}}", customdata=texts)
 
 
-def _too_early(outcome: OutcomeData, coverage: float) -> bool:
-    return len(outcome.forecasted) < points_needed(coverage)
-
-
-def _too_early_note(outcome: OutcomeData, coverage: float) -> list[dict[str, object]]:
-    if not _too_early(outcome, coverage):
+def _too_early_note(row: CalibrationRow) -> list[dict[str, object]]:
+    if row.verdict is not Verdict.NOT_YET:
         return []
-    needed = counted(points_needed(coverage), "result")
-    return [draw.not_yet(f"{percent(coverage)} intervals need at least<br>{needed}, {len(outcome.forecasted)} so far")]
-
-
-def _coverage_summary(outcome: OutcomeData, coverage: float) -> str:
-    row = next((row for row in outcome.calibration.rows if row.nominal == coverage), None)
-    text = "share of results that fell inside their interval, after each result"
-    return sentence(text if row is None else row.sentence())
+    needed = counted(row.needed, "result")
+    return [draw.not_yet(f"{percent(row.nominal)} intervals need at least<br>{needed}, {row.of} so far")]
 
 
 def plot_reliability(outcome: OutcomeData, *, confidence: float = 0.95) -> go.Figure:
@@ -242,7 +260,7 @@ def plot_reliability(outcome: OutcomeData, *, confidence: float = 0.95) -> go.Fi
 
     Args:
         outcome: The objective or constraint.
-        confidence: Probability with which the whole curve of calibrated forecasts stays inside the band.
+        confidence: Probability with which the curve of calibrated forecasts never leaves the band.
     """
     title = "Reliability before and after calibration" if outcome.recalibrated else "Reliability of the forecasts"
     figure = draw.blank(title, x="level of the forecast", y="share of results at or below it", height=500)
@@ -256,9 +274,9 @@ def plot_reliability(outcome: OutcomeData, *, confidence: float = 0.95) -> go.Fi
     if after.levels.size < _FEWEST:
         needed = f"needs at least {counted(_FEWEST, 'result')} with a forecast"
         return draw.empty(figure, f"{needed}, {after.levels.size} so far")
-    half = min(1.0, after.half_width)
-    levels = np.unique([0.0, half, 1.0 - half, 1.0])  # the band is straight between these
-    name = f"expected of calibrated forecasts ({percent(confidence)} band)"
+    # The band is a staircase; its steps are just before and just after each level at which the curve is judged.
+    levels = np.sort([0.0, *(level - 1e-9 for level in BAND_LEVELS), *(level + 1e-9 for level in BAND_LEVELS), 1.0])
+    name = f"where right forecasts stay at all times ({percent(confidence)})"
     diagonal = draw.line([0, 1], [0, 1], "exactly calibrated", dict(color=draw.OUTCOME, width=1, dash="dot"))
     curves = [_staircase(before if name == RAW_NAME else after, name, look) for name, look in _curves(outcome)]
     bands = draw.band(levels.tolist(), *after.band(levels).T, color=draw.tint(draw.CALIBRATED, 0.13), name=name)
@@ -284,6 +302,45 @@ def _reliability_summary(outcome: OutcomeData, before: ReliabilityCurve, after: 
     return f"After {results} the calibrated curve {inside[after.inside]}, {raw}."
 
 
+def plot_places(outcome: OutcomeData) -> go.Figure:
+    """Plot the coverage of the intervals near the data, between, and far from them, with where right ones stay.
+
+    Args:
+        outcome: The objective or constraint.
+    """
+    figure = draw.blank("Coverage by place", x="", y="share inside the interval", height=380)
+    table = outcome.calibration_by_place
+    if not outcome.forecasted and not outcome.makes_forecasts:
+        return draw.without_forecasts(figure)
+    if not any(row.of for row in table.rows):
+        return draw.empty(figure, "no trial with a forecast and three earlier results has a result")
+    rows = [
+        (at + _OFFSETS[k], place, row)
+        for at, place in enumerate(table.rows)
+        for k, row in enumerate(place.calibration.rows)
+        if row.of
+    ]
+    at = [x for x, _, _ in rows]
+    ends = [(row.low / row.of, row.high / row.of) for _, _, row in rows]
+    look = dict(color=draw.tint(draw.CALIBRATED, 0.25), width=18)
+    figure.add_trace(draw.bars(at, ends, "where right intervals stay at all times (95 %)", look))
+    marker = dict(color=draw.CALIBRATED, symbol="line-ew-open", size=18, line=dict(width=2))
+    nominal = [row.nominal for _, _, row in rows]
+    figure.add_trace(draw.dots(at, nominal, "nominal", marker, "nominal: %{y:.0%}"))
+    for verdict, (name, marker) in _PLACE_MARKERS.items():
+        judged = [(x, place, row) for x, place, row in rows if row.verdict is verdict]
+        x, y = [x for x, _, _ in judged], [row.contained / row.of for _, _, row in judged]
+        texts = [f"{place.place.value}, {row.sentence()}" for _, place, row in judged]
+        figure.add_trace(draw.dots(x, y, f"observed: {name}", marker, "%{y:.1%}: %{customdata}", customdata=texts))
+    labels = [f"{row.place.value}<br>{counted(row.of, 'result')}" for row in table.rows]
+    figure.update_layout(
+        xaxis=dict(tickvals=list(range(len(labels))), ticktext=labels, range=[-0.6, len(labels) - 0.4], showgrid=False),
+        yaxis=dict(range=[-0.03, 1.03], tickformat=".0%"),
+    )
+    draw.subtitle(figure, table.headline())
+    return figure
+
+
 def plot_feasibility(data: ReportData) -> go.Figure:
     """Plot, for each range of predicted probabilities of feasibility, the share of trials that met all constraints."""
     title = "Predicted and observed feasibility"
@@ -297,7 +354,7 @@ def plot_feasibility(data: ReportData) -> go.Figure:
     places = [at for at, _ in rows]
     ends = [(row.expected[0] / row.of, row.expected[1] / row.of) for _, row in rows]
     look = dict(color=draw.tint(draw.CALIBRATED, 0.25), width=26)
-    figure.add_trace(draw.bars(places, ends, "expected of calibrated probabilities (95 % band)", look))
+    figure.add_trace(draw.bars(places, ends, "where right probabilities stay at all times (95 %)", look))
     marker = dict(color=draw.CALIBRATED, symbol="line-ew-open", size=26, line=dict(width=2))
     stated = [row.stated for _, row in rows]
     figure.add_trace(draw.dots(places, stated, "predicted on average", marker, "predicted on average: %{y:.1%}"))

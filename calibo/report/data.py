@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibo.data import Array, Forecast, Marginal
-from calibo.diagnostics import CalibrationTable, FeasibilityTable
+from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
 from calibo.errors import DataError
 from calibo.pareto import inferred_reference
 from calibo.trials import (
     Direction,
     State,
     Trial,
+    calibration_by_place_of,
     calibration_of,
     constraint_names,
     feasibility_of,
@@ -145,6 +146,12 @@ class OutcomeData:
         """Calibration of the forecasts, with the counts of the raw model if there was a calibrator."""
         with np.errstate(over="ignore", invalid="ignore"):  # intervals of values near 1e308 overflow
             return calibration_of(self.trials, self.directions, self.outcome, makes_forecasts=self.makes_forecasts)
+
+    @cached_property
+    def calibration_by_place(self) -> PlaceTable:
+        """Calibration of the forecasts near the data, between, and far from them."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return calibration_by_place_of(self.trials, self.directions, self.outcome)
 
     def forecast(self, index: int) -> Forecast:
         """Return the forecast of a trial that has one."""

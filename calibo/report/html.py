@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calibo.diagnostics import CalibrationTable, Verdict
+from calibo.diagnostics import CalibrationTable, PlaceTable, Verdict
 from calibo.report.summary import percent, sentence
 
 #: The browser itself refuses every request the page might make.
@@ -46,6 +46,7 @@ header { margin: 0 0 20px; }
 .columns { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 16px; align-items: start; }
 .panel { background: #fff; border: 1px solid #e3e5e8; border-radius: 8px; padding: 16px 18px; margin: 0 0 16px; }
 .panel > p { margin: 0 0 8px; color: #44484d; overflow-wrap: anywhere; }
+.panel > table + p, .inner > table + p { margin-top: 10px; }
 .figure { width: 100%; }
 table { border-collapse: collapse; width: 100%; font-size: .95rem; }
 th, td { text-align: left; vertical-align: top; padding: 6px 10px 6px 0; border-top: 1px solid #eceef0; }
@@ -169,14 +170,29 @@ def badge(verdict: Verdict) -> str:
 
 
 def calibration_rows(calibration: CalibrationTable) -> str:
-    """Return a table with the verdict and the sentence for each coverage."""
+    """Return a table with the verdict and the sentence for each coverage, and for all if only together they have one."""
+    found = [(percent(row.nominal), row.verdict, sentence(row.sentence())) for row in calibration.rows]
+    if calibration.verdict.accuses and not any(row.verdict.accuses for row in calibration.rows):
+        found.append(("all", calibration.verdict, calibration.headline()))
     rows = "\n".join(
-        f'<tr><th scope="row">{percent(row.nominal)}</th>'
-        f"<td>{badge(row.verdict)}</td>"
-        f"<td>{html.escape(sentence(row.sentence()))}</td></tr>"
-        for row in calibration.rows
+        f'<tr><th scope="row">{name}</th><td>{badge(verdict)}</td><td>{html.escape(text)}</td></tr>'
+        for name, verdict, text in found
     )
     return f"<table>{rows}</table>"
+
+
+def place_rows(places: PlaceTable) -> str:
+    """Return a table with the counts and the verdict for each place."""
+    head = ["", "", *(f"in {percent(row.nominal)}" for row in places.rows[0].calibration.rows)]
+    rows = [
+        [
+            html.escape(one.place.value),
+            badge(one.calibration.verdict),
+            *(f"{row.contained} of {row.of}" for row in one.calibration.rows),
+        ]
+        for one in places.rows
+    ]
+    return table(head, rows)
 
 
 def figure_section(figure: go.Figure, name: str, reading: str, *, inner: bool = False) -> str:

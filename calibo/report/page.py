@@ -12,12 +12,14 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from calibo.diagnostics import CalibrationTable, Verdict
+from calibo.diagnostics.places import FAR_ABOVE, NEAR_BELOW
 from calibo.errors import StudyError
 from calibo.files import replacing, why_unwritable
-from calibo.report.calibration import plot_coverage, plot_feasibility, plot_forecasts, plot_reliability
+from calibo.report.calibration import plot_coverage, plot_feasibility, plot_forecasts, plot_places, plot_reliability
 from calibo.report.data import OutcomeData, ReportData
 from calibo.report.figure import OUTCOME, evenly
-from calibo.report.html import badge, calibration_rows, document, figure_section, header, panel, table
+from calibo.report.html import badge, calibration_rows, document, figure_section, header, panel, place_rows, table
 from calibo.report.pareto import plot_pareto_front
 from calibo.report.progress import plot_best_so_far, plot_hypervolume
 from calibo.report.slices import plot_slices
@@ -38,6 +40,13 @@ from calibo.report.summary import (
 MOST_ROWS, MOST_PARAMETERS = 30, 40
 _CALIBRATION = "Can the intervals be trusted?"
 _LIMIT = "met at or below 0"
+_PROMISE = (
+    "You may look at them after every trial: intervals that are right are called too narrow or too wide, now or at any "
+    "later time, in at most 5 of 100 studies. Near the data, between and far from the data: by how far the model had to "
+    "reach (see Coverage by place); the first results, with which nothing can be compared yet, are in no group. "
+    "Calibration helps or hurts if its forecasts score better or worse than the raw model's by more than chance; that, "
+    "too, is wrong in at most 5 of 100 studies."
+)
 
 
 @dataclass(frozen=True)
@@ -70,10 +79,21 @@ SECTIONS: tuple[Section, ...] = (
         "coverage",
         plot_coverage,
         "After each result: which share of all results so far fell inside their interval? It should settle at the "
-        "dotted line. The shaded band is where chance alone would put it 95 times out of 100, so a line inside the "
-        "band is no evidence of miscalibration; below the band the intervals are too narrow, above it too wide. The "
-        "dashed line is the model without calibration. The band is exact for each single time, so a long curve may "
-        "leave it briefly.",
+        "dotted line. The shaded band is where chance alone may put it: in 95 of 100 studies with intervals that are "
+        "right, the lines of all three coverages stay inside their bands for ever. So you may look after every trial: "
+        "a line inside the band is no evidence of miscalibration, below it the intervals are too narrow, above it too "
+        "wide. The dashed line is the model without calibration. With few results the band is wide: being inside it "
+        "then says little.",
+    ),
+    Section(
+        "places",
+        plot_places,
+        "A model may be right near the data and wrong far from them, or the other way round. Forecasts are grouped by "
+        "how far the model had to reach, which it says itself: near the data if the standard deviation of its raw "
+        f"forecast was below {percent(NEAR_BELOW)} of that of the results so far, far from the data if it was above "
+        f"{percent(FAR_ABOVE)}. In each group, from left to right, the 50, 80 and 95 % intervals: the short line is the "
+        "share of results that should be inside, the dot the share that was, and the bar where it stays at all times "
+        "if the intervals are right, in 95 of 100 studies. A dot below its bar: too narrow. Above: too wide.",
     ),
     Section(
         "reliability",
@@ -81,8 +101,8 @@ SECTIONS: tuple[Section, ...] = (
         "A forecast says for every level where the result will lie: below its 10 % level in one case of ten, and "
         "so on. The curve shows how often results really fell below each level; calibrated forecasts follow the "
         "diagonal. An S that is steep in the middle means intervals too wide, steep at the ends too narrow, a "
-        "curve all above or all below that forecasts are too high or too low. The band holds the whole curve of "
-        "calibrated forecasts 95 times out of 100.",
+        "curve all above or all below that forecasts are too high or too low. In 95 of 100 studies with forecasts that "
+        "are right the curve stays inside the band after every trial.",
     ),
     Section(
         "slices",
@@ -101,7 +121,7 @@ SECTIONS: tuple[Section, ...] = (
 )
 
 #: Figures of a constraint: it has no best value.
-CONSTRAINT_SECTIONS = SECTIONS[:3]
+CONSTRAINT_SECTIONS = SECTIONS[:4]
 
 PARETO_FRONT = Section(
     "pareto-front",
@@ -129,8 +149,9 @@ FEASIBILITY = Section(
     plot_feasibility,
     "Before each trial ran, the forecasts of its constraints gave the probability that it meets them all. Trials are "
     "grouped by that probability; the dot is the share of them that did, the short line the mean predicted "
-    "probability, and the bar where chance alone would put the share 95 times out of 100. A dot below its bar: the "
-    "predictions were too optimistic. Above: too pessimistic. Groups of fewer than five trials are not judged.",
+    "probability, and the bar where the share stays after every trial if the probabilities are right, in 95 of 100 "
+    "studies. A dot below its bar: the predictions were too optimistic. Above: too pessimistic. Groups of fewer than "
+    "five trials are not judged.",
 )
 
 
@@ -185,7 +206,7 @@ def _single_objective(data: ReportData) -> tuple[str, dict[str, go.Figure]]:
     (objective,) = data.objectives
     figures = {section.name: section.draw(objective) for section in SECTIONS}
     parts = [figure_section(figures[section.name], section.name, section.reading) for section in SECTIONS]
-    calibration = panel(_CALIBRATION, calibration_rows(objective.calibration))
+    calibration = panel(_CALIBRATION, _calibration_card(objective))
     return _columns(calibration, _best_parameters(objective)) + "".join(parts), figures
 
 
@@ -236,20 +257,37 @@ def _outcome_part(outcome: OutcomeData, kind: str, prefix: str, *, opened: bool)
 <summary><h2>{kind.capitalize()}: {html.escape(shortened(outcome.name))}</h2> <span>{what}
 {html.escape(outcome.calibration.headline())}</span></summary>
 <section class="inner"><h3>{_CALIBRATION}</h3>
-{calibration_rows(outcome.calibration)}</section>
+{_calibration_card(outcome)}</section>
 {"".join(sections)}</details>
 """
     return part, drawn
 
 
+def _calibration_card(outcome: OutcomeData) -> str:
+    """Return the verdicts on the intervals of one outcome: by coverage, against the raw model, and by place."""
+    parts = [calibration_rows(outcome.calibration)]
+    if help_sentence := outcome.calibration.help_sentence():
+        parts.append(f"<p><b>Is calibration helping?</b> {html.escape(sentence(help_sentence))}</p>")
+    if any(row.of for row in outcome.calibration_by_place.rows):
+        parts.append(f"<p><b>Where are they right?</b></p>\n{place_rows(outcome.calibration_by_place)}")
+    if outcome.forecasted:
+        parts.append(f"<details><summary>What these verdicts promise</summary><p>{_PROMISE}</p></details>")
+    return "\n".join(parts)
+
+
 def _calibration_table(data: ReportData) -> str:
-    """Return a row for each outcome with a verdict for each coverage."""
+    """Return a row for each outcome with a verdict for each coverage, and for all of them together."""
     nominals = [percent(row.nominal) for row in data.objectives[0].calibration.rows]
     rows = [
-        [_cut(one.name), *(badge(row.verdict) for row in one.calibration.rows), str(one.calibration.rows[0].of)]
+        [_cut(one.name), *map(badge, _verdicts(one.calibration)), str(one.calibration.rows[0].of)]
         for one in data.outcomes
     ]
-    return table(["intervals of", *nominals, "results"], rows)
+    return table(["intervals of", *nominals, "together", "results"], rows)
+
+
+def _verdicts(calibration: CalibrationTable) -> list[Verdict]:
+    """Return the verdicts on each coverage, and on all of them together."""
+    return [*(row.verdict for row in calibration.rows), calibration.verdict]
 
 
 def _best_parameters(objective: OutcomeData) -> str:

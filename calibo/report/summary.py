@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calibo.diagnostics import CalibrationTable, Verdict
+from calibo.diagnostics.tables import listed
 from calibo.report.data import OutcomeData, ReportData
 
 #: A single value or name longer than this is cut.
@@ -154,22 +155,16 @@ def _calibration(outcomes: Sequence[OutcomeData]) -> str:
     groups: dict[str, list[str]] = {}
     for outcome in outcomes:
         groups.setdefault(_answer(outcome.calibration), []).append(shortened(outcome.name))
-    parts = [answer.format(_joined(names)) for answer, names in groups.items()]
+    parts = [answer.format(listed(names)) for answer, names in groups.items()]
     return f"Can the intervals be trusted? {sentence('; '.join(parts))}"
 
 
 def _answer(table: CalibrationTable) -> str:
     if not table.forecasting and not table.rows[0].of:
         return "there are none for {}, as this method makes no forecasts"
-    found = {row.verdict for row in table.rows}
-    if Verdict.TOO_NARROW in found:
-        mixed = Verdict.TOO_WIDE in found
+    if table.verdict is Verdict.TOO_NARROW:
+        mixed = any(row.verdict is Verdict.TOO_WIDE for row in table.rows)
         return "no for {} (some too narrow, some too wide)" if mixed else "no for {} (too narrow)"
-    if Verdict.TOO_WIDE in found:
+    if table.verdict is Verdict.TOO_WIDE:
         return "yes for {}, but they are wider than they need to be"
-    return "too early to say for {}" if Verdict.NOT_YET in found else "so far yes for {}"
-
-
-def _joined(names: Sequence[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    return "too early to say for {}" if table.verdict is Verdict.NOT_YET else "so far yes for {}"

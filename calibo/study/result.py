@@ -31,6 +31,7 @@ from calibo.trials import (
     State,
     Trial,
     best_trial,
+    calibration_by_place_of,
     calibration_of,
     completed,
     constraint_names,
@@ -46,7 +47,7 @@ from calibo.trials import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from calibo.diagnostics import CalibrationTable, FeasibilityTable
+    from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
     from calibo.report import ReportData
 
 
@@ -218,6 +219,14 @@ class Result:
             outcome: Index of an objective, or name of a constraint.
         """
         return calibration_of(self._ordered, self.directions, outcome, makes_forecasts=self.makes_forecasts)
+
+    def calibration_by_place(self, outcome: int | str = 0) -> PlaceTable:
+        """Compare the forecasts of one outcome with the values observed: near the data, between, and far from them.
+
+        Args:
+            outcome: Index of an objective, or name of a constraint.
+        """
+        return calibration_by_place_of(self._ordered, self.directions, outcome)
 
     def feasibility(self) -> FeasibilityTable:
         """Compare the forecast probabilities of feasibility with the constraints observed."""

@@ -4,6 +4,7 @@ from calibo.trials.direction import Direction, convert_forecasts, outcome_direct
 from calibo.trials.history import history_table
 from calibo.trials.judging import (
     best_trial,
+    calibration_by_place_of,
     calibration_of,
     check_single,
     feasibility_of,
@@ -13,17 +14,17 @@ from calibo.trials.judging import (
     pareto_trials,
     some_feasible,
 )
-from calibo.trials.predictions import COVERAGES, predict, predict_table
+from calibo.trials.predictions import predict, predict_table
 from calibo.trials.serialization import forecast_from_json, forecast_to_json, suggestion_from_json, suggestion_to_json
 from calibo.trials.trial import State, Trial, completed, constraint_names, dataset, in_order_of_completion
 from calibo.trials.values import finite_constraints, finite_values, standard_errors
 
 __all__ = [
-    "COVERAGES",
     "Direction",
     "State",
     "Trial",
     "best_trial",
+    "calibration_by_place_of",
     "calibration_of",
     "check_single",
     "completed",

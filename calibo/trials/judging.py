@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibo.data import Array
+from calibo.data import Array, Forecast
 from calibo.errors import DataError, RecipeError
 from calibo.pareto import hypervolumes, inferred_reference, pareto_mask
 from calibo.trials.direction import Direction, convert_values, reference_values
 from calibo.trials.trial import Trial, completed, constraint_names
 
 if TYPE_CHECKING:
-    from calibo.diagnostics import CalibrationTable, FeasibilityTable
+    from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
 
 
 def feasible(trials: Sequence[Trial]) -> list[Trial]:
@@ -98,10 +98,30 @@ def calibration_of(
     """
     from calibo.diagnostics import forecast_table
 
+    known = [(f, value) for f, value in _observed(trials, directions, outcome) if f is not None]
+    return forecast_table([f for f, _ in known], [value for _, value in known], forecasting=makes_forecasts)
+
+
+def calibration_by_place_of(
+    trials: Sequence[Trial], directions: Sequence[Direction], outcome: int | str = 0
+) -> PlaceTable:
+    """Compare the forecasts of one outcome with the values observed: near the data, between, and far from them.
+
+    The outcome is the index of an objective, or the name of a constraint.
+    """
+    from calibo.diagnostics import place_table
+
+    known = _observed(trials, directions, outcome)
+    return place_table([forecast for forecast, _ in known], [value for _, value in known])
+
+
+def _observed(
+    trials: Sequence[Trial], directions: Sequence[Direction], outcome: int | str
+) -> list[tuple[Forecast | None, float]]:
+    """Return the values observed of one outcome, in their order, each with its forecast if there was one."""
     check_outcome(outcome, len(directions), constraint_names(trials))
     pairs = [(trial.forecast_of(outcome, len(directions)), trial.observed(outcome)) for trial in completed(trials)]
-    known = [(forecast, value) for forecast, value in pairs if forecast is not None and value is not None]
-    return forecast_table([f for f, _ in known], [value for _, value in known], forecasting=makes_forecasts)
+    return [(forecast, value) for forecast, value in pairs if value is not None]
 
 
 def feasibility_of(trials: Sequence[Trial], directions: Sequence[Direction]) -> FeasibilityTable:

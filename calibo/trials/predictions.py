@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from calibo.acquisition import Feasibility
-from calibo.data import Array
+from calibo.data import COVERAGES, Array
 from calibo.distributions import Distribution
 from calibo.models import Model
 from calibo.trials.direction import Direction, outcome_directions
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Central intervals shown for every prediction.
-COVERAGES = (0.5, 0.8, 0.95)
 
 
 def predict(model: Model, X: Array, direction: Direction, *, latent: bool) -> Distribution:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -99,6 +100,22 @@ def test_a_wide_front_is_split_to_fit_the_terminal(
     assert max(map(len, printed.splitlines())) <= 80
     assert all(f" {name} " in table for name in (*space, "objective 0", "objective 1"))
     assert table.count(" trial ") > 1
+
+
+def test_coverage_by_place_is_shown_once_there_is_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    result = minimize(
+        lambda p: p["x"] ** 2 + 0.01 * rng.standard_normal(),
+        {"x": Float(-1, 1)},
+        n_trials=30,
+        method="gp_ei",
+        seed=0,
+        progress=False,
+    )
+    assert result.calibration_by_place().judged
+    show_result(result)
+    printed = capsys.readouterr().out
+    assert " ".join(printed.split()).endswith(result.calibration_by_place().headline())
 
 
 def test_methods_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Coverage: PITs, counts in central intervals, and the exact binomial distributions against SciPy's."""
+"""Coverage: PITs, counts in central intervals, and coverage over time."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtri
-from scipy.stats import beta, binom
 
 from calibo.data import STORED_LEVELS, Marginal
 from calibo.diagnostics import (
-    binomial_band,
-    clopper_pearson,
+    count_band,
     coverage,
     covered,
     pit,
@@ -22,6 +20,7 @@ from calibo.diagnostics import (
 from calibo.errors import DataError, RecipeError
 
 probabilities = st.floats(0.01, 0.99)
+STANDARD = Marginal(0.0, 1.0)
 
 
 def stored(mean: float = 0.0, std: float = 1.0) -> Marginal:
@@ -58,25 +57,6 @@ def test_an_outcome_is_covered_where_its_pit_is_central(mean: float, std: float,
         assert bool(covered([distribution], [y], level)[0]) == (distance < level)
 
 
-@given(st.integers(0, 300) | st.just(100_000), probabilities, probabilities)
-def test_binomial_band_is_scipys(n: int, p: float, confidence: float) -> None:
-    tail = (1 - confidence) / 2
-    cdf = binom.cdf(np.arange(n + 1), n, p)
-    low, high = binomial_band(n, p, confidence)
-    assert low == int(np.argmax(cdf >= tail))
-    assert high == (int(np.argmax(cdf >= 1 - tail)) if np.any(cdf >= 1 - tail) else n)
-
-
-@given(st.integers(0, 200), st.integers(0, 200), probabilities)
-def test_clopper_pearson_by_the_beta_distribution(k: int, more: int, confidence: float) -> None:
-    n = k + more
-    low, high = clopper_pearson(k, n, confidence)
-    tail = (1 - confidence) / 2
-    assert low == pytest.approx(beta.ppf(tail, k, n - k + 1) if k else 0.0, abs=1e-9)
-    assert high == pytest.approx(beta.ppf(1 - tail, k + 1, n - k) if k < n else 1.0, abs=1e-9)
-    assert n == 0 or low <= k / n <= high
-
-
 @given(st.integers(1, 5000))
 def test_points_needed_inverts_k_in_k_plus_one(k: int) -> None:
     assert points_needed(k / (k + 1)) == k
@@ -87,16 +67,25 @@ def test_points_needed_inverts_k_in_k_plus_one(k: int) -> None:
 def test_running_coverage_counts_and_bands() -> None:
     rng = np.random.default_rng(0)
     distributions = [Marginal(0.0, 1.0)] * 60
-    y = 1.5 * rng.standard_normal(60)
+    y = 2.5 * rng.standard_normal(60)
     run = running_coverage(distributions, y, 0.8)
     assert run.count.tolist() == list(range(1, 61))
     assert run.contained.tolist() == np.cumsum(covered(distributions, y, 0.8)).tolist()
-    assert [(int(a), int(b)) for a, b in zip(run.low, run.high, strict=True)] == [
-        binomial_band(n, 0.8) for n in range(1, 61)
-    ]
+    low, high = count_band(run.count, 0.8)
+    assert (run.low.tolist(), run.high.tolist()) == (low.tolist(), high.tolist())
     assert run.fraction[-1] == coverage(distributions, y, 0.8)
     assert run.band.shape == (60, 2) and np.all((run.band >= 0) & (run.band <= 1))
+    assert np.all(run.too_few == (run.contained < low)) and np.all(run.too_many == (run.contained > high))
+    # The nominal coverage leaves the confidence sequence when the coverage leaves the band.
+    outside = (run.interval[:, 0] > 0.8) | (run.interval[:, 1] < 0.8)
+    assert run.too_few.any() and np.all(outside == (run.too_few | run.too_many))
     assert coverage(distributions[:4], [0.0, 1.0, -1.5, 3.0], 0.8) == 0.5
+
+
+def test_infinite_intervals_are_left_out_of_the_running_coverage() -> None:
+    unbounded = Marginal(0.0, 1.0, backed=(0.2, 0.8))
+    run = running_coverage([unbounded, STANDARD, unbounded, STANDARD], [0.0, 9.0, 9.0, 0.0], 0.8)
+    assert (run.count.tolist(), run.contained.tolist()) == ([1, 2], [0, 1])
 
 
 def test_mistakes_are_explained() -> None:
@@ -110,7 +99,3 @@ def test_mistakes_are_explained() -> None:
         covered([Marginal(0.0, 1.0)], [1.0], 95)
     with pytest.raises(RecipeError, match="strictly between"):
         points_needed(1.0)
-    with pytest.raises(DataError, match="between 0 and 3"):
-        clopper_pearson(4, 3)
-    with pytest.raises(DataError, match="0 or more"):
-        binomial_band(-1, 0.5)

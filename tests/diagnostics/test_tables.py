@@ -14,22 +14,25 @@ from calibo.data import Forecast, Marginal
 from calibo.diagnostics import (
     CalibrationTable,
     Verdict,
-    binomial_band,
     calibration_table,
+    count_band,
     feasibility_table,
     forecast_table,
+    log_evidence,
     points_needed,
     stated_feasibility,
 )
-from calibo.diagnostics.tables import BANDS, expected_counts
+from calibo.diagnostics.anytime import log_threshold
+from calibo.diagnostics.tables import BANDS
 from calibo.errors import DataError, RecipeError
 
 STANDARD = Marginal(0.0, 1.0)
 
 
 def outcomes(inside: int, outside: int) -> list[float]:
-    """Results of which some fall at the centre and the others far outside every interval."""
-    return [0.0] * inside + [9.0] * outside
+    """Results of which some fall at the centre and the others far outside every interval, evenly spread over time."""
+    total = inside + outside
+    return [0.0 if (i + 1) * inside // total > i * inside // total else 9.0 for i in range(total)]
 
 
 def table(inside: int, outside: int, *coverages: float) -> CalibrationTable:
@@ -51,32 +54,32 @@ NARROW, WIDE, FINE, NOT_YET = Verdict.TOO_NARROW, Verdict.TOO_WIDE, Verdict.COMP
         (
             table(12, 26),
             [NARROW],
-            "80 % intervals have contained 12 of 38 results; too narrow for 80 %, 25 to 35 expected",
+            "80 % intervals have contained 12 of 38 results; too narrow for 80 %, 23 to 36 expected",
             "The intervals cannot be trusted: after 38 results, 80 % intervals are too narrow.",
         ),
         (
             table(38, 0, 0.5, 0.8, 0.95),
             [WIDE, WIDE, FINE],
-            "50 % intervals have contained 38 of 38 results; too wide for 50 %, 13 to 25 expected",
+            "50 % intervals have contained 38 of 38 results; too wide for 50 %, 9 to 29 expected",
             "The intervals err on the safe side: after 38 results, 50 % and 80 % intervals are too wide.",
         ),
         (
-            table(4, 3, 0.95, 0.5, 0.8),
+            table(9, 3, 0.95, 0.5, 0.8),
             [FINE, FINE, NOT_YET],
-            "50 % intervals have contained 4 of 7 results; compatible with 50 %",
-            "It is too early to trust the intervals: 95 % intervals need at least 19 results, 7 so far.",
+            "50 % intervals have contained 9 of 12 results; compatible with 50 %",
+            "It is too early to trust the intervals: 95 % intervals need at least 19 results, 12 so far.",
         ),
         (
             table(0, 0, 0.999, 0.5),
             [NOT_YET, NOT_YET],
-            "not yet calibrated: 50 % intervals need at least 6 results, 0 so far",
+            "not yet calibrated: 50 % intervals need at least 10 results, 0 so far",
             "The intervals cannot be judged yet: there is no result with a forecast.",
         ),
         # All inside the 50 % intervals but for a tenth far out: too wide in the middle, too narrow in the tails.
         (
             table(90, 10, 0.5, 0.99),
             [WIDE, NARROW],
-            "50 % intervals have contained 90 of 100 results; too wide for 50 %, 40 to 60 expected",
+            "50 % intervals have contained 90 of 100 results; too wide for 50 %, 34 to 66 expected",
             "The intervals cannot be trusted: after 100 results, 99 % intervals are too narrow and 50 % intervals too wide.",
         ),
     ],
@@ -85,6 +88,48 @@ NARROW, WIDE, FINE, NOT_YET = Verdict.TOO_NARROW, Verdict.TOO_WIDE, Verdict.COMP
 def test_verdicts_in_words(found: CalibrationTable, verdicts: list[Verdict], sentence: str, headline: str) -> None:
     assert [row.verdict for row in found.rows] == verdicts
     assert found.sentences()[0] == sentence and found.headline() == headline
+
+
+def test_coverages_can_be_refuted_together_before_any_by_itself() -> None:
+    """Too narrow at 50 % and at 80 %, neither by more than its share of the confidence allows."""
+    y = [0.0] * 10 + [1.0] * 14 + [9.0] * 16
+    found = calibration_table([STANDARD] * 40, np.random.default_rng(1).permutation(y), coverages=(0.5, 0.8))
+    shares = [float(log_evidence(row.contained, row.of, row.nominal)) for row in found.rows]
+    assert max(shares) < log_threshold(0.95, tests=2) and np.logaddexp(*shares) >= log_threshold(0.95, tests=2)
+    assert [row.verdict for row in found.rows] == [FINE, FINE] and found.verdict is NARROW
+    assert found.headline() == (
+        "The intervals cannot be trusted: after 40 results, 50 % and 80 % intervals taken together (none by itself yet) "
+        "are too narrow."
+    )
+
+
+def test_intervals_that_were_wrong_at_first_say_so() -> None:
+    y = [9.0] * 8 + [0.0, 0.0, 0.0, 0.0, 9.0] * 30
+    row = calibration_table([STANDARD] * len(y), y, coverages=(0.8,)).rows[0]
+    last = max(n for n in range(len(y)) if calibration_table([STANDARD] * n, y[:n], coverages=(0.8,)).verdict.accuses)
+    assert (row.verdict, row.earlier, row.until) == (FINE, NARROW, last)
+    assert row.sentence() == (
+        f"80 % intervals have contained 120 of 158 results; compatible with 80 % (but too narrow up to result {last})"
+    )
+
+
+def test_a_few_results_can_refute_but_not_confirm() -> None:
+    """Six of six outside their 95 % intervals are evidence enough, although 19 results are needed for "compatible"."""
+    row = table(0, 6, 0.95).rows[0]
+    assert row.verdict is NARROW and row.of < row.needed
+    assert table(6, 0, 0.95).verdict is NOT_YET
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [(Marginal(0.0, 0.2), "calibration helps"), (STANDARD, "cannot be told yet"), (None, "")],
+)
+def test_whether_calibration_helps(raw: Marginal | None, words: str) -> None:
+    y = np.random.default_rng(0).standard_normal(80)
+    found = calibration_table([STANDARD] * 80, y, raw=None if raw is None else [raw] * 80)
+    assert words in found.help_sentence() and found.sentences()[3:] == [found.help_sentence()] * bool(words)
+    if raw is not None and raw is not STANDARD:
+        assert "hurts" in calibration_table([raw] * 80, y, raw=[STANDARD] * 80).help_sentence()
 
 
 def test_raw_counts_stand_beside() -> None:
@@ -109,13 +154,12 @@ def test_frames_have_no_holes(count: int) -> None:
 @given(st.integers(0, 60), st.integers(0, 60), st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99, 0.999]))
 def test_verdicts_follow_from_the_counts(inside: int, outside: int, nominal: float) -> None:
     row = table(inside, outside, nominal).rows[0]
-    low, high = binomial_band(inside + outside, nominal)
+    (low,), (high,) = (ends.tolist() for ends in count_band([inside + outside], nominal))
     assert (row.contained, row.of, row.low, row.high) == (inside, inside + outside, low, high)
-    if row.of < points_needed(nominal):
-        assert row.verdict is Verdict.NOT_YET
-    else:
-        assert (row.verdict is Verdict.TOO_NARROW) == (inside < low)
-        assert (row.verdict is Verdict.TOO_WIDE) == (inside > high)
+    assert (row.verdict is Verdict.TOO_NARROW) == (inside < low)
+    assert (row.verdict is Verdict.TOO_WIDE) == (inside > high)
+    assert (row.verdict is Verdict.NOT_YET) == (row.of < row.needed and low <= inside <= high)
+    assert row.needed >= points_needed(nominal)
     assert "nan" not in row.sentence()
 
 
@@ -166,23 +210,6 @@ def stating(*chances: float) -> tuple[Forecast, ...]:
     return tuple(Forecast((Marginal(0.0, 1.0), Marginal(-2.0 * float(ndtri(chance)), 2.0))) for chance in chances)
 
 
-def counted_counts(chances: list[float], confidence: float) -> tuple[int, int]:
-    """The equal-tailed band from the probabilities of all outcomes."""
-    distribution = np.zeros(len(chances) + 1)
-    for flags in itertools.product([0, 1], repeat=len(chances)):
-        distribution[sum(flags)] += np.prod([p if flag else 1.0 - p for p, flag in zip(chances, flags, strict=True)])
-    tail = (1.0 - confidence) / 2.0
-    low = max(k for k in range(len(distribution)) if distribution[:k].sum() <= tail)
-    high = min(k for k in range(len(distribution)) if distribution[k + 1 :].sum() <= tail)
-    return low, high
-
-
-@given(st.lists(st.sampled_from([0.03, 0.2, 0.41, 0.77, 0.96]), max_size=8), st.sampled_from([0.5, 0.9, 0.95]))
-def test_the_expected_counts_are_those_of_all_outcomes(chances: list[float], confidence: float) -> None:
-    assert expected_counts(np.array(chances), confidence) == counted_counts(chances, confidence)
-    assert expected_counts(np.ones(7)) == (7, 7) and expected_counts(np.zeros(7)) == (0, 0)
-
-
 def test_the_stated_probability_is_of_all_constraints_after_calibration() -> None:
     assert stated_feasibility(stating(0.9)) == pytest.approx(0.9)
     assert stated_feasibility(stating(0.9, 0.5, 0.8)) == pytest.approx(0.36)
@@ -200,13 +227,13 @@ def test_every_point_is_in_one_band() -> None:
 
 
 def test_verdicts_on_feasibility() -> None:
-    for met, verdict in ((30, "as stated"), (28, "as stated"), (25, "too optimistic")):
+    for met, verdict in ((30, "as stated"), (27, "as stated"), (21, "too optimistic")):
         table = feasibility_table([stating(0.95)] * 30, [True] * met + [False] * (30 - met))
         assert table.rows[-1].verdict == verdict
     row = feasibility_table([stating(0.2)] * 40, [True] * 40).rows[1]
     assert row.verdict == "too pessimistic"
     assert row.sentence() == (
-        "of 40 points predicted to be feasible with 10 to 50 %, 40 met all constraints (too pessimistic: 3 to 13 expected)"
+        "of 40 points predicted to be feasible with 10 to 50 %, 40 met all constraints (too pessimistic: 1 to 18 expected)"
     )
 
 

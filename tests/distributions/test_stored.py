@@ -16,8 +16,9 @@ Z = ndtri(np.array(STORED_LEVELS))
 GAUSSIAN = Marginal(2.0, 0.5)
 SKEWED = Marginal(0.0, 1.0, tuple(np.exp(Z)), (0.05, 0.9))
 ATOM = Marginal(0.0, 1.0, tuple(np.maximum(Z, 0.25)))
+STEPS = Marginal(0.0, 1.0, tuple(np.floor(2 * Z) / 2))
 POINT = Marginal(3.0, 0.0, (3.0,) * len(STORED_LEVELS))
-ALL = (GAUSSIAN, SKEWED, ATOM, POINT)
+ALL = (GAUSSIAN, SKEWED, ATOM, STEPS, POINT)
 
 
 class TestStored(DistributionSuite):
@@ -34,7 +35,7 @@ class TestStored(DistributionSuite):
 @given(y=st.floats(-60, 60), u=st.floats(1e-9, 1 - 1e-9))
 def test_the_numbers_are_those_of_the_marginals(y: float, u: float) -> None:
     distribution = from_marginals(ALL)
-    for value in (y, *SKEWED.quantiles[::16], 0.25, 3.0):  # type: ignore[index]
+    for value in (y, *SKEWED.quantiles[::16], 0.25, np.nextafter(0.25, 0), 0.5, np.nextafter(0.5, 0), 3.0):  # type: ignore[index]
         np.testing.assert_array_equal(distribution.cdf(value), [m.cdf(value) for m in ALL])
     for level in (u, *STORED_LEVELS[::16], 0.05, 0.9):
         np.testing.assert_array_equal(distribution.icdf(level), [m.icdf(level) for m in ALL])
@@ -42,7 +43,7 @@ def test_the_numbers_are_those_of_the_marginals(y: float, u: float) -> None:
 
 def test_one_value_per_point_and_batches_of_values() -> None:
     distribution = from_marginals(ALL)
-    y = np.array([[2.5, 1.0, 0.25, 3.5], [2.0, -4.0, 9.0, 1.0]])
+    y = np.array([[2.5, 1.0, 0.25, 0.5, 3.5], [2.0, -4.0, 9.0, 0.4, 1.0]])
     expected = [[m.cdf(v) for m, v in zip(ALL, row, strict=True)] for row in y]
     np.testing.assert_array_equal(distribution.cdf(y), expected)
     assert distribution.normal_scores(27.0)[0] == 50.0  # where the cdf is 1 the score still differs

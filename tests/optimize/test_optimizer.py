@@ -217,6 +217,10 @@ def test_calibration_counts_the_forecasts_whose_outcome_is_known() -> None:
     known = [f for f in optimizer.data().forecasts if f is not None]
     assert 0 < len(known) < 12
     assert optimizer.calibration().rows[0].of == len(known) and Optimizer(CUBE, seed=0).calibration().rows[0].of == 0
+    placed = sum(row.of for row in optimizer.calibration_by_place().rows)
+    assert (
+        0 < placed <= len(known) and "cannot be judged yet" in Optimizer(CUBE, seed=0).calibration_by_place().headline()
+    )
 
 
 def test_best_expected_is_robust_to_a_lucky_measurement() -> None:

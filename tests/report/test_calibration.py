@@ -11,8 +11,8 @@ import pytest
 from scipy.special import ndtri
 
 from calibo import report as public
-from calibo.data import Marginal
-from calibo.diagnostics import binomial_band, covered, pit, reliability_curve
+from calibo.data import Forecast, Marginal
+from calibo.diagnostics import Verdict, count_band, covered, pit, reliability_curve
 from calibo.errors import RecipeError
 from calibo.report import OutcomeData, ReportData
 
@@ -24,6 +24,13 @@ plot_forecasts: Any = public.plot_forecasts
 plot_coverage: Any = public.plot_coverage
 plot_reliability: Any = public.plot_reliability
 plot_feasibility: Any = public.plot_feasibility
+plot_places: Any = public.plot_places
+
+
+def _unbounded(forecast: Forecast) -> Forecast:
+    """The same forecast with intervals that are infinite beyond 60 %."""
+    calibrated = replace(forecast.calibrated, backed=(0.2, 0.8))
+    return replace(forecast, stages=(*forecast.stages[:-1], calibrated))
 
 
 class TestForecasts:
@@ -83,9 +90,8 @@ class TestForecasts:
         """A conformal forecast with few held-out results is unbounded at high levels, which is not "no forecast"."""
         place = real.forecasted[2]
         trial, forecast = real.trials[place], real.forecast(place)
-        unbounded = replace(forecast, stages=(*forecast.stages[:-1], replace(forecast.calibrated, backed=(0.2, 0.8))))
         trials = list(real.trials)
-        trials[place] = replace(trial, suggestion=replace(trial.suggestion, forecasts=(unbounded,)))
+        trials[place] = replace(trial, suggestion=replace(trial.suggestion, forecasts=(_unbounded(forecast),)))
         figure = plot_forecasts(replace(real, trials=tuple(trials)))
         for level in (80, 95):
             marks = trace_of(figure, f"unbounded at {level} %")
@@ -105,9 +111,33 @@ class TestCoverage:
             np.testing.assert_allclose(curve.y, np.cumsum(covered(distributions, real.outcomes, 0.8)) / count)
         assert trace_of(figure, "raw model").line.dash == "dash"
         low, high = [t for t in figure.data if t.legendgroup == "band" and t.visible]
-        bands = np.array([binomial_band(int(k), 0.8) for k in count]) / count[:, None]
-        np.testing.assert_allclose(low.y, bands[:, 0])
-        np.testing.assert_allclose(high.y, bands[:, 1])
+        # The bands of the three coverages of the buttons share the confidence.
+        for edge, counts in zip((low, high), count_band(count, 0.8, tests=3), strict=True):
+            np.testing.assert_allclose(edge.y, counts / count)
+        assert high.name == "where right intervals stay at all times (95 %)"
+
+    def test_the_verdict_is_where_the_curve_ends(self, outcome: Outcome, trace_of: Find) -> None:
+        for scale, words in ((0.3, "too wide"), (1.0, "compatible"), (3.0, "too narrow")):
+            y = scale * np.random.default_rng(2).permutation(ndtri((np.arange(60) + 0.5) / 60))
+            data = outcome(y.tolist())
+            figure = plot_coverage(data)
+            low, high = [t for t in figure.data if t.legendgroup == "band" and t.visible]
+            at = trace_of(figure, "calibrated").y[-1]
+            place = "too narrow" if at < low.y[-1] else "too wide" if at > high.y[-1] else "compatible"
+            assert place == words == data.calibration.rows[1].verdict.value
+            assert words in figure.layout.title.subtitle.text
+
+    def test_infinite_intervals_are_left_out(self, outcome: Outcome, trace_of: Find) -> None:
+        data = outcome([0.1, -0.2, 0.3] * 10)
+        unbounded = tuple(
+            replace(trial, suggestion=replace(trial.suggestion, forecasts=(_unbounded(trial.forecasts[0]),)))
+            for trial in data.trials[:12]
+        )
+        half = replace(data, trials=(*unbounded, *data.trials[12:]))
+        assert list(trace_of(plot_coverage(half), "calibrated").x) == list(range(1, 19))
+        assert half.calibration.rows[1].of == 18
+        none = replace(data, trials=unbounded)
+        assert not [t for t in plot_coverage(none, coverages=(0.8,)).data if t.name == "calibrated"]
 
     def test_buttons_switch_the_coverage(self, real: OutcomeData, trace_of: Find) -> None:
         figure = plot_coverage(real)
@@ -142,7 +172,7 @@ class TestReliability:
         low, high = [t for t in figure.data if t.legendgroup == "band"]
         expected = reliability_curve(pit(real.calibrated, real.outcomes))
         np.testing.assert_allclose(np.stack([low.y, high.y], axis=1), expected.band(np.array(low.x)))
-        assert "(95 % band)" in high.name
+        assert high.name == "where right forecasts stay at all times (95 %)"
         diagonal = trace_of(figure, "exactly calibrated")
         assert diagonal.x == diagonal.y == (0, 1)
 
@@ -162,6 +192,33 @@ class TestReliability:
         assert plain.layout.title.text == "Reliability of the forecasts"
 
 
+class TestPlaces:
+    def test_observed_shares_and_bands(self, real: OutcomeData, trace_of: Find) -> None:
+        figure = plot_places(real)
+        table = real.calibration_by_place
+        rows = [row for place in table.rows for row in place.calibration.rows if row.of]
+        assert sum(place.of for place in table.rows) == len(real.forecasted)
+        observed = {x: y for t in figure.data if t.name.startswith("observed") for x, y in zip(t.x, t.y, strict=True)}
+        assert [observed[x] for x in sorted(observed)] == [row.contained / row.of for row in rows]
+        ends = trace_of(figure, "where right").y
+        assert (ends[0::3], ends[1::3]) == (
+            tuple(row.low / row.of for row in rows),
+            tuple(row.high / row.of for row in rows),
+        )
+        assert figure.layout.title.subtitle.text == table.headline()
+        assert figure.layout.xaxis.ticktext[0] == f"near the data<br>{table.rows[0].of} results"
+
+    def test_wrong_intervals_are_marked(self, outcome: Outcome, trace_of: Find) -> None:
+        data = outcome([9.0, -9.0] * 20)
+        assert data.calibration_by_place.rows[0].calibration.verdict is Verdict.TOO_NARROW
+        wrong = trace_of(plot_places(data), "observed: too narrow")
+        assert len(wrong.x) and wrong.marker.symbol == "x" and "near the data, " in wrong.customdata[0]
+
+    def test_nothing_to_show(self, outcome: Outcome) -> None:
+        assert "three earlier results" in plot_places(outcome([1.0])).layout.annotations[0].text
+        assert "No forecasts" in plot_places(outcome([], makes_forecasts=False)).layout.annotations[0].text
+
+
 class TestFeasibility:
     @pytest.fixture
     def optimistic(self, report: Report) -> ReportData:
@@ -179,7 +236,7 @@ class TestFeasibility:
         early = trace_of(figure, "observed: too few")
         assert (early.x, early.y, early.marker.symbol) == ((1,), (0.5,), "circle-open")
         assert trace_of(figure, "predicted").y == (doubtful.stated, row.stated)
-        assert trace_of(figure, "expected").y[3:5] == (row.expected[0] / 10, row.expected[1] / 10)
+        assert trace_of(figure, "where right").y[3:5] == (row.expected[0] / 10, row.expected[1] / 10)
         layout = figure.layout
         assert layout.title.subtitle.text == optimistic.feasibility.headline()
         assert layout.xaxis.ticktext == (

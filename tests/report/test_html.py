@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibo.diagnostics import Verdict
+from calibo.data import Marginal
+from calibo.diagnostics import Verdict, calibration_table
 from calibo.report import OutcomeData, ReportData, plot_forecasts
 from calibo.report.html import (
     SCRIPT,
     STYLE,
+    badge,
+    calibration_rows,
     compact_json,
     document,
 )
@@ -53,6 +56,16 @@ def test_style_and_script_match_the_page(simulated: ReportData, report: Report) 
     (held,) = re.findall(r'getElementById\("(\w+)"\)', SCRIPT)
     assert all(f'id="{held}"' in text for text in pages)
     assert SCRIPT.count("{") == SCRIPT.count("}") and SCRIPT.count("(") == SCRIPT.count(")")
+
+
+def test_a_verdict_that_only_all_coverages_have_gets_a_row_of_its_own() -> None:
+    """So that the card does not say "as expected" three times under a headline that says "too narrow"."""
+    y = np.random.default_rng(1).permutation([0.0] * 10 + [1.0] * 14 + [9.0] * 16)
+    together = calibration_table([Marginal(0.0, 1.0)] * 40, y, coverages=(0.5, 0.8))
+    text = calibration_rows(together)
+    assert text.count("as expected") == 2 and text.count(badge(Verdict.TOO_NARROW)) == 1 and together.headline() in text
+    single = calibration_table([Marginal(0.0, 1.0)] * 40, [9.0] * 40, coverages=(0.5, 0.8))
+    assert calibration_rows(single).count("<tr>") == 2
 
 
 def test_numbers_are_rounded_to_what_a_screen_shows() -> None:

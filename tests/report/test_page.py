@@ -60,9 +60,14 @@ def single(real: OutcomeData) -> ReportData:
 def test_one_objective(single: ReportData) -> None:
     text = page(single, script="")
     assert all(sentence[1:] in text for sentence in single.objectives[0].calibration.sentences())
+    assert "Is calibration helping?" in text and "What these verdicts promise" in text
+    places = single.objectives[0].calibration_by_place
+    assert places.headline() in text
+    for row in (row for place in places.rows for row in place.calibration.rows):
+        assert f"<td>{row.contained} of {row.of}</td>" in text
     figures = figures_of(text)
     assert list(figures) == [section.name for section in SECTIONS]
-    assert text.count("How to read this") == len(SECTIONS) == 5
+    assert text.count("How to read this") == len(SECTIONS) == 6
     assert "x0" in text and "Best parameters" in text
     for figure in figures.values():  # the page shows the titles
         assert not figure["layout"].get("title", {}).get("text")

@@ -168,6 +168,7 @@ def test_a_study_that_only_a_sampler_made_can_be_read_with_its_method_and_space(
     assert found.method == "gp_ei" and found.space == ProductSpace({"n": Int(1, 3), "x": Float(0.0, 1.0)})
     assert len(found.predict([found.best_params])) == 1 and found.best_params == study.best_params
     assert found.calibration().rows[0].of == sum(trial.forecast is not None for trial in found.trials) > 0
+    assert sum(row.of for row in found.calibration_by_place().rows) > 0
     assert [one.name for one in found.report_data().objectives[0].slices] == ["n", "x"]
 
 
