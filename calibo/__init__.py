@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calibo import methods
+    from calibo.auditing import Audit, audit
     from calibo.calibration import Calibrated
     from calibo.citation import cite
     from calibo.data import Outcome, Suggestion
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Audit",
     "CaliboError",
     "CaliboWarning",
     "Calibrated",
@@ -41,6 +43,7 @@ __all__ = [
     "Result",
     "Suggestion",
     "__version__",
+    "audit",
     "cite",
     "gp_ei",
     "maximize",
@@ -53,6 +56,7 @@ __all__ = [
 
 #: Module of each public name.
 _HOMES = {
+    "Audit": "calibo.auditing",
     "CaliboError": "calibo.errors",
     "CaliboWarning": "calibo.errors",
     "Calibrated": "calibo.calibration",
@@ -67,6 +71,7 @@ _HOMES = {
     "PoolSpace": "calibo.spaces",
     "Result": "calibo.study",
     "Suggestion": "calibo.data",
+    "audit": "calibo.auditing",
     "cite": "calibo.citation",
     "gp_ei": "calibo.methods",
     "maximize": "calibo.study",

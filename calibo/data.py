@@ -193,6 +193,8 @@ class Dataset:
         categories: Number of choices of each categorical column, 0 for a numeric one, `d`. ``()`` means all numeric.
         hyperparameters: Hyperparameters of the model of each outcome, as stored with the latest suggestion: where the
             next fit may start.
+        refit: Whether models fit their hyperparameters. ``False`` takes those stored as they are where a surrogate can,
+            which is quicker; without any stored they are fitted.
         constraints: Number of constraints, c.
         reference: Reference point for the hypervolume, one value per objective. Inferred from the Pareto front if ``()``.
         features: Maps `m x d` points to the `m x D` features that models of features see; ``None`` if the space has none.
@@ -213,6 +215,7 @@ class Dataset:
     Y_failed: Array = field(default_factory=lambda: np.empty((0, 0)))
     H: Array | None = None
     features: Callable[[Array], Array] | None = None
+    refit: bool = True
 
     def __post_init__(self) -> None:
         n, d = _two_dimensional("X", self.X)

@@ -28,6 +28,7 @@ from calibo.methods import (
     cbo,
     conformal_trees,
     gp_ei,
+    lfbo,
     locbo,
     ocbo,
     ocbo_local,
@@ -247,3 +248,12 @@ def test_an_interrupted_study_goes_on_as_if_nothing_had_happened(method: str, tm
     resumed = minimize(bowl, SQUARE, 2, **options, **kept)
     assert [e.params for e in resumed.trials] == [e.params for e in whole.trials]
     assert [e.forecast for e in resumed.trials] == [e.forecast for e in whole.trials]
+
+
+def test_the_surrogate_of_the_forecasts_is_that_of_the_model() -> None:
+    for name in ("ocbo", "cbo", "cqr", "gp_ei", "bananas"):
+        made = strategy(name)
+        assert isinstance(made, ModelBased) and made.forecasting is made.surrogate
+    assert strategy("risk_averse").forecasting is not None
+    assert strategy("lfbo").forecasting is None
+    assert lfbo(forecaster=GaussianProcess()).forecasting == GaussianProcess()

@@ -22,6 +22,7 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from gpytorch.models import ExactGP
 from scipy.linalg import solve_triangular
 from torch import Tensor
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
@@ -40,6 +41,8 @@ _BLOCK = 512
 @dataclass(frozen=True, eq=False)
 class BoTorchModel(Model):
     """A fitted BoTorch model as a model of calibo, with closed-form leave-one-out and one-step-ahead predictions.
+
+    Its hyperparameters are the model's raw parameters, one after the other.
 
     Attributes:
         model: In evaluation mode, on standardized outcomes and indicator features.
@@ -83,6 +86,10 @@ class BoTorchModel(Model):
                 "with a Gaussian posterior"
             )
         return posterior
+
+    @property
+    def hyperparameters(self) -> tuple[float, ...]:
+        return tuple(_numpy(parameters_to_vector(self.model.parameters())).tolist())
 
     def leave_one_out(self) -> Gaussian:
         _, inverse_root, residuals, z = self._whitened
@@ -134,7 +141,11 @@ class BoTorchSurrogate(Surrogate):
         object.__setattr__(self, "options", options)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> BoTorchModel:
-        """Fit the model; the global generator of torch is left unchanged."""
+        """Fit the model; the global generator of torch is left unchanged.
+
+        A fit starts anew, as in BoTorch: from stored hyperparameters it often ends in a worse optimum. They are taken as
+        they are if `data.refit` is `False`.
+        """
         y = single_outcome(data.Y)
         units = Standardization.of(y)
         X = torch.from_numpy(one_hot(data.X, data.categories))
@@ -144,6 +155,8 @@ class BoTorchSurrogate(Surrogate):
             # Outcomes that are all equal cannot have unit variance, which BoTorch would warn about.
             warnings.simplefilter("ignore", InputDataWarning)
             model = self.model_class(train_X=X, train_Y=torch.from_numpy(units.forward(y)[:, None]), **arguments)
+            if not data.refit and _set_parameters(model, data.hyperparameters):
+                return BoTorchModel(model.eval(), units, data.categories)
             try:
                 fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))  # pyright: ignore[reportArgumentType]
             except ModelFittingError as error:
@@ -170,6 +183,16 @@ class BoTorchSurrogate(Surrogate):
                 stacklevel=3,
             )
         return arguments
+
+
+def _set_parameters(model: GPyTorchModel, stored: tuple[tuple[float, ...], ...]) -> bool:
+    """Set the parameters of a model to stored ones; return whether there were as many as it has."""
+    present = parameters_to_vector(model.parameters())
+    if not stored or len(stored[0]) != len(present):
+        return False
+    with torch.no_grad():
+        vector_to_parameters(torch.as_tensor(stored[0], dtype=present.dtype), model.parameters())
+    return True
 
 
 def _numpy(tensor: Tensor) -> Array:

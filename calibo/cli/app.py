@@ -167,7 +167,7 @@ def run(
     if not space:
         raise ObjectiveError("give the space with --space FILE.toml or --space FILE.py:NAME")
     if report is not None:
-        _check_report(report)
+        check_report(report)
     from calibo.cli.objectives import CommandObjective, load_composite, load_objective, load_space
     from calibo.cli.output import counted, show_result
 
@@ -383,7 +383,7 @@ def _parameter_names(space: Any) -> list[str]:
     return list(space.decode(space.sample(1, np.random.default_rng(0)))[0])
 
 
-def _check_report(path: Path) -> None:
+def check_report(path: Path) -> None:
     """Fail before the first trial rather than after the last."""
     if reason := why_unwritable(path):
         raise StudyError(f"a report cannot be written to {path} ({reason}): give a file in a folder you may write to")
@@ -394,4 +394,5 @@ def _write_report(result: Result, path: Path) -> None:
     typer.echo(f"Wrote {path}")
 
 
-import calibo.cli.rank  # noqa: E402, F401 (adds its command to the app)
+import calibo.cli.audit  # noqa: E402 (adds its command to the app)
+import calibo.cli.rank  # noqa: E402, F401

@@ -150,12 +150,16 @@ def write_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame, 
     """Write parameters and predictions as CSV to a file, or to the standard output if `path` is `-`."""
     import pandas as pd
 
-    whole = pd.concat([pd.DataFrame(list(points)), table], axis=1)
+    write_csv(pd.concat([pd.DataFrame(list(points)), table], axis=1), path)
+
+
+def write_csv(table: pd.DataFrame, path: str) -> None:
+    """Write a table as CSV to a file, or to the standard output if `path` is `-`."""
     if path == "-":
-        sys.stdout.write(whole.to_csv(index=False))
+        sys.stdout.write(table.to_csv(index=False))
         return
     try:
-        whole.to_csv(path, index=False)
+        table.to_csv(path, index=False)
     except OSError as error:
         raise DataError(f"{path} cannot be written ({error.strerror or error}); give another file") from error
     typer.echo(f"Wrote {path}")

@@ -10,6 +10,7 @@ from calibo.diagnostics.coverage import (
     points_needed,
     running_coverage,
 )
+from calibo.diagnostics.forecasters import ForecasterRow, ForecasterTable, forecaster_table
 from calibo.diagnostics.places import Place, PlaceRow, PlaceTable, place_table
 from calibo.diagnostics.regret import area_under_curve, best_so_far, cumulative_regret, simple_regret
 from calibo.diagnostics.reliability import (
@@ -37,6 +38,8 @@ __all__ = [
     "Comparison",
     "FeasibilityRow",
     "FeasibilityTable",
+    "ForecasterRow",
+    "ForecasterTable",
     "Place",
     "PlaceRow",
     "PlaceTable",
@@ -49,6 +52,7 @@ __all__ = [
     "calibration_error",
     "calibration_table",
     "forecast_table",
+    "forecaster_table",
     "compare",
     "confidence_sequence",
     "count_band",

@@ -8,7 +8,7 @@ pass every capability on unless they name it in `hides`, with the reason. Nothin
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
@@ -237,6 +237,10 @@ class Surrogate(ABC):
         """
         return [self.fit(data.rows(rows), rng=rng) for rows in subsets]
 
+    def with_innermost(self, change: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        """Return the same recipe with its innermost surrogate changed: this one, if it is not a wrapper."""
+        return change(self)
+
     @property
     def stage_names(self) -> tuple[str, ...]:
         """Names of the stages of a forecast: the raw surrogate first, then the wrappers around it."""
@@ -265,6 +269,9 @@ class SurrogateWrapper(Surrogate):
 
     def __post_init__(self) -> None:
         check_surrogate("surrogate", self.surrogate)
+
+    def with_innermost(self, change: Callable[[Surrogate], Surrogate]) -> Self:
+        return replace(self, surrogate=self.surrogate.with_innermost(change))
 
     @property
     def stage_name(self) -> str:

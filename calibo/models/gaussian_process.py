@@ -48,24 +48,29 @@ class GaussianProcess(Surrogate):
     model_type: ClassVar = Posterior
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Posterior:
-        """Fit the hyperparameters by maximum a posteriori, and return the posterior; `rng` is not used."""
+        """Fit the hyperparameters by maximum a posteriori, and return the posterior; `rng` is not used.
+
+        Hyperparameters stored with the data are taken as they are if `data.refit` is `False`.
+        """
         y = single_outcome(data.Y)
         units = Standardization.of(y)
         known = np.full(len(y), np.nan) if data.Y_var is None else units.forward_variance(data.Y_var[:, 0])
         objective = NegativeLogPosterior(self.kernel, Features(data.categories), data.X, units.forward(y), known)
         stored = data.hyperparameters[0] if data.hyperparameters else ()
-        raw = self._optimum(objective, np.asarray(stored))
+        raw = self._optimum(objective, np.asarray(stored), refit=data.refit)
         theta = objective.hyperparameters(raw)
         noise = np.where(np.isnan(known), theta.noise, np.maximum(known, np.exp(_NOISE_BOUNDS[0])))
         return Posterior(
             self.kernel, objective.features, theta, data.X, y, noise, units, stored=tuple(float(v) for v in raw)
         )
 
-    def _optimum(self, objective: NegativeLogPosterior, stored: Array) -> Array:
+    def _optimum(self, objective: NegativeLogPosterior, stored: Array, *, refit: bool) -> Array:
         starts = objective.starts()
         if stored.size == starts.shape[1]:
             lower, upper = np.array(objective.bounds()).T
             starts = np.vstack([np.clip(stored, lower, upper), starts[-1:]])
+            if not refit:
+                return starts[0]
         values = [objective.value(start) for start in starts]
         best = int(np.nanargmin(values))
         result = minimize(

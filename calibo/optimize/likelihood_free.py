@@ -90,6 +90,10 @@ class LikelihoodFree(Strategy):
     def makes_forecasts(self) -> bool:
         return self.forecaster is not None
 
+    @property
+    def forecasting(self) -> Surrogate | None:
+        return self.forecaster
+
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         seed, success, forecasting = (np.random.default_rng(s) for s in rng.integers(2**63, size=3))
         plan = classifier_plan(self._acquisition(data, int(seed.integers(2**63)), success), data, self.search)

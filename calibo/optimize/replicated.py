@@ -8,6 +8,7 @@ import numpy as np
 
 from calibo.checks import check_instance, check_whole
 from calibo.data import Array, Dataset
+from calibo.models.base import Surrogate
 from calibo.models.heteroscedastic import same_points
 from calibo.optimize.strategy import Strategy, check_outcomes
 from calibo.search import Plan, Search
@@ -43,6 +44,10 @@ class Replicated(Strategy):
     @property
     def makes_forecasts(self) -> bool:
         return self.strategy.makes_forecasts
+
+    @property
+    def forecasting(self) -> Surrogate | None:
+        return self.strategy.forecasting
 
     @property
     def single_objective(self) -> bool:

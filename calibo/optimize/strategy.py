@@ -51,6 +51,11 @@ class Strategy(ABC):
         return True
 
     @property
+    def forecasting(self) -> Surrogate | None:
+        """The surrogate whose models make the forecasts; ``None`` if there is none, or it is not known."""
+        return None
+
+    @property
     def single_objective(self) -> bool:
         """Whether the method optimizes one objective without constraints only."""
         return False
@@ -170,6 +175,10 @@ class ModelBased(Strategy):
                 f"the density ratio of the surrogate is learned while the search explores, which {self.search!r} does not: "
                 f"use search=Langevin(then=...), or a surrogate without a density ratio (ratio=None)"
             )
+
+    @property
+    def forecasting(self) -> Surrogate | None:
+        return self.surrogate
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         models = fit_models(self.surrogate, data, rng=rng)

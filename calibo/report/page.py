@@ -120,8 +120,8 @@ SECTIONS: tuple[Section, ...] = (
     ),
 )
 
-#: Figures of a constraint: it has no best value.
-CONSTRAINT_SECTIONS = SECTIONS[:4]
+#: Figures of forecasts beside results; a constraint has only these, since it has no best value.
+FORECAST_SECTIONS = SECTIONS[:4]
 
 PARETO_FRONT = Section(
     "pareto-front",
@@ -170,10 +170,19 @@ def write_report(data: ReportData, path: str | os.PathLike[str]) -> Path:
     Raises:
         StudyError: If the folder is missing or cannot be written to.
     """
+    return save(path, lambda script: page(data, script=script))
+
+
+def save(path: str | os.PathLike[str], page: Callable[[str], str]) -> Path:
+    """Write a page, whose function takes Plotly's script, to a file; an old one is replaced only by a complete new one.
+
+    Raises:
+        StudyError: If the folder is missing or cannot be written to.
+    """
     target = Path(path)
     if reason := why_unwritable(target):
         raise _unwritable(target, reason)
-    text = page(data, script=get_plotlyjs())
+    text = page(get_plotlyjs())
     try:
         with replacing(target) as new:
             new.write_text(text, encoding="utf-8")
@@ -240,7 +249,7 @@ def _outcome_part(outcome: OutcomeData, kind: str, prefix: str, *, opened: bool)
     drawn: dict[str, go.Figure] = {}
     sections: list[str] = []
     axis = axis_title(outcome) if kind == "objective" else f"{outcome_name(outcome)} ({_LIMIT})"
-    for section in SECTIONS if kind == "objective" else CONSTRAINT_SECTIONS:
+    for section in SECTIONS if kind == "objective" else FORECAST_SECTIONS:
         if section.name == "slices" and not outcome.slices:
             continue
         figure = section.draw(outcome)

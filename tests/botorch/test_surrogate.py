@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,21 @@ class TestBoTorchSurrogate(SurrogateSuite):
         return BoTorchSurrogate()
 
 
+def test_without_refit_stored_hyperparameters_are_taken_as_they_are(model: Any) -> None:
+    again = replace(data(20), hyperparameters=(model.hyperparameters,), refit=False)
+    kept = BoTorchSurrogate().fit(again, rng=np.random.default_rng(1))
+    assert kept.hyperparameters == pytest.approx(model.hyperparameters) and len(model.hyperparameters) >= 3
+    same = replace(data(), hyperparameters=(model.hyperparameters,), refit=False)
+    X = np.random.default_rng(1).random((4, 2))
+    ours, theirs = (
+        m.predict(X, latent=False) for m in (BoTorchSurrogate().fit(same, rng=np.random.default_rng(1)), model)
+    )
+    assert np.allclose(ours.mean, theirs.mean) and np.allclose(ours.std, theirs.std)
+    wrong = replace(data(), hyperparameters=((1.0,),), refit=False)
+    fitted = BoTorchSurrogate().fit(wrong, rng=np.random.default_rng(0))
+    assert fitted.hyperparameters == pytest.approx(model.hyperparameters, abs=1e-3)
+
+
 def test_predictions_are_the_posterior_in_the_outcomes_units(model: Any) -> None:
     X = np.random.default_rng(1).random((3, 4, 2))
     for latent in (True, False):
@@ -65,7 +81,8 @@ def test_many_points_are_predicted_in_blocks(model: Any, monkeypatch: pytest.Mon
 
 
 def test_leave_one_out_is_botorch_s(model: Any) -> None:
-    assert {Capability.LEAVE_ONE_OUT, Capability.ONE_STEP_AHEAD} == model.capabilities
+    closed = {Capability.LEAVE_ONE_OUT, Capability.ONE_STEP_AHEAD}
+    assert closed | {Capability.HYPERPARAMETERS} == model.capabilities
     reference = efficient_loo_cv(model.model)
     distribution = model.leave_one_out()
     scale = model.units.unit * model.units.scale

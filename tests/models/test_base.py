@@ -68,3 +68,10 @@ def test_fitting_many_is_fitting_each() -> None:
             model.predict(DATA.X, latent=False).mean,
             GaussianProcess().fit(DATA.rows(rows), rng=RNG(0)).predict(DATA.X, latent=False).mean,
         )
+
+
+def test_the_innermost_surrogate_can_be_changed() -> None:
+    inside = Calibrated(Calibrated(GaussianProcess(), by=Temperature(0.1)), by=Temperature())
+    changed = inside.with_innermost(lambda innermost: QuantileTrees())
+    assert changed == Calibrated(Calibrated(QuantileTrees(), by=Temperature(0.1)), by=Temperature())
+    assert GaussianProcess().with_innermost(lambda innermost: QuantileTrees()) == QuantileTrees()

@@ -125,6 +125,21 @@ def test_hyperparameters_that_do_not_fit_do_no_harm(stored: tuple[float, ...]) -
     np.testing.assert_allclose(model.predict(X, latent=True).mean, plain.predict(X, latent=True).mean, atol=0.05)
 
 
+def test_without_refit_stored_hyperparameters_are_taken_as_they_are() -> None:
+    before, after = smooth_data(20), smooth_data(25)
+    stored = GaussianProcess().fit(before, rng=np.random.default_rng(0)).hyperparameters
+    kept = replace(after, hyperparameters=(stored,), refit=False)
+    kernel = Counting()
+    model = GaussianProcess(kernel).fit(kept, rng=np.random.default_rng(0))
+    assert model.hyperparameters == stored and not kernel.calls
+    assert len(model.y) == 25  # the data are the new ones
+    without = replace(after, refit=False)
+    assert (
+        GaussianProcess().fit(without, rng=np.random.default_rng(0)).hyperparameters
+        == GaussianProcess().fit(after, rng=np.random.default_rng(0)).hyperparameters
+    )
+
+
 def test_it_predicts() -> None:
     train, test = smooth_data(40, noise=0.02), smooth_data(200, seed=9, noise=0.0)
     distribution = GaussianProcess().fit(train, rng=RNG(0)).predict(test.X, latent=False)

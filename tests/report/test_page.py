@@ -19,7 +19,7 @@ from calibo.data import Marginal
 from calibo.errors import StudyError
 from calibo.report import OutcomeData, ReportData, write_report
 from calibo.report.page import (
-    CONSTRAINT_SECTIONS,
+    FORECAST_SECTIONS,
     MOST_PARAMETERS,
     MOST_ROWS,
     SECTIONS,
@@ -91,7 +91,7 @@ def test_several_outcomes(simulated: ReportData, real: OutcomeData) -> None:
     objectives = [
         f"objective-{k}-{section.name}" for k in range(3) for section in SECTIONS if k == 0 or section.name != "slices"
     ]
-    constraints = [f"constraint-{k}-{section.name}" for k in range(2) for section in CONSTRAINT_SECTIONS]
+    constraints = [f"constraint-{k}-{section.name}" for k in range(2) for section in FORECAST_SECTIONS]
     assert list(figures) == ["pareto-front", "hypervolume", "feasibility", *objectives, *constraints]
     for one in simulated.outcomes:
         assert all(sentence[1:] in text for sentence in one.calibration.sentences())

@@ -1,0 +1,90 @@
+"""The forecasters of an audit: calibo's methods by name, surrogates of the user's own, and BoTorch's Gaussian process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from calibo.auditing.replay import Forecaster
+from calibo.errors import RecipeError
+from calibo.methods import METHODS, strategy
+from calibo.models.base import Surrogate
+from calibo.optimize import Strategy
+
+#: The forecaster that all others are compared with: the Gaussian process without calibration.
+REFERENCE = "gp_ei"
+#: BoTorch's Gaussian process, which is no method of calibo.
+BOTORCH = "botorch"
+#: The forecasts that were stored with the trials.
+STORED = "stored"
+#: Forecasters of an audit, if none are named.
+DEFAULT = ("ocbo", "locbo", "ocbo_local", "cbo", REFERENCE, "cqr")
+#: Settings of a method as a forecaster: a replay has no search from which a density ratio could be learned.
+_SETTINGS: dict[str, dict[str, Any]] = {"cbo": {"ratio": None}}
+_ABOUT = {
+    REFERENCE: "the Gaussian process itself, without calibration",
+    "cbo": "GP with full conformal prediction (equal weights: a replay has no search)",
+    "cqr": "quantile trees with conformal intervals",
+}
+
+#: BoTorch's fits take ten times as long as calibo's.
+_BOTORCH_REFIT = 0.1
+
+#: A method by its name, a strategy, or a surrogate.
+Asked = str | Strategy | Surrogate
+
+
+def has_botorch() -> bool:
+    """Return whether BoTorch is installed."""
+    return find_spec("botorch") is not None and find_spec("torch") is not None
+
+
+def forecasters_of(asked: Sequence[Asked] | Mapping[str, Asked] | None) -> list[Forecaster]:
+    """Return the forecasters asked for, with the reference, which is added if it is not among them.
+
+    Args:
+        asked: Names of methods, "botorch", strategies or surrogates; a mapping gives them names of your own. By default
+            the methods of ``DEFAULT``, and BoTorch's Gaussian process if it is installed. "stored" is passed over.
+
+    Raises:
+        RecipeError: If a name is unknown, used twice, or a method makes no forecasts.
+    """
+    if asked is None:
+        asked = [*DEFAULT, *([BOTORCH] if has_botorch() else [])]
+    if isinstance(asked, str | Strategy | Surrogate):
+        asked = [asked]
+    pairs = list(asked.items()) if isinstance(asked, Mapping) else [(None, one) for one in asked]
+    found = [_forecaster(name, one) for name, one in pairs if one != STORED]
+    if all(one.name != REFERENCE for one in found):
+        found.append(_forecaster(None, REFERENCE))
+    names = [one.name for one in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise RecipeError(
+            f"two forecasters are called {', '.join(map(repr, twice))}: name them as in "
+            'methods={"narrow": methods.ocbo(eta=0.1), "wide": methods.ocbo(eta=0.3)}'
+        )
+    return found
+
+
+def _forecaster(name: str | None, asked: Asked) -> Forecaster:
+    if asked == BOTORCH:
+        from calibo.botorch import BoTorchSurrogate
+
+        about = "BoTorch's SingleTaskGP, without calibration"
+        return Forecaster(name or BOTORCH, BoTorchSurrogate(), about, refit_after=_BOTORCH_REFIT)
+    if isinstance(asked, Surrogate):
+        return Forecaster(name or "+".join(asked.stage_names), asked)
+    if isinstance(asked, str) and asked.replace("-", "_") in _SETTINGS:
+        asked, known = asked.replace("-", "_"), asked.replace("-", "_")
+        made = METHODS[asked].make(**_SETTINGS[asked])
+    else:
+        made = strategy(asked)
+        known = made.name
+    if made.forecasting is None:
+        raise RecipeError(
+            f"{made.name} makes no forecasts that could be replayed: use one with a model of all data, such as "
+            f"{', '.join(DEFAULT)}, or give it a forecaster"
+        )
+    about = _ABOUT.get(known) or (METHODS[known].summary if known in METHODS else "")
+    return Forecaster(name or made.name, made.forecasting, about)

@@ -1,0 +1,42 @@
+"""Which forecasters an audit has."""
+
+from __future__ import annotations
+
+import pytest
+
+from calibo import methods
+from calibo.auditing.forecasters import DEFAULT, forecasters_of, has_botorch
+from calibo.errors import RecipeError
+from calibo.models import GaussianProcess, QuantileTrees
+
+
+def test_the_default_ones_are_the_methods_by_name() -> None:
+    found = forecasters_of(None)
+    assert [one.name for one in found] == [*DEFAULT, *(["botorch"] if has_botorch() else [])]
+    assert found[0].surrogate == methods.ocbo().surrogate
+    assert all(one.about for one in found)
+
+
+def test_the_reference_is_always_there() -> None:
+    assert [one.name for one in forecasters_of(["ocbo-local"])] == ["ocbo_local", "gp_ei"]
+    assert [one.name for one in forecasters_of("stored")] == ["gp_ei"]
+
+
+def test_strategies_and_surrogates_of_ones_own() -> None:
+    found = forecasters_of({"slow": methods.ocbo(eta=0.05), "trees": QuantileTrees()})
+    assert [one.name for one in found] == ["slow", "trees", "gp_ei"]
+    assert forecasters_of([methods.lfbo(forecaster=GaussianProcess())])[0].surrogate == GaussianProcess()
+    assert forecasters_of(QuantileTrees())[0].name == "QuantileTrees"
+
+
+def test_cbo_does_without_its_density_ratio() -> None:
+    assert forecasters_of(["cbo"])[0].surrogate == methods.cbo(ratio=None).surrogate
+
+
+def test_methods_without_forecasts_are_refused() -> None:
+    with pytest.raises(RecipeError, match="lfbo makes no forecasts"):
+        forecasters_of(["lfbo"])
+    with pytest.raises(RecipeError, match="unknown method 'ocba'"):
+        forecasters_of(["ocba"])
+    with pytest.raises(RecipeError, match="two forecasters are called 'ocbo'"):
+        forecasters_of(["ocbo", methods.ocbo(eta=0.1)])

@@ -1,0 +1,122 @@
+"""Studies as an audit sees them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import optuna
+import pytest
+
+from calibo import Float, Int, minimize
+from calibo.auditing.reading import read_study
+from calibo.errors import DataError, RecipeError
+from calibo.trials import Direction
+from tests.auditing.conftest import made_by_tpe
+
+
+def test_results_in_the_order_of_their_completion(study: optuna.Study) -> None:
+    seen = read_study(study, 0)
+    assert seen.objective == "value" and seen.direction is Direction.MINIMIZE and seen.notes == ()
+    assert [trial.number for trial in seen.trials] == list(range(24))
+    assert np.allclose(-seen.data.Y[:, 0], [trial.value for trial in study.trials])
+    assert seen.data.categories == (0, 3, 0) and seen.data.X.shape == (24, 3)  # depth, kind, rate
+    assert seen.data.X.min() >= 0.0 and seen.data.X.max() <= 1.0
+
+
+def test_trials_without_a_result_are_left_out_and_counted() -> None:
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        if trial.number % 10 == 3:
+            raise optuna.TrialPruned
+        if trial.number % 10 == 6:
+            raise ZeroDivisionError
+        return math.inf if trial.number == 8 else x
+
+    seen = read_study(made_by_tpe(objective, 20), 0)
+    assert len(seen.data) == 15
+    assert seen.notes == ("Trials left out, which have no result: 2 pruned, 3 failed.",)
+
+
+def test_one_of_several_objectives() -> None:
+    def objective(trial: optuna.Trial) -> tuple[float, float]:
+        x = trial.suggest_float("x", 0, 1)
+        return x, (x - 0.5) ** 2
+
+    study = made_by_tpe(objective, 12, directions=["minimize", "maximize"])
+    assert read_study(study, 1).objective == "objective 1"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.set_metric_names(["size", "speed"])
+    seen = read_study(study, "speed")
+    assert seen.index == 1 and seen.direction is Direction.MAXIMIZE
+    assert np.allclose(seen.data.Y[:, 0], [trial.values[1] for trial in study.trials])
+    assert read_study(study, "1").objective == "speed"
+    with pytest.raises(RecipeError, match="no objective 'cost': give one of 'size', 'speed', or its index from 0 to 1"):
+        read_study(study, "cost")
+    with pytest.raises(RecipeError, match="no objective -1"):
+        read_study(study, -1)
+
+
+def test_a_search_space_that_changes_is_cut_to_what_all_trials_have() -> None:
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        deep = trial.suggest_categorical("deep", [False, True])
+        return x + (trial.suggest_int("layers", 2, 5) if deep else 0)
+
+    seen = read_study(made_by_tpe(objective), 0)
+    assert seen.data.X.shape == (20, 2)
+    assert "the 2 parameters that all trials have, not layers" in seen.notes[0]
+
+
+def test_trials_of_another_space_are_left_out() -> None:
+    def objective(trial: optuna.Trial) -> float:
+        return trial.suggest_float("x" if trial.number % 4 else "y", 0, 1)
+
+    seen = read_study(made_by_tpe(objective, 16), 0)
+    assert len(seen.data) == 12
+    assert seen.notes[0].startswith("4 complete trials left out")
+    assert "the 1 parameter that most trials have, not y" in seen.notes[1]
+
+
+def test_constraints_are_not_audited_and_need_not_be_complete() -> None:
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        if trial.number % 2:
+            trial.set_constraint("limit", x - 0.5)
+        return x
+
+    seen = read_study(made_by_tpe(objective, 12), 0)
+    assert seen.data.Y.shape == (12, 1) and seen.data.constraints == 0
+
+
+def test_a_study_of_calibo_has_its_own_space_and_its_forecasts() -> None:
+    result = minimize(
+        lambda p: p["x"] ** 2 + p["k"], {"x": Float(-1, 1), "k": Int(0, 5)}, 12, "gp_ei", seed=0, progress=False
+    )
+    seen = read_study(result.study, 0)
+    assert np.allclose(seen.data.X, result.data().X)
+    known = [one is not None for one in seen.data.forecasts]
+    assert known == [trial.forecasts is not None for trial in result.trials] and any(known)
+
+
+def test_too_little_to_audit() -> None:
+    few = made_by_tpe(lambda trial: trial.suggest_float("x", 0, 1), 7)
+    with pytest.raises(DataError, match="at least 10 results, study '.*' has 7: run more trials"):
+        read_study(few, 0)
+
+    def constant(trial: optuna.Trial) -> float:
+        trial.suggest_float("x", 0, 1)
+        return 2.5
+
+    with pytest.raises(DataError, match=r"all 12 results of study '.*' are 2\.5"):
+        read_study(made_by_tpe(constant, 12), 0)
+
+    def fixed(trial: optuna.Trial) -> float:
+        return trial.suggest_int("k", 3, 3) + trial.number
+
+    with pytest.raises(DataError, match="no parameter of study"):
+        read_study(made_by_tpe(fixed, 12), 0)
+    with pytest.raises(DataError, match="has 0: run more trials"):
+        read_study(optuna.create_study(), 0)
