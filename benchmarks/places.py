@@ -301,7 +301,16 @@ def write(rows: Sequence[Row], path: Path) -> None:
     """Write pooled rows; those of other methods and problems that were measured before are kept."""
     fields = ["task", "method", "n", "place", "seeds", "cover50", "cover80", "cover95", "crps", "raw_crps"]
     table = [
-        [r.task, r.method, r.n, r.place, r.seed, *(f"{c:.4f}" for c in r.coverage), f"{r.crps:.6g}", f"{r.raw_crps:.6g}"]
+        [
+            r.task,
+            r.method,
+            r.n,
+            r.place,
+            r.seed,
+            *(f"{c:.4f}" for c in r.coverage),
+            f"{r.crps:.6g}",
+            f"{r.raw_crps:.6g}",
+        ]
         for r in by_task(rows)
     ]
     new = {(row[0], row[1]) for row in table}
@@ -327,7 +336,11 @@ def main() -> None:
     for half in halves:
         tasks = list(TASKS[half])[: 3 if arguments.quick else None]
         rows = measure(tasks, arguments.methods, 1 if arguments.quick else arguments.seeds, arguments.jobs)
-        print(f"\nProblems that settings were {half} on" if half == "chosen" else "\nOther problems", *summary(rows), sep="\n")
+        print(
+            f"\nProblems that settings were {half} on" if half == "chosen" else "\nOther problems",
+            *summary(rows),
+            sep="\n",
+        )
         for method in arguments.methods:
             print("", *per_task(rows, method), sep="\n")
         if not arguments.quick:

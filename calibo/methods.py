@@ -20,9 +20,11 @@ from calibo.acquisition import (
 )
 from calibo.calibration import (
     Calibrated,
+    ConditionalQuantile,
     Conformal,
     ConformalBayes,
     DensityRatio,
+    GroupedQuantile,
     LocalizedOnline,
     LocalizedQuantile,
     OnlineQuantile,
@@ -32,12 +34,13 @@ from calibo.calibration import (
     Resampler,
     ShrinkingAlpha,
     Split,
-    Temperature,
+    StoredAndLeaveOneOut,
 )
+from calibo.calibration.localization import LocalizedBy
 from calibo.classifiers import BoreLabels, BySize, Classifier, Improvement, Utility, WeightedLabels
 from calibo.classifiers.composite import CompositeNetwork, Outer
 from calibo.errors import RecipeError
-from calibo.models import GaussianProcess, HeteroscedasticGP, NeuralEnsemble, QuantileTrees, Surrogate
+from calibo.models import GaussianProcess, HeteroscedasticGP, NeuralEnsemble, QuantileTrees, Surrogate, Warped
 from calibo.optimize.likelihood_free import CompositeLikelihoodFree, LikelihoodFree
 from calibo.optimize.replicated import Replicated
 from calibo.optimize.strategy import ModelBased, Strategy
@@ -71,14 +74,20 @@ def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = 
 def ocbo(
     *,
     eta: float = 0.2,
+    paper: bool = False,
     surrogate: Surrogate | None = None,
     rule: AcquisitionRule | None = None,
     **options: Any,
 ) -> ModelBased:
-    """Compose online calibrated Bayesian optimization, the default method: every quantile is right in the long run.
+    """Compose online calibrated Bayesian optimization, the default method: intervals that are right wherever they are shown.
 
-    A temperature corrects the scale of the forecasts, then each quantile is tracked online from how earlier forecasts
-    came out. The suggestion maximizes the calibrated 90 % quantile.
+    Forecasts are corrected by how earlier forecasts of the same reach came out (near the data, between them, far away), from
+    stored forecasts and leave-one-out predictions together; then each quantile is tracked online in each group of
+    forecasts, which makes it right in the long run on any sequence of outcomes. The suggestion maximizes expected improvement.
+
+    ``paper=True`` composes the method as in Deshpande et al. (2024): one online level map for all points, learned from the
+    stored forecasts, and the suggestion maximizes the calibrated 90 % quantile. Its intervals are right at the points that the
+    search chooses, not elsewhere.
 
         >>> from calibo import Float, Optimizer, methods
         >>> optimizer = Optimizer({"x": Float(0, 1)}, methods.ocbo(eta=0.1), direction="maximize", seed=0)
@@ -91,11 +100,16 @@ def ocbo(
 
     Args:
         eta: Step size of the online recalibration.
-        surrogate: Model of each outcome; by default ``GaussianProcess()``.
-        rule: Acquisition rule; by default ``UpperQuantile(0.9)``.
+        paper: Whether to compose the method as its paper does.
+        surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
+        rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
-    return ModelBased(_online(surrogate, OnlineQuantile(eta)), rule or UpperQuantile(0.9), name="ocbo", **options)
+    if paper:
+        calibrated = Calibrated(surrogate or GaussianProcess(), by=OnlineQuantile(eta, pooled=True))
+        return ModelBased(calibrated, rule or UpperQuantile(0.9), name="ocbo", **options)
+    calibrated = Calibrated(_by_reach(surrogate), by=GroupedQuantile(eta))
+    return ModelBased(calibrated, rule or ExpectedImprovement(), name="ocbo", **options)
 
 
 def locbo(
@@ -104,11 +118,16 @@ def locbo(
     kappa: float = 0.5,
     length_scale: float | Literal["auto"] = "auto",
     eta0: float = 0.1,
+    paper: bool = False,
     surrogate: Surrogate | None = None,
     rule: AcquisitionRule | None = None,
     **options: Any,
 ) -> ModelBased:
-    """Compose localized online conformal Bayesian optimization: 1 - alpha intervals that are right in each region.
+    """Compose localized online conformal Bayesian optimization: 1 - alpha intervals that are right at every reach.
+
+    Forecasts are corrected by how earlier forecasts of the same reach came out, as in ``ocbo``, then a threshold that depends on
+    the reach is tracked online. ``paper=True`` composes the method as in Kim et al. (2025): a threshold that depends on the
+    place in the space, on the forecasts of the model itself.
 
     The defaults differ from those of ``LocalizedOnline``: an optimization has tens of outcomes, not thousands, so the
     threshold moves in larger steps (``eta0`` 0.1 instead of 0.05) and localizes less (``kappa`` 0.5 instead of 1).
@@ -116,14 +135,17 @@ def locbo(
     Args:
         alpha: Miscoverage of the intervals.
         kappa: Scale of the localized part against the constant part.
-        length_scale: Length of a region on the unit cube; "auto" weights several by their recent loss.
+        length_scale: Length of a region on the unit cube (by reach: in units of 4 in the log spread); "auto" weights
+            several by their recent loss.
         eta0: First step size of the online recalibration.
-        surrogate: Model of each outcome; by default ``GaussianProcess()``.
+        paper: Whether to compose the method as its paper does.
+        surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``.
         **options: Further settings of ``ModelBased``.
     """
-    by = LocalizedOnline(alpha=alpha, kappa=kappa, length_scale=length_scale, eta0=eta0)
-    return ModelBased(_online(surrogate, by), rule or ExpectedImprovement(), name="locbo", **options)
+    localize, inner = _localized(surrogate, paper)
+    by = LocalizedOnline(alpha=alpha, kappa=kappa, length_scale=length_scale, eta0=eta0, localize=localize)
+    return ModelBased(Calibrated(inner, by=by), rule or ExpectedImprovement(), name="locbo", **options)
 
 
 def ocbo_local(
@@ -131,27 +153,39 @@ def ocbo_local(
     eta: float = 0.1,
     kappa: float = 1.0,
     length_scale: float | Literal["auto"] = "auto",
+    paper: bool = False,
     surrogate: Surrogate | None = None,
     rule: AcquisitionRule | None = None,
     **options: Any,
 ) -> ModelBased:
-    """Compose OCBO with its own level map in each region (OCBO-L).
+    """Compose OCBO with an online level map that changes smoothly with the reach of a forecast (OCBO-L).
+
+    ``paper=True`` composes the method as in Kim et al. (2025): a level map that depends on the place in the space, on the
+    forecasts of the model itself.
 
     Args:
         eta: Step size of the online recalibration.
         kappa: Scale of the localized part against the constant part.
-        length_scale: Length of a region on the unit cube; "auto" weights several by their recent loss.
-        surrogate: Model of each outcome; by default ``GaussianProcess()``.
+        length_scale: As in ``locbo``.
+        paper: Whether to compose the method as its paper does.
+        surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
-    by = LocalizedQuantile(eta=eta, kappa=kappa, length_scale=length_scale)
-    return ModelBased(_online(surrogate, by), rule or UpperQuantile(0.9), name="ocbo_local", **options)
+    localize, inner = _localized(surrogate, paper)
+    by = LocalizedQuantile(eta=eta, kappa=kappa, length_scale=length_scale, localize=localize, pooled=paper)
+    return ModelBased(Calibrated(inner, by=by), rule or UpperQuantile(0.9), name="ocbo_local", **options)
 
 
-def _online(surrogate: Surrogate | None, by: Recalibrator) -> Calibrated:
-    """Return a surrogate whose scale is corrected first, then its distribution online."""
-    return Calibrated(Calibrated(surrogate or GaussianProcess(), by=Temperature()), by=by)
+def _by_reach(surrogate: Surrogate | None) -> Calibrated:
+    """Return a surrogate that is calibrated by how earlier forecasts of the same reach came out."""
+    inner = surrogate or Warped(GaussianProcess())
+    return Calibrated(inner, by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
+
+
+def _localized(surrogate: Surrogate | None, paper: bool) -> tuple[LocalizedBy, Surrogate]:
+    """Return by what a localized method localizes, and the surrogate inside."""
+    return ("place", surrogate or GaussianProcess()) if paper else ("reach", _by_reach(surrogate))
 
 
 def cbo(

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from calibo.calibration.evidence import Evidence
+from calibo.calibration.reach import OutcomeScale, Similarity
 from calibo.calibration.resampling import Prequential, Resampler
 from calibo.checks import check_instance
 from calibo.data import Array, Dataset
@@ -60,16 +61,33 @@ class CalibratedModel(ModelWrapper):
         base: The model that is calibrated.
         level_map: What was learned from the evidence.
         X: `n x d` points of the data.
+        evidence: What it was learned from.
     """
 
     level_map: LevelMap
     X: Array
+    evidence: Evidence
+    adds: ClassVar[frozenset[Capability]] = frozenset({Capability.SIMILAR_FORECASTS})
     hides: ClassVar[Mapping[Capability, str]] = {
         Capability.AUGMENTATION: "a calibrated distribution is not the Gaussian that the closed form describes"
     }
 
     def predict(self, X: Array, *, latent: bool) -> Distribution:
         return self.level_map(self.base.predict(X, latent=latent), X)
+
+    def similar_forecasts(self, X: Array) -> Array:
+        """Return how many forecasts of the evidence, m, those at `m x d` points are like; of several stages, the most.
+
+        A forecast of the same spread and median counts as one, others the less the less they are alike.
+        """
+        found = np.zeros(len(X))
+        if len(self.evidence):
+            scale = OutcomeScale(self.evidence.y)
+            past, at = (scale.reach(d) for d in (self.evidence.distribution, self.base.predict(X, latent=False)))
+            found = Similarity().weights(at, past).sum(axis=-1)
+        if Capability.SIMILAR_FORECASTS in self.base.capabilities:
+            found = np.maximum(found, self.base.similar_forecasts(X))
+        return found
 
     def leave_one_out(self) -> Distribution:
         return self.level_map(super().leave_one_out(), self.X)
@@ -143,4 +161,4 @@ class Calibrated(SurrogateWrapper):
                 f"{type(self.by).__name__} must return a level map, a function of a distribution and its points, "
                 f"got {level_map!r}; return identity to change nothing"
             )
-        return CalibratedModel(model, level_map, data.X)
+        return CalibratedModel(model, level_map, data.X, evidence)

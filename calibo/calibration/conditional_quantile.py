@@ -21,7 +21,7 @@ _KNOTS = ndtri(0.5 + 0.5 * _COVERAGES)
 #: Coverage whose interval gives the scale of latent values.
 _LATENT_COVERAGE = 0.8
 #: Sizes of normal scores at which their distribution is computed, in logarithms.
-_LOG_SIZES = np.linspace(np.log(0.02), np.log(20.0), 48)
+_LOG_SIZES = np.linspace(np.log(1e-5), np.log(20.0), 64)
 #: Points whose weights are held at a time.
 _BLOCK = 2048
 #: Distance of the grid on which the scale of latent values is computed, in bandwidths.
@@ -57,8 +57,8 @@ class ConditionalQuantile(Recalibrator):
     """
 
     similarity: Similarity = field(default_factory=Similarity)
-    prior: float = 1.5
-    smoothing: float = 0.3
+    prior: float = 0.7
+    smoothing: float = 0.2
     small_sample: float = 3.0
     largest: float = 8.0
 
@@ -74,7 +74,10 @@ class ConditionalQuantile(Recalibrator):
         below = ndtr((_LOG_SIZES - np.log(size)[:, None]) / self.smoothing)
         wider = 1.0 + self.small_sample * evidence.X.shape[1] / len(evidence)
         own = 2.0 * ndtr(np.exp(_LOG_SIZES) / wider) - 1.0
-        return ConditionalMap(self.similarity, scale, scale.reach(evidence.distribution), below, self.prior, own)
+        past, weights = scale.reach(evidence.distribution), evidence.weights
+        if weights is None:
+            weights = np.ones(len(evidence))
+        return ConditionalMap(self.similarity, scale, past, weights, below, self.prior, own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +88,7 @@ class ConditionalMap:
         similarity: The kernel between forecasts.
         scale: The outcomes that forecasts are compared with.
         past: Reach of the t past forecasts.
+        weights: How much each of them counts, t.
         below: Smoothed distribution functions of the sizes of their errors, `t x A`.
         prior: Weight of the model's own distribution.
         own: The model's own distribution function, A.
@@ -93,6 +97,7 @@ class ConditionalMap:
     similarity: Similarity
     scale: OutcomeScale
     past: Reach
+    weights: Array
     below: Array
     prior: float
     own: Array
@@ -114,7 +119,7 @@ class ConditionalMap:
         return np.concatenate(parts).reshape(*shape, len(coverages))
 
     def _sizes(self, reach: Reach, coverages: Array) -> Array:
-        weights = self.similarity.weights(reach, self.past)
+        weights = self.weights * self.similarity.weights(reach, self.past)
         total = self.prior + weights.sum(axis=-1, keepdims=True)
         return inverted((self.prior * self.own + weights @ self.below) / total, coverages)
 

@@ -23,6 +23,8 @@ class Evidence:
         categories: Number of choices of each categorical column, 0 for a numeric one, d. `()` means all numeric.
         left_out: Predictions at other points, `... x q x d`, by the models that had not seen each outcome: a `Distribution`,
             `t x ... x q`. `None` if there is one model only.
+        weights: How much each forecast counts, t, from 0 to 1; `None` if all count alike. Recalibrators whose guarantee is
+            about counts of outcomes do not look at them.
     """
 
     X: Array
@@ -30,6 +32,7 @@ class Evidence:
     distribution: Distribution
     categories: tuple[int, ...] = ()
     left_out: Callable[[Array], Distribution] | None = None
+    weights: Array | None = None
 
     def __len__(self) -> int:
         return len(self.y)

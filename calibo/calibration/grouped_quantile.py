@@ -8,8 +8,9 @@ import numpy as np
 
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
+from calibo.calibration.monotone_play import spread_pools
 from calibo.calibration.online_quantile import DEFAULT_LEVELS, SMALLEST_LEVEL, OnlineQuantile
-from calibo.calibration.reach import OutcomeScale
+from calibo.calibration.reach import OutcomeScale, log_spread_before
 from calibo.checks import check_between
 from calibo.data import Array
 from calibo.distributions import Distribution, Levels, relevel
@@ -22,7 +23,7 @@ class GroupedQuantile(Recalibrator):
 
     The group of a forecast is known before its outcome, so that the bound of `OnlineQuantile` holds in each group by itself:
     of T outcomes in a group, |share at or below the level played - level| <= (1 + eta) / (eta T), on any sequence of outcomes.
-    What is learned near the data, where a search measures most, then does not change the intervals elsewhere.
+    What is learned where a search has converged then does not change intervals far away.
 
     Shown is the mean of the levels played and of the model's own, with weight T / (T + trust) for the former: levels that are
     played may coincide, which is the price of the guarantee, and those shown do not. In the long run the two are the same.
@@ -39,7 +40,7 @@ class GroupedQuantile(Recalibrator):
     eta: float = 0.2
     levels: tuple[float, ...] = DEFAULT_LEVELS
     edges: tuple[float, ...] = (0.2, 0.6)
-    trust: float = 30.0
+    trust: float = 200.0
 
     def __post_init__(self) -> None:
         _ = self._plain
@@ -54,20 +55,20 @@ class GroupedQuantile(Recalibrator):
 
     def groups(self, evidence: Evidence) -> np.ndarray:
         """Return the group of each of the t forecasts, by the outcomes before it: 0 is nearest to the data."""
-        scale = OutcomeScale(evidence.y)
-        log_spread = scale.reach(evidence.distribution).log_spread
-        return np.searchsorted(np.log(self.edges), log_spread - np.log(_earlier_spread(scale.units.forward(evidence.y))))
+        return np.searchsorted(np.log(self.edges), log_spread_before(evidence))
 
-    def played(self, evidence: Evidence) -> list[Array]:
-        """Return the levels in use after all outcomes, one array of K per group."""
+    def played(self, evidence: Evidence) -> Array:
+        """Return the levels in use after all outcomes, one row of K for each of G groups."""
         group = self.groups(evidence)
-        return [self._plain.run(evidence.pit[group == g]).played[-1] for g in range(len(self.edges) + 1)]
+        runs = [self._plain.run(evidence.pit[group == g]) for g in range(len(self.edges) + 1)]
+        return np.array([run.played[-1] for run in runs])
 
     def fit(self, evidence: Evidence) -> LevelMap:
         p, count = np.asarray(self.levels), np.bincount(self.groups(evidence), minlength=len(self.edges) + 1)
         weight = (count / (count + self.trust))[:, None]
-        shown = weight * np.clip(np.maximum.accumulate(self.played(evidence), axis=1), 0.0, 1.0) + (1.0 - weight) * p
-        return GroupedMap(OutcomeScale(evidence.y), self.edges, p, shown)
+        inside = np.clip(self.played(evidence), SMALLEST_LEVEL, 1.0 - SMALLEST_LEVEL)
+        played = spread_pools(p, np.maximum.accumulate(inside, axis=1))
+        return GroupedMap(OutcomeScale(evidence.y), self.edges, p, weight * played + (1.0 - weight) * p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +92,3 @@ class GroupedMap:
             return distribution
         group = np.searchsorted(np.log(self.edges), self.scale.reach(distribution).log_spread)
         return relevel(distribution, Levels.clipped(self.levels, self.shown[group], SMALLEST_LEVEL))
-
-
-def _earlier_spread(z: Array) -> Array:
-    """Return the standard deviation of the standardized outcomes before each of t; tiny while they are all alike."""
-    count = np.arange(len(z))
-    mean = np.concatenate([[0.0], np.cumsum(z)[:-1]]) / np.maximum(count, 1)
-    square = np.concatenate([[0.0], np.cumsum(np.square(z))[:-1]]) / np.maximum(count, 1)
-    return np.sqrt(np.maximum(square - np.square(mean), 1e-24))

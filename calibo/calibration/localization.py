@@ -16,7 +16,10 @@ from typing import Any, Literal
 import numpy as np
 
 from calibo.calibration.evidence import Evidence
+from calibo.calibration.reach import OutcomeScale, log_spread_before
+from calibo.checks import check_one_of
 from calibo.data import Array
+from calibo.distributions import Distribution
 from calibo.errors import RecipeError
 from calibo.models.gp_posterior import Features
 from calibo.models.kernels import squared_distances
@@ -24,8 +27,12 @@ from calibo.models.predictions import distinct_points
 
 #: A length scale on the unit cube, or a choice of several that are weighed by how well they do.
 LengthScale = float | Literal["auto"]
+#: What localization is by: the place of a point in the space, or how far its forecast reaches.
+LocalizedBy = Literal["place", "reach"]
 #: The length scales of "auto", in diagonals of the unit cube; each is half the one before.
 _LADDER = (0.5, 0.25, 0.125)
+#: Difference of log spreads that counts as much as the whole width of the unit cube.
+_SPREADS = 4.0
 #: The kernel scales of "auto", in units of the given one.
 _SCALES = (1.0, 4.0)
 #: Share of past losses that is forgotten at each outcome: about the last 50 count.
@@ -327,17 +334,48 @@ class Expansion:
         return lifted @ self._products
 
 
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Where the forecasts at points stand for a localization: at their points, or at their log spread.
+
+    Both are known before the outcome, which is all that the bounds need.
+
+    Attributes:
+        past: Coordinates of the T forecasts of the evidence, `T x d`.
+        features: Features of coordinates.
+        scale: The outcomes that spreads are compared with; `None` for places.
+    """
+
+    past: Array
+    features: Features
+    scale: OutcomeScale | None = None
+
+    @classmethod
+    def of(cls, evidence: Evidence, by: LocalizedBy) -> Coordinates:
+        """Return the coordinates of the evidence."""
+        if by == "place":
+            return cls(evidence.X, features_of(evidence))
+        return cls(log_spread_before(evidence)[:, None] / _SPREADS, Features((0,)), OutcomeScale(evidence.y))
+
+    def __call__(self, distribution: Distribution, X: Array) -> Array:
+        """Return the coordinates of forecasts at `... x q x d` points."""
+        return X if self.scale is None else self.scale.reach(distribution).log_spread[..., None] / _SPREADS
+
+
 def features_of(evidence: Evidence) -> Features:
     """Return the features of the points of the evidence, the same as of a Gaussian process."""
     return Features(evidence.categories or (0,) * evidence.X.shape[1])
 
 
-def check_localization(kappa: float, length_scale: LengthScale, regularization: float, largest_step: float) -> None:
+def check_localization(
+    kappa: float, length_scale: LengthScale, regularization: float, largest_step: float, localize: str
+) -> None:
     """Check the settings of a localization.
 
     Raises:
         RecipeError: If a state could not be computed with them.
     """
+    check_one_of("localize", localize, ("place", "reach"))
     if not (isinstance(kappa, Real) and np.isfinite(kappa) and kappa >= 0.0):
         raise RecipeError(f"kappa must be a number >= 0, got {kappa!r}; 1 is a good start, 0 means not localized")
     if length_scale != "auto" and not (isinstance(length_scale, Real) and length_scale > 0.0):

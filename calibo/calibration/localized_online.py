@@ -10,7 +10,14 @@ from scipy.special import ndtr
 from calibo.calibration import localization
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
-from calibo.calibration.localization import Expansion, LengthScale, Localizations, LocalizedRun
+from calibo.calibration.localization import (
+    Coordinates,
+    Expansion,
+    LengthScale,
+    Localizations,
+    LocalizedBy,
+    LocalizedRun,
+)
 from calibo.checks import check_between
 from calibo.data import Array
 from calibo.distributions import Distribution, FlatLevels, FlatSet, Gaussian, Transformed
@@ -52,6 +59,8 @@ class LocalizedOnline(Recalibrator):
         regularization: How fast the localized part forgets; times eta0 below 1.
         smallest: Smallest threshold of the distribution, in (0, 1).
         offset: Added to t in the steps: 0 as the paper writes, 1 as its published code does.
+        localize: By "place" in the space, as in the paper, or by "reach": the spread of a forecast relative to the outcomes
+            before it. The bounds need only that it is known before the outcome.
     """
 
     alpha: float = 0.2
@@ -62,6 +71,7 @@ class LocalizedOnline(Recalibrator):
     regularization: float = 4e-3
     smallest: float = 1e-3
     offset: float = 0.0
+    localize: LocalizedBy = "place"
 
     def __post_init__(self) -> None:
         check_between("alpha", self.alpha, 0.0, 1.0)
@@ -70,7 +80,7 @@ class LocalizedOnline(Recalibrator):
             raise RecipeError(f"decay must lie in [0, 1], got {self.decay!r}: 0 keeps steps constant")
         check_between("smallest", self.smallest, 0.0, 1.0)
         check_between("offset", self.offset, 0.0, np.inf, including="low")
-        localization.check_localization(self.kappa, self.length_scale, self.regularization, self.eta0)
+        localization.check_localization(self.kappa, self.length_scale, self.regularization, self.eta0, self.localize)
 
     def steps(self, count: int) -> Array:
         """Return eta_t for t = 1, ..., count."""
@@ -91,8 +101,9 @@ class LocalizedOnline(Recalibrator):
 
     def fit(self, evidence: Evidence) -> LevelMap:
         scores = 2.0 * ndtr(-np.abs(evidence.scores))
-        run = self.run(evidence.X, scores, localization.features_of(evidence))
-        return FlatMap(run.hidden, self.alpha, self.smallest)
+        coordinates = Coordinates.of(evidence, self.localize)
+        run = self.run(coordinates.past, scores, coordinates.features)
+        return FlatMap(run.hidden, coordinates, self.alpha, self.smallest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,19 +111,24 @@ class FlatMap:
     """The level map to flat-set distributions: in closed form of a Gaussian, in normal scores of any other distribution.
 
     Attributes:
-        threshold: Maps `... x q x d` points to `... x q x 1` thresholds, unclipped.
+        threshold: Maps `... x q x d` coordinates to `... x q x 1` thresholds, unclipped.
+        coordinates: Where forecasts stand for the threshold.
         alpha: Mass outside the interval.
         smallest: Lower limit of thresholds; the upper one is 1.
     """
 
     threshold: Expansion
+    coordinates: Coordinates
     alpha: float
     smallest: float
 
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
+        at = self.coordinates(distribution, X)
+        return self._flat(distribution, np.minimum(np.maximum(self.threshold(at)[..., 0], self.smallest), 1.0))
+
+    def _flat(self, distribution: Distribution, threshold: Array) -> Distribution:
         if isinstance(distribution, Transformed):
-            return Transformed(self(distribution.base, X), distribution.transform)
-        threshold = np.minimum(np.maximum(self.threshold(X)[..., 0], self.smallest), 1.0)
+            return Transformed(self._flat(distribution.base, threshold), distribution.transform)
         if isinstance(distribution, Gaussian):
             return FlatSet.central(distribution, threshold, self.alpha)
         return Composed(distribution, FlatLevels(threshold, self.alpha))

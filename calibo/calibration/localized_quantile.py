@@ -9,11 +9,18 @@ import numpy as np
 from calibo.calibration import localization
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
-from calibo.calibration.localization import Expansion, LengthScale, Localizations, LocalizedRun
+from calibo.calibration.localization import (
+    Coordinates,
+    Expansion,
+    LengthScale,
+    Localizations,
+    LocalizedBy,
+    LocalizedRun,
+)
 from calibo.calibration.monotone_play import isotonic_rows, within_bound
-from calibo.calibration.online_quantile import DEFAULT_LEVELS, SMALLEST_LEVEL, OnlineQuantile
+from calibo.calibration.online_quantile import DEFAULT_LEVELS, OnlineQuantile, shown_levels
 from calibo.data import Array
-from calibo.distributions import Distribution, Levels, relevel
+from calibo.distributions import Distribution, relevel
 from calibo.models.gp_posterior import Features
 
 
@@ -41,6 +48,8 @@ class LocalizedQuantile(Recalibrator):
         kappa: Scale of the localized part against the constant part, >= 0.
         length_scale: Of the localization, on the unit cube; ``inf`` for none; "auto" chooses.
         regularization: How fast the localized part forgets; times eta below 1.
+        localize: By "place" in the space, as in the paper, or by "reach", as in ``LocalizedOnline``.
+        pooled: As in ``OnlineQuantile``.
     """
 
     eta: float = 0.1
@@ -48,15 +57,17 @@ class LocalizedQuantile(Recalibrator):
     kappa: float = 1.0
     length_scale: LengthScale = "auto"
     regularization: float = 4e-3
+    localize: LocalizedBy = "place"
+    pooled: bool = False
 
     def __post_init__(self) -> None:
         _ = self._plain
-        localization.check_localization(self.kappa, self.length_scale, self.regularization, self.eta)
+        localization.check_localization(self.kappa, self.length_scale, self.regularization, self.eta, self.localize)
 
     @property
     def _plain(self) -> OnlineQuantile:
         """The same without localization; checks steps and levels."""
-        return OnlineQuantile(self.eta, self.levels)
+        return OnlineQuantile(self.eta, self.levels, pooled=self.pooled)
 
     def run(self, X: Array, pit: Array, features: Features | None = None) -> LocalizedRun:
         """Return all states on `T x d` points and the PITs of their outcomes, T."""
@@ -86,8 +97,9 @@ class LocalizedQuantile(Recalibrator):
     def fit(self, evidence: Evidence) -> LevelMap:
         if self.kappa == 0.0 or self.length_scale == np.inf:
             return self._plain.fit(evidence)
-        hidden = self.run(evidence.X, evidence.pit, localization.features_of(evidence)).hidden
-        return RelevelLocally(hidden, np.asarray(self.levels, dtype=np.float64))
+        coordinates = Coordinates.of(evidence, self.localize)
+        hidden = self.run(coordinates.past, evidence.pit, coordinates.features).hidden
+        return RelevelLocally(hidden, coordinates, np.asarray(self.levels, dtype=np.float64), self.pooled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +107,17 @@ class RelevelLocally:
     """A level map with levels of its own at every point.
 
     Attributes:
-        hidden: Maps `... x q x d` points to `... x q x K` values, not yet monotone.
+        hidden: Maps `... x q x d` coordinates to `... x q x K` values, not yet monotone.
+        coordinates: Where forecasts stand.
         levels: K, inside (0, 1).
+        pooled: Whether levels that are played together stay together.
     """
 
     hidden: Expansion
+    coordinates: Coordinates
     levels: Array
+    pooled: bool
 
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
-        return relevel(distribution, Levels.clipped(self.levels, isotonic_rows(self.hidden(X)), SMALLEST_LEVEL))
+        played = isotonic_rows(self.hidden(self.coordinates(distribution, X)))
+        return relevel(distribution, shown_levels(self.levels, played, pooled=self.pooled))

@@ -50,6 +50,33 @@ def isotonic_rows(values: Array) -> Array:
     return projected.reshape(values.shape)
 
 
+def spread_pools(p: Array, r: Array) -> Array:
+    """Return a strictly increasing map: levels that a projection gave the same value are spread between their neighbours.
+
+    A pool of levels keeps its value at its middle, and values are interpolated between the middles of neighbouring pools, and
+    the ends (0, 0) and (1, 1). Levels that are distinct and stand alone keep their values.
+
+    Args:
+        p: Calibrated levels, K, inside (0, 1).
+        r: The model's levels, `... x K`, non-decreasing, inside (0, 1).
+    """
+    rises = np.diff(r, axis=-1) > 0.0
+    if rises.all():
+        return r
+    edge, index = np.ones((*r.shape[:-1], 1), dtype=bool), np.arange(p.size)
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, rises], axis=-1), index, 0), axis=-1)
+    ends = np.where(np.concatenate([rises, edge], axis=-1), index, p.size - 1)
+    last = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]
+    middle = 0.5 * (p[first] + p[last])
+    # The middle of the neighbouring pool on the side of each level, and its value.
+    lower = p <= middle
+    known_p = np.concatenate([0.0 * edge, middle, 0.0 * edge + 1.0], axis=-1)
+    known_r = np.concatenate([0.0 * edge, r, 0.0 * edge + 1.0], axis=-1)
+    other = np.where(lower, first, last + 2)
+    other_p, other_r = np.take_along_axis(known_p, other, axis=-1), np.take_along_axis(known_r, other, axis=-1)
+    return r + (other_r - r) * (p - middle) / (other_p - middle)
+
+
 def within_bound(hidden: Array, played: Array, p: Array, eta: float) -> Array:
     """Return the map, K, changed where some outcome could violate the bound (1 + eta) / (eta T).
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibo.calibration.base import LevelMap, Recalibrator, Relevel
 from calibo.calibration.evidence import Evidence
-from calibo.calibration.monotone_play import isotonic_projection, within_bound
+from calibo.calibration.monotone_play import isotonic_projection, spread_pools, within_bound
 from calibo.data import Array
 from calibo.distributions import Levels
 from calibo.errors import RecipeError
@@ -52,19 +52,22 @@ class OnlineQuantile(Recalibrator):
     Deviations from the paper: the state starts at h_1(p) = p instead of 0, which starts from the
     model's own quantiles and keeps the bound; raw states cross (the paper's monotonicity lemma is false), so their
     projection is played *and* used in the update, which keeps the bound; the state is never clipped, only the
-    map that `fit` returns is, to [0.001, 0.999].
+    map that `fit` returns is, to [0.001, 0.999]. Levels that are played together are spread in that map, so that quantiles
+    increase strictly and no interval begins at the median.
 
     Attributes:
         eta: Step size, positive. Large steps adapt fast and bound tightly, small steps are smooth.
         levels: Levels tracked, increasing, inside (0, 1).
         monotone: ``False`` plays the hidden state itself, as the paper's text does (for comparison only).
         from_zero: ``True`` starts from h_1 = 0 as the paper's eq. 9 does (for comparison only).
+        pooled: ``True`` returns the map as it is played, in which several levels may have the same quantile.
     """
 
     eta: float = 0.2
     levels: tuple[float, ...] = DEFAULT_LEVELS
     monotone: bool = True
     from_zero: bool = False
+    pooled: bool = False
 
     def __post_init__(self) -> None:
         if not (isinstance(self.eta, int | float) and np.isfinite(self.eta) and self.eta > 0.0):
@@ -86,8 +89,8 @@ class OnlineQuantile(Recalibrator):
         return Trajectory(hidden, played)
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        final = self.run(evidence.pit).played[-1]
-        return Relevel(Levels.clipped(np.asarray(self.levels), np.maximum.accumulate(final), SMALLEST_LEVEL))
+        final = np.maximum.accumulate(self.run(evidence.pit).played[-1])
+        return Relevel(shown_levels(np.asarray(self.levels), final, pooled=self.pooled))
 
     def bound(self, steps: int) -> float:
         """Return the largest possible long-run error of any level after `steps` outcomes."""
@@ -97,3 +100,9 @@ class OnlineQuantile(Recalibrator):
         if not self.monotone:
             return hidden
         return within_bound(hidden, isotonic_projection(hidden), np.asarray(self.levels), self.eta)
+
+
+def shown_levels(p: Array, played: Array, *, pooled: bool) -> Levels:
+    """Return the level map through what is played, `... x K`, clipped, and with pools spread unless they are wanted."""
+    inside = np.clip(played, SMALLEST_LEVEL, 1.0 - SMALLEST_LEVEL)
+    return Levels.clipped(p, inside if pooled else spread_pools(p, inside), SMALLEST_LEVEL)

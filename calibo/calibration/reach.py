@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from calibo.calibration.evidence import Evidence
 from calibo.data import Array
 from calibo.distributions import Distribution, Gaussian
 from calibo.models.standardization import Standardization
@@ -88,3 +89,16 @@ class Similarity:
         away = np.square((at.log_spread[..., None] - past.log_spread) / self.spread)
         away += np.square((at.rank[..., None] - past.rank) / self.rank)
         return np.exp(-0.5 * away)
+
+
+def log_spread_before(evidence: Evidence) -> Array:
+    """Return the log spread of each of t forecasts relative to the outcomes *before* it, as it was known when it was made.
+
+    While those are all alike the spread counts as large: nothing is known of the outcomes' scale.
+    """
+    scale = OutcomeScale(evidence.y)
+    z, count = scale.units.forward(evidence.y), np.maximum(np.arange(len(evidence)), 1)
+    mean = np.concatenate([[0.0], np.cumsum(z)[:-1]]) / count
+    square = np.concatenate([[0.0], np.cumsum(np.square(z))[:-1]]) / count
+    earlier = np.sqrt(np.maximum(square - np.square(mean), np.square(_LEAST)))
+    return scale.reach(evidence.distribution).log_spread - np.log(earlier)

@@ -78,14 +78,27 @@ class StoredAndLeaveOneOut(Resampler):
     Stored forecasts are honest for the points that the search chose, leave-one-out predictions for what lies between the
     data; an outcome with a stored forecast occurs twice. Models without leave-one-out predictions in closed form have the
     stored forecasts only: refits after every outcome would cost too much.
+
+    Attributes:
+        memory: Share of the weight of a stored forecast that is left one stored forecast later, in (0, 1]: it was made by a
+            model of fewer data than the present one.
     """
+
+    memory: float = 0.97
+
+    def __post_init__(self) -> None:
+        check_between("memory", self.memory, 0.0, 1.0, including="high")
 
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
         model = surrogate.fit(data, rng=rng)
         parts = [_stored(surrogate, data)]
+        count = len(parts[0][0])
+        weights = [self.memory ** np.arange(count - 1, -1, -1, dtype=np.float64)]
         if len(data) > FEWEST_POINTS and Capability.LEAVE_ONE_OUT in model.capabilities:
             parts.append((np.arange(len(data)), model.leave_one_out()))
-        return model, held_out(data, parts)
+            weights.append(np.ones(len(data)))
+        order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
+        return model, replace(held_out(data, parts), weights=np.concatenate(weights)[order])
 
 
 @dataclass(frozen=True)
@@ -213,6 +226,9 @@ class Pooled(Model):
 
     def in_distribution(self, X: Array) -> Array:
         return self._mean(lambda model: model.in_distribution(X))
+
+    def similar_forecasts(self, X: Array) -> Array:
+        return self._mean(lambda model: model.similar_forecasts(X))
 
     def learned(self, proposals: Array, *, rng: np.random.Generator) -> Pooled:
         """Return the average of the models as learned from `proposals`."""

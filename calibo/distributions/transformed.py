@@ -58,8 +58,7 @@ class Transformed(Distribution):
             return linear
         nodes, weights = _unit_interval()
         log_tails = [
-            np.log(w) + self.log_probability_of_improvement(c + length * u)
-            for u, w in zip(nodes, weights, strict=True)
+            np.log(w) + self.log_probability_of_improvement(c + length * u) for u, w in zip(nodes, weights, strict=True)
         ]
         with np.errstate(divide="ignore"):
             return np.logaddexp(linear, np.log(length) + np.logaddexp.reduce(log_tails))

@@ -35,6 +35,7 @@ class Capability(Enum):
     AUGMENTATION = "augmented"
     LEARNS_FROM_PROPOSALS = "learned"
     IN_DISTRIBUTION = "in_distribution"
+    SIMILAR_FORECASTS = "similar_forecasts"
 
 
 #: What to do about a missing capability, for the error message.
@@ -49,6 +50,7 @@ _REMEDIES = {
     Capability.AUGMENTATION: "use GaussianProcess()",
     Capability.LEARNS_FROM_PROPOSALS: "use ConformalBayes(..., ratio=DensityRatio())",
     Capability.IN_DISTRIBUTION: "use ConformalBayes(..., ratio=DensityRatio())",
+    Capability.SIMILAR_FORECASTS: "use Calibrated(...)",
 }
 
 
@@ -136,6 +138,10 @@ class Model(ABC):
         """Return the probability, m, that the data support a calibrated prediction at `m x d` points."""
         self._lacks(Capability.IN_DISTRIBUTION)
 
+    def similar_forecasts(self, X: Array) -> Array:
+        """Return how many past forecasts, m, those at `m x d` points are like, and so what their calibration rests on."""
+        self._lacks(Capability.SIMILAR_FORECASTS)
+
     def _lacks(self, capability: Capability, why: str = "") -> NoReturn:
         """Raise the error of a missing capability."""
         reason = f" ({why})" if why else ""
@@ -202,6 +208,9 @@ class ModelWrapper(Model):
 
     def in_distribution(self, X: Array) -> Array:
         return self._source(Capability.IN_DISTRIBUTION).in_distribution(X)
+
+    def similar_forecasts(self, X: Array) -> Array:
+        return self._source(Capability.SIMILAR_FORECASTS).similar_forecasts(X)
 
     def _source(self, capability: Capability) -> Model:
         """Return the model that a capability is passed on from, or raise the error that says why it is not."""

@@ -126,6 +126,8 @@ class Warped(SurrogateWrapper):
         if choice is not None and n < self.growth * chosen_at:
             kept = transform if choice == _YEO_JOHNSON else None
             return _finished(self._fit(data, kept, rng), kept, chosen_at)
+        # Kept hyperparameters would favour the transform that they were fitted with.
+        data = replace(data, refit=True)
         plain = _finished(self._fit(data, None, rng), None, n)
         if Capability.LEAVE_ONE_OUT not in plain.capabilities:
             return plain

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from calibo.acquisition import Feasibility
 from calibo.data import COVERAGES, Array
 from calibo.distributions import Distribution
-from calibo.models import Model
+from calibo.models import Capability, Model
 from calibo.trials.direction import Direction, outcome_directions
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: With at least this many similar forecasts in the past, an interval rests on how they came out.
+ENOUGH_SIMILAR = 4.0
+#: With fewer than this, it rests on the model alone.
+SOME_SIMILAR = 1.0
 
 
 def predict(model: Model, X: Array, direction: Direction, *, latent: bool) -> Distribution:
@@ -30,8 +37,9 @@ def predict_table(
     """Return mean, median and calibrated intervals for the next measurement and for the mean value.
 
     Columns: ``mean``, ``median``, then ``measured_low_80``, ``measured_high_80`` and so on for the next measurement
-    (noise included), and ``mean_low_80``, ``mean_high_80`` and so on for the underlying mean value. Ends of intervals
-    may coincide while there are few results: an online recalibrator then gives several levels the same quantile.
+    (noise included), and ``mean_low_80``, ``mean_high_80`` and so on for the underlying mean value. ``similar_forecasts`` is
+    the number of past forecasts that were like this one, from whose outcomes the intervals were learned, and
+    ``calibration`` says in words what the intervals rest on.
 
     With several objectives the columns begin with the index of the objective, ``0_mean`` and so on, and those of a
     constraint with its name, ``constraint_memory_mean``; ``feasible`` is then the probability that a measurement meets
@@ -50,7 +58,7 @@ def predict_table(
 
     names = [*map(str, range(len(directions)))] if len(directions) > 1 else [""]
     names += [f"constraint_{name}" for name in constraints]
-    table: dict[str, Array] = {}
+    table: dict[str, Array | list[str]] = {}
     for name, model, direction in zip(names, models, outcome_directions(directions, constraints), strict=True):
         table |= {f"{name}_{key}" if name else key: v for key, v in _columns(model, X, direction).items()}
     if constraints:
@@ -58,11 +66,21 @@ def predict_table(
     return pd.DataFrame(table)
 
 
-def _columns(model: Model, X: Array, direction: Direction) -> dict[str, Array]:
+def _columns(model: Model, X: Array, direction: Direction) -> dict[str, Array | list[str]]:
     measured = predict(model, X, direction, latent=False)
-    columns: dict[str, Array] = {"mean": measured.mean, "median": measured.median}
+    columns: dict[str, Array | list[str]] = {"mean": measured.mean, "median": measured.median}
     for name, distribution in (("measured", measured), ("mean", predict(model, X, direction, latent=True))):
         for coverage in COVERAGES:
             percent = round(100 * coverage)
             columns[f"{name}_low_{percent}"], columns[f"{name}_high_{percent}"] = distribution.interval(coverage)
-    return columns
+    known = Capability.SIMILAR_FORECASTS in model.capabilities
+    similar = model.similar_forecasts(X) if known else np.zeros(len(X))
+    return columns | {"similar_forecasts": similar, "calibration": [rests_on(count) for count in similar.tolist()]}
+
+
+def rests_on(similar: float) -> str:
+    """Say what the calibration of an interval rests on, given the number of similar forecasts in the past."""
+    if similar < SOME_SIMILAR:
+        return "model alone"
+    count = f"{similar:.0f} similar forecast{'' if round(similar) == 1 else 's'}"
+    return count if similar >= ENOUGH_SIMILAR else f"mostly the model, {count}"

@@ -58,9 +58,9 @@ UNCALIBRATED = (BANANAS, BANANAS_FOUR)
 _ONLINE: dict[str, Recalibrator] = {
     DTACI: DtACI(),
     AGACI: AgACI(),
-    ONLINE: OnlineQuantile(),
-    ONLINE_TEN: OnlineQuantile(),
-    ONLINE_FOUR: OnlineQuantile(),
+    ONLINE: OnlineQuantile(pooled=True),
+    ONLINE_TEN: OnlineQuantile(pooled=True),
+    ONLINE_FOUR: OnlineQuantile(pooled=True),
 }
 METHODS = (*MODEL_FREE, *UNCALIBRATED, *CONFORMAL, *OURS)
 DATASETS = ("cifar10", "cifar100", "imagenet16_120")

@@ -32,7 +32,9 @@ def strategy(kind: str, rule: AcquisitionRule) -> ModelBased:
     gp = GaussianProcess(RBF())
     if kind == CALIBRATED:
         return ocbo(surrogate=gp, rule=rule)
-    return gp_ei(surrogate=gp if kind == UNCALIBRATED else Calibrated(gp, by=OnlineQuantile(ETA)), rule=rule)
+    return gp_ei(
+        surrogate=gp if kind == UNCALIBRATED else Calibrated(gp, by=OnlineQuantile(ETA, pooled=True)), rule=rule
+    )
 
 
 @dataclass(frozen=True)

@@ -149,11 +149,15 @@ def strategy(job: Job, surrogate: Surrogate | None = None) -> ModelBased:
     if job.method == BO:
         return gp_ei(surrogate=gp)
     if job.method == OCBO:
-        return gp_ei(surrogate=Calibrated(Noiseless(gp), by=OnlineQuantile(section.eta0)))
+        return gp_ei(surrogate=Calibrated(Noiseless(gp), by=OnlineQuantile(section.eta0, pooled=True)))
     if job.method == OCBO_L:
         assert job.kappa is not None
         by = LocalizedQuantile(
-            section.eta0, kappa=job.kappa, length_scale=length, regularization=section.regularization
+            section.eta0,
+            kappa=job.kappa,
+            length_scale=length,
+            regularization=section.regularization,
+            pooled=True,
         )
         return gp_ei(surrogate=Calibrated(Noiseless(gp), by=by))
     assert job.alpha is not None
