@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,21 @@ import numpy as np
 import pytest
 
 from calibo import minimize
-from calibo.acquisition import ConformalUCB, ExpectedImprovement, NoisyExpectedImprovement, UpperQuantile
+from calibo.acquisition import AcquisitionRule, ConformalUCB, ExpectedImprovement, NoisyExpectedImprovement, UpperQuantile
 from calibo.calibration import (
     Calibrated,
+    ConditionalQuantile,
     Conformal,
     ConformalBayes,
     DensityRatio,
+    GroupedQuantile,
     LocalizedOnline,
     LocalizedQuantile,
     OnlineQuantile,
+    Prequential,
+    Recalibrator,
     ShrinkingAlpha,
+    StoredAndLeaveOneOut,
 )
 from calibo.errors import FallbackWarning, RecipeError
 from calibo.methods import (
@@ -37,7 +43,7 @@ from calibo.methods import (
     strategy,
     turbo,
 )
-from calibo.models import RBF, GaussianProcess
+from calibo.models import RBF, GaussianProcess, Warped
 from calibo.optimize import ModelBased, Optimizer
 from calibo.search import Langevin, RandomDraw
 from calibo.spaces import Categorical, Float, Int, PoolSpace
@@ -91,9 +97,8 @@ def test_a_name_or_a_strategy_is_needed() -> None:
 def test_the_parts_can_be_exchanged() -> None:
     method = ocbo(eta=0.3, surrogate=GaussianProcess(RBF()), rule=UpperQuantile(0.8), replicate=True)
     assert method.rule == UpperQuantile(0.8) and method.replicate
-    assert isinstance(method.surrogate, Calibrated)
-    by = method.surrogate.by
-    assert isinstance(by, OnlineQuantile) and by.eta == 0.3
+    inner = Calibrated(GaussianProcess(RBF()), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
+    assert method.surrogate == Calibrated(inner, by=GroupedQuantile(0.3))
     assert isinstance(gp_ei().surrogate, GaussianProcess) and isinstance(gp_ei().rule, ExpectedImprovement)
 
 
@@ -114,12 +119,55 @@ def test_a_bad_part_is_refused_when_composing(make: Any, setting: str, bad: obje
 
 
 class TestComposition:
-    def test_localized_methods(self) -> None:
-        by = locbo(alpha=0.1, kappa=0.5, length_scale=0.3).surrogate.by  # type: ignore[attr-defined]
-        assert isinstance(by, LocalizedOnline) and (by.alpha, by.kappa, by.length_scale) == (0.1, 0.5, 0.3)
-        by = ocbo_local(eta=0.3, kappa=0.5).surrogate.by  # type: ignore[attr-defined]
-        assert isinstance(by, LocalizedQuantile) and (by.eta, by.kappa, by.length_scale) == (0.3, 0.5, "auto")
-        assert isinstance(locbo().rule, ExpectedImprovement) and isinstance(ocbo_local().rule, UpperQuantile)
+    """By default calibrated by reach, then online by reach; in the papers' form one online recalibrator on the model itself."""
+
+    BY_REACH = Calibrated(Warped(GaussianProcess()), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
+    LOCBO = LocalizedOnline(alpha=0.1, kappa=0.7, length_scale=0.3, eta0=0.05, localize="reach")
+    OCBO_LOCAL = LocalizedQuantile(eta=0.3, kappa=0.7, localize="reach")
+
+    @pytest.mark.parametrize(
+        ("made", "online", "rule"),
+        [
+            (ocbo(), GroupedQuantile(0.2), ExpectedImprovement()),
+            (ocbo(eta=0.3), GroupedQuantile(0.3), ExpectedImprovement()),
+            (locbo(alpha=0.1, kappa=0.7, length_scale=0.3, eta0=0.05), LOCBO, ExpectedImprovement()),
+            (ocbo_local(eta=0.3, kappa=0.7), OCBO_LOCAL, UpperQuantile(0.9)),
+        ],
+    )
+    def test_by_default(self, made: ModelBased, online: Recalibrator, rule: AcquisitionRule) -> None:
+        assert made.surrogate == Calibrated(self.BY_REACH, by=online, evidence=Prequential())
+        assert made.rule == rule
+        stages = made.surrogate.stage_names
+        assert stages == ("WarpedGaussianProcess", "ConditionalQuantile", type(online).__name__)
+
+    @pytest.mark.parametrize(
+        ("made", "online", "rule"),
+        [
+            (ocbo(paper=True), OnlineQuantile(0.2, pooled=True), UpperQuantile(0.9)),
+            (
+                locbo(alpha=0.1, kappa=0.7, length_scale=0.3, eta0=0.05, paper=True),
+                replace(LOCBO, localize="place"),
+                ExpectedImprovement(),
+            ),
+            (
+                ocbo_local(eta=0.3, kappa=0.7, paper=True),
+                replace(OCBO_LOCAL, localize="place", pooled=True),
+                UpperQuantile(0.9),
+            ),
+        ],
+    )
+    def test_as_in_the_papers(self, made: ModelBased, online: Recalibrator, rule: AcquisitionRule) -> None:
+        assert made.surrogate == Calibrated(GaussianProcess(), by=online, evidence=Prequential())
+        assert made.rule == rule
+
+    @pytest.mark.parametrize("make", [ocbo, locbo, ocbo_local])
+    @pytest.mark.parametrize("paper", [False, True], ids=["default", "paper"])
+    def test_names_surrogates_and_rules_are_kept(self, make: Any, paper: bool) -> None:
+        mine = make(paper=paper, surrogate=GaussianProcess(RBF()), rule=UpperQuantile(0.7), replicate=True)
+        assert mine.name == make.__name__ and mine.rule == UpperQuantile(0.7) and mine.replicate
+        innermost: list[Any] = []
+        mine.surrogate.with_innermost(lambda one: innermost.append(one) or one)
+        assert innermost == [GaussianProcess(RBF())]
 
     def test_cbo(self) -> None:
         made = cbo()

@@ -50,7 +50,7 @@ def test_predictions_of_every_method(method: str) -> None:
     )
     assert isinstance(table, pd.DataFrame) and len(table) == 3
     ends = [f"{kind}_{end}_{c}" for kind in ("measured", "mean") for c in (50, 80, 95) for end in ("low", "high")]
-    assert list(table.columns) == ["mean", "median", *ends]
+    assert list(table.columns) == ["mean", "median", *ends, "similar_forecasts", "calibration"]
     # Of so few points too little is held out for a conformal 95 % interval with an end.
     bounded = ends[:2] if method in {"bananas_cp", "conformal_ensemble", "cqr"} else ends
     assert np.isfinite(table[["mean", "median", *bounded]].to_numpy()).all() and not table.isna().to_numpy().any()
