@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from calibo.calibration.evidence import Evidence
-from calibo.calibration.reach import OutcomeScale, Similarity
+from calibo.calibration.reach import similar_forecasts
 from calibo.calibration.resampling import Prequential, Resampler
 from calibo.checks import check_instance
 from calibo.data import Array, Dataset
@@ -76,15 +76,8 @@ class CalibratedModel(ModelWrapper):
         return self.level_map(self.base.predict(X, latent=latent), X)
 
     def similar_forecasts(self, X: Array) -> Array:
-        """Return how many forecasts of the evidence, m, those at `m x d` points are like; of several stages, the most.
-
-        A forecast of the same spread and median counts as one, others the less the less they are alike.
-        """
-        found = np.zeros(len(X))
-        if len(self.evidence):
-            scale = OutcomeScale(self.evidence.y)
-            past, at = (scale.reach(d) for d in (self.evidence.distribution, self.base.predict(X, latent=False)))
-            found = Similarity().weights(at, past).sum(axis=-1)
+        """Return how many forecasts of the evidence, m, those at `m x d` points are like; of several stages, the most."""
+        found = similar_forecasts(self.evidence, self.base.predict(X, latent=False))
         if Capability.SIMILAR_FORECASTS in self.base.capabilities:
             found = np.maximum(found, self.base.similar_forecasts(X))
         return found

@@ -82,5 +82,6 @@ def rests_on(similar: float) -> str:
     """Say what the calibration of an interval rests on, given the number of similar forecasts in the past."""
     if similar < SOME_SIMILAR:
         return "model alone"
-    count = f"{similar:.0f} similar forecast{'' if round(similar) == 1 else 's'}"
+    whole = int(similar)
+    count = f"{whole} similar forecast{'' if whole == 1 else 's'}"
     return count if similar >= ENOUGH_SIMILAR else f"mostly the model, {count}"

@@ -1,0 +1,111 @@
+"""Tables of predictions: intervals, and in words what their calibration rests on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibo.calibration import Calibrated, Temperature
+from calibo.data import COVERAGES
+from calibo.methods import conformal_trees, gp_ei, locbo, ocbo, ocbo_local
+from calibo.models import GaussianProcess
+from calibo.optimize import ModelBased, Optimizer
+from calibo.search import RandomDraw
+from calibo.spaces import Float
+from calibo.trials.predictions import ENOUGH_SIMILAR, SOME_SIMILAR, rests_on
+
+SPACE = {"x": Float(0, 1), "y": Float(0, 1)}
+#: All results lie in one corner of the space.
+CORNER = 0.3
+NEAR, FAR = {"x": 0.15, "y": 0.15}, {"x": 1.0, "y": 1.0}
+DRAWS = RandomDraw(64, 32)
+
+
+def in_a_corner(method: Any, **settings: Any) -> Optimizer:
+    """Return an optimizer with 30 noisy results in a corner, none of which was forecast."""
+    optimizer = Optimizer(SPACE, method, seed=0, **settings)
+    rng = np.random.default_rng(0)
+    goals = len(optimizer.directions)
+    for x, y in CORNER * rng.random((30, 2)):
+        values = [float(np.sin(12 * x) + y + 0.05 * rng.standard_normal()) for _ in range(goals)]
+        slack = {"memory": float(x - 0.2 + 0.02 * rng.standard_normal())} if settings else None
+        optimizer.tell({"x": float(x), "y": float(y)}, values if goals > 1 else values[0], constraints=slack)
+    return optimizer
+
+
+@pytest.mark.parametrize(
+    ("similar", "words"),
+    [
+        (0.0, "model alone"),
+        (np.nextafter(SOME_SIMILAR, 0.0), "model alone"),
+        (SOME_SIMILAR, "mostly the model, 1 similar forecast"),
+        (np.nextafter(ENOUGH_SIMILAR, 0.0), "mostly the model, 3 similar forecasts"),
+        (ENOUGH_SIMILAR, "4 similar forecasts"),
+        (27.9, "27 similar forecasts"),
+    ],
+)
+def test_what_it_rests_on_in_words(similar: float, words: str) -> None:
+    assert rests_on(float(similar)) == words
+
+
+@pytest.mark.parametrize("make", [ocbo, locbo, ocbo_local])
+def test_near_the_data_it_rests_on_evidence_and_far_away_on_the_model(make: Any) -> None:
+    table = in_a_corner(make()).predict([NEAR, FAR])
+    near, far = table["similar_forecasts"]
+    assert ENOUGH_SIMILAR <= near <= 30.0 and 0.0 <= far < SOME_SIMILAR
+    assert table["calibration"].tolist() == [f"{int(near)} similar forecasts", "model alone"]
+
+
+def test_an_uncalibrated_method_rests_on_the_model_everywhere() -> None:
+    table = in_a_corner(gp_ei()).predict([NEAR, FAR])
+    assert table["similar_forecasts"].tolist() == [0.0, 0.0]
+    assert table["calibration"].tolist() == ["model alone"] * 2
+
+
+def test_without_a_forecast_that_came_out_a_calibrator_of_stored_forecasts_rests_on_the_model() -> None:
+    told = in_a_corner(ModelBased(Calibrated(GaussianProcess(), by=Temperature()), ocbo().rule))
+    assert told.predict([NEAR])["similar_forecasts"].tolist() == [0.0]
+
+
+def test_a_stored_forecast_and_a_point_left_out_are_one_experience() -> None:
+    """Both are evidence of the same outcome, so no more can be similar than there are results."""
+    optimizer = Optimizer({"x": Float(0, 1)}, ocbo(search=DRAWS), seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, float(rng.standard_normal()))
+    similar = optimizer.predict([{"x": float(x)} for x in np.linspace(0, 1, 21)])["similar_forecasts"]
+    assert 4.0 < similar.max() <= 20.0
+
+
+def test_what_is_held_out_counts_for_trees() -> None:
+    trees = ModelBased(conformal_trees(), ocbo().rule, DRAWS)
+    held_out = in_a_corner(trees).predict([NEAR])["similar_forecasts"][0]
+    assert 0.0 < held_out <= 9.0
+
+
+def test_every_objective_and_constraint_has_its_own() -> None:
+    table = in_a_corner(ocbo(), directions=["minimize", "maximize"]).predict([NEAR, FAR])
+    for prefix in ("0_", "1_", "constraint_memory_"):
+        numbers, words = table[f"{prefix}similar_forecasts"], table[f"{prefix}calibration"]
+        assert words.tolist() == [rests_on(count) for count in numbers] and words[1] == "model alone"
+        assert numbers[0] >= ENOUGH_SIMILAR
+        check_intervals(table, prefix)
+    counts = [table[f"{p}similar_forecasts"][0] for p in ("0_", "1_", "constraint_memory_")]
+    assert len(set(counts)) == 3
+    assert table["feasible"].between(0.0, 1.0).all() and list(table.columns)[-1] == "feasible"
+
+
+def check_intervals(table: pd.DataFrame, prefix: str = "") -> None:
+    """Check that intervals are finite and strictly nested, with the median strictly inside."""
+    for kind in ("measured", "mean"):
+        percent = [round(100 * c) for c in COVERAGES]
+        lows, highs = (table[[f"{prefix}{kind}_{e}_{c}" for c in percent]].to_numpy() for e in ("low", "high"))
+        assert np.isfinite(lows).all() and np.isfinite(highs).all()
+        assert np.all(np.diff(lows, axis=1) < 0.0) and np.all(np.diff(highs, axis=1) > 0.0)
+        if kind == "measured":
+            median = table[f"{prefix}median"].to_numpy()
+            assert np.all(lows[:, 0] < median) and np.all(median < highs[:, 0])
