@@ -73,8 +73,8 @@ class Result:
         True
         >>> len(result.history)
         8
-        >>> sorted(result.predict([{"x": 0.5}]).columns)[:2]
-        ['mean', 'mean_high_50']
+        >>> list(result.predict([{"x": 0.5}]).columns)[:3]
+        ['mean', 'median', 'measured_low_50']
     """
 
     study_name: str

@@ -84,7 +84,7 @@ def main() -> None:
         runs = [result for job, result in zip(jobs, done, strict=True) if job[:3] == (*panel, kind)]
         means = {what: np.mean([run[what] for run in runs], axis=0).round(5).tolist() for what in ("best", "error")}
         table.setdefault(f"{panel[0]} {panel[1]}", {})[kind] = means
-        print(f"{panel[0]:15s} {panel[1]:4s} {kind:18s} best {means['best'][-1]:9.3f}  error {means['error'][-1]:.3f}")
+        print(f"{panel[0]:15s} {panel[1]:4s} {kind:24s} best {means['best'][-1]:9.3f}  error {means['error'][-1]:.3f}")
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "curves.json").write_text(json.dumps(table) + "\n")
     picture(table, RESULTS / "curves.png")

@@ -242,12 +242,16 @@ class TestReading:
         done = calibo("predict", study, "b", "--params", point, "--params", '{"x": 0, "kind": "plain"}')
         assert done.exit_code == 0, done.output
         assert "two words" in done.stdout
+        # Once for each point, and in words.
+        rests = [line.strip().split(maxsplit=2)[2] for line in done.stdout.splitlines() if "rests on" in line]
+        assert len(rests) == 2 and all(words == "model alone" or "similar forecast" in words for words in rests)
         (finished / "points.csv").write_text("x,kind\n0.5,two words\n")
         done = calibo("predict", study, "--params", "points.csv", "--csv", "out.csv")
         assert done.exit_code == 0, done.output
         assert pd.read_csv("out.csv")["kind"].tolist() == ["two words"]
         done = calibo("predict", study, "--params", "points.csv", "--csv", "-")
         assert done.stdout.startswith("x,kind,mean,median,")
+        assert done.stdout.splitlines()[0].endswith(",similar_forecasts,calibration")
 
     def test_report(self, study: str, finished: Path) -> None:
         done = calibo("report", study, "b", "-o", "out.html")

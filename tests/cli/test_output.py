@@ -26,7 +26,8 @@ def _predictions(rows: int) -> pd.DataFrame:
         for c in (50, 80, 95)
         for end, v in (("low", -3.0), ("high", 4.0))
     }
-    return pd.DataFrame({"mean": 1.0, "median": 2.0, **ends}, index=range(rows))
+    rests = {"similar_forecasts": 0.3, "calibration": "model alone"}
+    return pd.DataFrame({"mean": 1.0, "median": 2.0, **ends, **rests}, index=range(rows))
 
 
 class TestReadingParameters:
@@ -65,6 +66,8 @@ def test_predictions_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     # Brackets are no markup here.
     assert all(text in printed for text in ("next measurement", "mean value", "[lr]", "0.123457", "-3 to 4"))
+    rests = next(line for line in printed.splitlines() if line.strip().startswith("rests on"))
+    assert rests.split() == ["rests", "on", "model", "alone"] and len(rests.rstrip()) <= 80
 
 
 def test_predictions_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
