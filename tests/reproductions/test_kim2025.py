@@ -14,7 +14,7 @@ def test_every_figure_is_written_and_drawn(modules: dict[str, ModuleType], smoke
     for number in modules["figures"].NUMBERS:
         assert (smoke / f"figure{number}.png").stat().st_size > 10_000
         rows = json.loads((smoke / f"figure{number}.json").read_text())["rows"]
-        assert {row["method"] for row in rows} >= {"calibo's locbo()"}
+        assert {row["method"] for row in rows} >= {"tempered LOCBO"}
     curves = json.loads((smoke / "figure5a.json").read_text())["rows"]
     assert [row["method"] for row in curves] == list(modules["settings"].METHODS)
     for row in curves:
