@@ -298,6 +298,45 @@ def test_an_interrupted_study_goes_on_as_if_nothing_had_happened(method: str, tm
     assert [e.forecast for e in resumed.trials] == [e.forecast for e in whole.trials]
 
 
+@pytest.mark.parametrize("make", [ocbo, locbo, ocbo_local])
+class TestForecastsAreFitToBeShown:
+    """Quantiles are finite and increase strictly, whatever is optimized; outcomes with a long tail are transformed."""
+
+    @staticmethod
+    def steep(p: Any) -> float:
+        return float(np.exp(6.0 * p["x"]) + p["y"])
+
+    @staticmethod
+    def check(suggestions: Any, outcomes: int = 1) -> None:
+        for suggestion in suggestions:
+            assert len(suggestion.forecasts) == outcomes
+            for forecast in suggestion.forecasts:
+                for marginal in forecast.stages:
+                    quantiles = [marginal.icdf(u) for u in np.linspace(0.005, 0.995, 199)]
+                    assert np.isfinite([marginal.mean, marginal.std, *quantiles]).all() and marginal.std > 0.0
+                    assert np.all(np.diff(quantiles) > 0.0)
+
+    def test_batches(self, make: Any) -> None:
+        optimizer = run(make(search=RandomDraw(64, 32)), 14, objective=self.steep)
+        batch = optimizer.ask(4)
+        self.check(batch)
+        assert len({tuple(s.x) for s in batch}) == 4
+
+    def test_several_objectives_and_constraints(self, make: Any) -> None:
+        optimizer = Optimizer(SQUARE, make(search=RandomDraw(64, 32)), directions=["min", "max"], seed=0)
+        for _ in range(12):
+            s = optimizer.ask()
+            optimizer.tell(s, [self.steep(s.params), s.params["y"]], constraints={"room": s.params["x"] - 0.7})
+        self.check(optimizer.ask(2), outcomes=3)
+        predicted = optimizer.predict([{"x": 0.1, "y": 0.0}, {"x": 1.0, "y": 0.0}])
+        assert predicted["feasible"][0] > 0.9 and predicted["feasible"][1] < 0.1
+
+    def test_pools(self, make: Any) -> None:
+        rows = [{"x": i / 39, "y": (7 * i % 40) / 39} for i in range(40)]
+        optimizer = run(make(), 12, PoolSpace(rows), self.steep)
+        self.check(optimizer.ask(3))
+
+
 def test_the_surrogate_of_the_forecasts_is_that_of_the_model() -> None:
     for name in ("ocbo", "cbo", "cqr", "gp_ei", "bananas"):
         made = strategy(name)

@@ -12,7 +12,7 @@ import numpy as np
 import optuna
 import pytest
 from optuna.samplers import BaseSampler
-from optuna.storages import RetryHeartbeatStaleTrialCallback
+from optuna.storages import InMemoryStorage, RetryHeartbeatStaleTrialCallback
 from optuna.testing.pytest_samplers import BasicSamplerTestCase, MultiObjectiveSamplerTestCase, RelativeSamplerTestCase
 from optuna.trial import TrialState
 from scipy.spatial.distance import pdist
@@ -92,6 +92,57 @@ def test_two_interleaved_workers_reach_the_state_of_one(tmp_path: Path) -> None:
     for worker in workers:
         assert [trial.params for trial in worker.trials] == [trial.params for trial in one.trials]
         assert [read_suggestions(trial) for trial in worker.trials] == [read_suggestions(trial) for trial in one.trials]
+
+
+def _steep(trial: optuna.Trial) -> float:
+    _objective(trial)
+    return 10.0 ** (0.5 * trial.params["x"]) + trial.params["k"]
+
+
+def _asked(study: optuna.Study, count: int) -> list[optuna.Trial]:
+    """Ask for trials, and have their parameters suggested before any is told."""
+    trials = [study.ask() for _ in range(count)]
+    for trial in trials:
+        _objective(trial)
+    return trials
+
+
+def test_interleaved_resumed_workers_choose_transforms_and_batches_as_one_does(tmp_path: Path) -> None:
+    """Of steep outcomes a transform is chosen now and then, and stored; every step is made by a worker that is new."""
+    one = _study(CalibratedSampler(OCBO, seed=3, space=SPACE), InMemoryStorage())
+
+    def worker() -> optuna.Study:
+        return _study(CalibratedSampler(OCBO, seed=3, space=SPACE), open_storage(tmp_path / "a.db"))
+
+    for step in range(11):
+        if step % 4 == 3:
+            # Two are pending at once: of one worker, or of two.
+            mine, others = _asked(one, 2), [(w, _asked(w, 1)[0]) for w in (worker(), worker())]
+            for trial, (study, other) in zip(mine, others, strict=True):
+                one.tell(trial, _steep(trial))
+                study.tell(other.number, _steep(other))
+        else:
+            one.optimize(_steep, n_trials=2)
+            for _ in range(2):
+                worker().optimize(_steep, n_trials=1)
+    trials = worker().trials
+    assert [trial.params for trial in trials] == [trial.params for trial in one.trials]
+    stored = [read_suggestions(trial) for trial in trials]
+    assert stored == [read_suggestions(trial) for trial in one.trials]
+    # Whether a transform was taken stands last but one of the stored hyperparameters, when it was chosen last.
+    kept = [s.hyperparameters[0][-2:] for found in stored for s in found if s.hyperparameters]
+    assert 1.0 in {chosen for chosen, _ in kept} and len({when for _, when in kept}) >= 4
+
+
+def test_the_default_sampler_stores_forecasts_that_are_fit_to_be_shown() -> None:
+    study = _study(CalibratedSampler(seed=1))
+    study.optimize(_steep, n_trials=14)
+    forecasts = [s.forecasts[0] for trial in study.trials for s in read_suggestions(trial) if s.forecasts]
+    assert len(forecasts) >= 8
+    for forecast in forecasts:
+        assert forecast.stage_names == ("WarpedGaussianProcess", "ConditionalQuantile", "GroupedQuantile")
+        quantiles = [forecast.calibrated.icdf(u) for u in np.linspace(0.01, 0.99, 99)]
+        assert np.isfinite(quantiles).all() and np.all(np.diff(quantiles) > 0.0)
 
 
 def test_the_initial_design_does_not_depend_on_the_number_of_threads() -> None:

@@ -14,6 +14,7 @@ import pytest
 import calibo
 from calibo.errors import CaliboError, DataError, FallbackWarning, MissingExtra, RecipeError
 from calibo.tables.rank import rank
+from calibo.tables.study_file import StudyFile
 
 Candidates = Callable[..., pd.DataFrame]
 OURS = ["mean", "low_80", "high_80", "probability_of_improvement", "reason"]
@@ -44,6 +45,19 @@ def test_the_answer(candidates: Candidates) -> None:
 def test_methods_with_calibration(candidates: Candidates, method: str) -> None:
     answer = quick(candidates(rows=60, measured=20), method=method)
     assert len(answer) == 3 and answer[OURS[:4]].notna().all(axis=None)
+
+
+@pytest.mark.parametrize("method", ["ocbo", "locbo", "ocbo_local"])
+def test_intervals_of_a_steep_target_are_nested(candidates: Candidates, tmp_path: Path, method: str) -> None:
+    """Yields over several orders of magnitude, and rows far from those measured."""
+    frame = candidates(rows=60, measured=20)
+    frame["yield"] = np.exp(2.0 * frame["yield"])
+    answer = quick(frame, method=method, n=8, study=tmp_path / "s.json")
+    assert (answer["low_80"] < answer["high_80"]).all() and np.isfinite(answer[OURS[:4]]).all(axis=None)
+    for row in StudyFile.open(tmp_path / "s.json").rows.values():
+        marginal = row.forecasts["yield"].calibrated
+        quantiles = [marginal.icdf(u) for u in np.linspace(0.01, 0.99, 99)]
+        assert np.isfinite(quantiles).all() and np.all(np.diff(quantiles) > 0.0)
 
 
 def test_minimising_is_maximising_the_opposite(candidates: Candidates) -> None:
