@@ -83,11 +83,12 @@ def ocbo(
 
     Forecasts are corrected by how earlier forecasts of the same reach came out (near the data, between them, far away), from
     stored forecasts and leave-one-out predictions together; then each quantile is tracked online in each group of
-    forecasts, which makes it right in the long run on any sequence of outcomes. The suggestion maximizes expected improvement.
+    forecasts, which makes it right in the long run on any sequence of outcomes. The suggestion maximizes the expected
+    improvement under the model itself: what is learned of intervals where the search has been must not stop it.
 
     ``paper=True`` composes the method as in Deshpande et al. (2024): one online level map for all points, learned from the
-    stored forecasts, and the suggestion maximizes the calibrated 90 % quantile. Its intervals are right at the points that the
-    search chooses, not elsewhere.
+    stored forecasts, and the suggestion maximizes the calibrated 90 % quantile. Its intervals are right at the points that
+    the search chooses, not elsewhere.
 
         >>> from calibo import Float, Optimizer, methods
         >>> optimizer = Optimizer({"x": Float(0, 1)}, methods.ocbo(eta=0.1), direction="maximize", seed=0)
@@ -109,7 +110,7 @@ def ocbo(
         calibrated = Calibrated(surrogate or GaussianProcess(), by=OnlineQuantile(eta, pooled=True))
         return ModelBased(calibrated, rule or UpperQuantile(0.9), name="ocbo", **options)
     calibrated = Calibrated(_by_reach(surrogate), by=GroupedQuantile(eta))
-    return ModelBased(calibrated, rule or ExpectedImprovement(), name="ocbo", **options)
+    return ModelBased(calibrated, rule or ExpectedImprovement(), name="ocbo", **{"acts_on": "raw", **options})
 
 
 def locbo(
@@ -125,8 +126,8 @@ def locbo(
 ) -> ModelBased:
     """Compose localized online conformal Bayesian optimization: 1 - alpha intervals that are right at every reach.
 
-    Forecasts are corrected by how earlier forecasts of the same reach came out, as in ``ocbo``, then a threshold that depends on
-    the reach is tracked online. ``paper=True`` composes the method as in Kim et al. (2025): a threshold that depends on the
+    Forecasts are corrected by how earlier forecasts of the same reach came out, as in ``ocbo``, then a threshold that depends
+    on the reach is tracked online. ``paper=True`` composes the method as in Kim et al. (2025): a threshold that depends on the
     place in the space, on the forecasts of the model itself.
 
     The defaults differ from those of ``LocalizedOnline``: an optimization has tens of outcomes, not thousands, so the

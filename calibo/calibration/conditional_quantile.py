@@ -24,8 +24,9 @@ _LATENT_COVERAGE = 0.8
 _LOG_SIZES = np.linspace(np.log(1e-5), np.log(20.0), 64)
 #: Points whose weights are held at a time.
 _BLOCK = 2048
-#: Distance of the grid on which the scale of latent values is computed, in bandwidths.
-_STEP = 0.6
+#: Distance of the grid on which the scale of latent values is computed, and how far it reaches beyond the past forecasts, in
+#: bandwidths.
+_STEP, _MARGIN = 1.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,15 @@ class ConditionalQuantile(Recalibrator):
     def fit(self, evidence: Evidence) -> LevelMap:
         scale = OutcomeScale(evidence.y)
         size = np.clip(np.abs(evidence.scores), np.exp(_LOG_SIZES[0]), self.largest)
-        below = ndtr((_LOG_SIZES - np.log(size)[:, None]) / self.smoothing)
         wider = 1.0 + self.small_sample * evidence.X.shape[1] / len(evidence)
-        own = 2.0 * ndtr(np.exp(_LOG_SIZES) / wider) - 1.0
-        past, weights = scale.reach(evidence.distribution), evidence.weights
-        if weights is None:
-            weights = np.ones(len(evidence))
-        return ConditionalMap(self.similarity, scale, past, weights, below, self.prior, own)
+        weights = np.ones(len(evidence)) if evidence.weights is None else evidence.weights
+        # In increasing order of the errors, for quantiles of them.
+        order = np.argsort(size, kind="stable")
+        past = scale.reach(evidence.distribution)
+        past = Reach(past.log_spread[order], past.rank[order])
+        return ConditionalMap(
+            self.similarity, scale, past, size[order], weights[order], self.smoothing, self.prior, wider
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,20 +90,22 @@ class ConditionalMap:
     Attributes:
         similarity: The kernel between forecasts.
         scale: The outcomes that forecasts are compared with.
-        past: Reach of the t past forecasts.
+        past: Reach of the t past forecasts, in increasing order of their errors.
+        size: Sizes of their errors in standard deviations, t.
         weights: How much each of them counts, t.
-        below: Smoothed distribution functions of the sizes of their errors, `t x A`.
+        smoothing: Width by which the logarithm of a size is smoothed.
         prior: Weight of the model's own distribution.
-        own: The model's own distribution function, A.
+        wider: Factor on the standard deviation of the model's own distribution.
     """
 
     similarity: Similarity
     scale: OutcomeScale
     past: Reach
+    size: Array
     weights: Array
-    below: Array
+    smoothing: float
     prior: float
-    own: Array
+    wider: float
 
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
         reach = self.scale.reach(distribution)
@@ -118,10 +123,21 @@ class ConditionalMap:
         ]
         return np.concatenate(parts).reshape(*shape, len(coverages))
 
+    @cached_property
+    def _below(self) -> tuple[Array, Array]:
+        """Smoothed distribution functions of the past errors, `t x A`, and the model's own distribution function, A."""
+        past = ndtr((_LOG_SIZES - np.log(self.size)[:, None]) / self.smoothing)
+        return past, self._own(np.exp(_LOG_SIZES))
+
+    def _own(self, size: Array) -> Array:
+        """Return the model's own probability of an error of at most some size, in its shape."""
+        return 2.0 * ndtr(size / self.wider) - 1.0
+
     def _sizes(self, reach: Reach, coverages: Array) -> Array:
         weights = self.weights * self.similarity.weights(reach, self.past)
         total = self.prior + weights.sum(axis=-1, keepdims=True)
-        return inverted((self.prior * self.own + weights @ self.below) / total, coverages)
+        past, own = self._below
+        return inverted((self.prior * own + weights @ past) / total, coverages)
 
     def _factors(self, reach: Reach) -> Array:
         """Return the factors on latent standard deviations, `... x q`: from a grid, since searches ask at many points."""
@@ -134,13 +150,26 @@ class ConditionalMap:
 
     @cached_property
     def _table(self) -> tuple[Array, Array, Array]:
-        """Grids of the two features, and the logarithm of the factor at their nodes."""
+        """Grids of the two features, and the logarithm of the factor at their nodes.
+
+        The factor is that of the quantile of the past errors without smoothing, which costs a fraction of the time.
+        """
         spreads = _grid(self.past.log_spread, self.similarity.spread)
         ranks = _grid(self.past.rank, self.similarity.rank)
-        nodes = Reach(*(a.reshape(-1) for a in np.meshgrid(spreads, ranks, indexing="ij")))
-        sizes = self.sizes(nodes, np.array([_LATENT_COVERAGE]))[:, 0]
-        factors = sizes / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
-        return spreads, ranks, np.log(factors).reshape(len(spreads), len(ranks))
+        by_spread = _kernel(spreads, self.past.log_spread, self.similarity.spread) * self.weights
+        by_rank = _kernel(ranks, self.past.rank, self.similarity.rank)
+        below = np.cumsum(by_spread[:, None, :] * by_rank, axis=-1)
+        aim = _LATENT_COVERAGE * (self.prior + below[..., -1])
+        below += self.prior * self._own(self.size)
+        # The first error at which the mass reaches the aim; beyond the largest one, the model's own quantile.
+        index = np.minimum((below < aim[..., None]).sum(axis=-1), len(self.size) - 1)
+        size = self.size[index]
+        beyond = below[..., -1] < aim
+        if beyond.any():
+            missing = (aim - below[..., -1] + self.prior * self._own(self.size[-1]))[beyond] / self.prior
+            size[beyond] = self.wider * ndtri(0.5 + 0.5 * np.minimum(missing, 0.999))
+        factors = np.maximum(size, self.size[0]) / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
+        return spreads, ranks, np.log(factors)
 
 
 def inverted(cdf: Array, levels: Array) -> Array:
@@ -158,9 +187,14 @@ def inverted(cdf: Array, levels: Array) -> Array:
     return np.maximum.accumulate(size, axis=1) * (1.0 + 1e-9 * np.arange(1, len(levels) + 1))
 
 
+def _kernel(at: Array, past: Array, bandwidth: float) -> Array:
+    """Return the weights of t values at g nodes, `g x t`."""
+    return np.exp(-0.5 * np.square((at[:, None] - past) / bandwidth))
+
+
 def _grid(values: Array, bandwidth: float) -> Array:
-    """Return nodes that cover the values and three bandwidths around them, where the weights have faded."""
-    low, high = values.min() - 3.0 * bandwidth, values.max() + 3.0 * bandwidth
+    """Return nodes that cover the values and some bandwidths around them, where the weights have faded."""
+    low, high = values.min() - _MARGIN * bandwidth, values.max() + _MARGIN * bandwidth
     return np.linspace(low, high, int(np.ceil((high - low) / (_STEP * bandwidth))) + 1)
 
 

@@ -1,4 +1,4 @@
-"""Gaussian distributions whose normal scores are stretched, alike on both sides: wider or narrower, with heavier or lighter tails.
+"""Gaussian distributions with stretched normal scores, alike on both sides: wider or narrower, with other tails.
 
 Notation: K knots; q points with batch dimensions in front, ``... x q``; zeta a calibrated normal score, T(zeta) the model's.
 """
@@ -24,7 +24,7 @@ _TINY = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True, eq=False)
 class StretchedScores(LevelFunction):
-    """R(p) = Phi(T(Phi^-1(p))) with T odd, increasing and linear between knots: T(0) = 0, beyond the last knot its last slope.
+    """R(p) = Phi(T(Phi^-1(p))) with T odd, increasing and linear between knots: T(0) = 0, and the last slope beyond.
 
     A central interval stays central, and the median stays the median. In normal scores, unlike in levels, intervals can grow
     by any factor without rounding.
