@@ -446,9 +446,15 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    "ocbo": Method(ocbo, "GP with online quantile recalibration", "Deshpande, Marx, Kuleshov, AISTATS 2024"),
-    "locbo": Method(locbo, "GP with localized online conformal intervals, denoised", "Kim et al., IEEE TSP 2025"),
-    "ocbo_local": Method(ocbo_local, "GP with localized online quantile recalibration", "Kim et al., IEEE TSP 2025"),
+    "ocbo": Method(
+        ocbo, "GP calibrated by reach, then online; the default", "after Deshpande, Marx, Kuleshov, AISTATS 2024"
+    ),
+    "locbo": Method(
+        locbo, "GP calibrated by reach, then one interval online, denoised", "after Kim et al., IEEE TSP 2025"
+    ),
+    "ocbo_local": Method(
+        ocbo_local, "GP calibrated by reach, then all levels online, smooth in reach", "after Kim et al., IEEE TSP 2025"
+    ),
     "cbo": Method(
         cbo, "GP with full conformal prediction under covariate shift", "Stanton, Maddox, Wilson, AISTATS 2023"
     ),

@@ -136,7 +136,8 @@ class TestComposition:
     )
     def test_by_default(self, made: ModelBased, online: Recalibrator, rule: AcquisitionRule) -> None:
         assert made.surrogate == Calibrated(self.BY_REACH, by=online, evidence=Prequential())
-        assert made.rule == rule
+        # What ocbo shows is calibrated, what it acts on is the model.
+        assert made.rule == rule and made.acts_on == ("raw" if made.name == "ocbo" else "calibrated")
         stages = made.surrogate.stage_names
         assert stages == ("WarpedGaussianProcess", "ConditionalQuantile", type(online).__name__)
 
@@ -158,7 +159,7 @@ class TestComposition:
     )
     def test_as_in_the_papers(self, made: ModelBased, online: Recalibrator, rule: AcquisitionRule) -> None:
         assert made.surrogate == Calibrated(GaussianProcess(), by=online, evidence=Prequential())
-        assert made.rule == rule
+        assert made.rule == rule and made.acts_on == "calibrated"
 
     @pytest.mark.parametrize("make", [ocbo, locbo, ocbo_local])
     @pytest.mark.parametrize("paper", [False, True], ids=["default", "paper"])
@@ -168,6 +169,9 @@ class TestComposition:
         innermost: list[Any] = []
         mine.surrogate.with_innermost(lambda one: innermost.append(one) or one)
         assert innermost == [GaussianProcess(RBF())]
+
+    def test_ocbo_may_act_on_what_it_shows(self) -> None:
+        assert ocbo(acts_on="calibrated").acts_on == "calibrated"
 
     def test_cbo(self) -> None:
         made = cbo()

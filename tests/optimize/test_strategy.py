@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibo.acquisition import AcquisitionRule, ExpectedImprovement, ThompsonSampling, UpperQuantile
-from calibo.calibration import Calibrated, ConformalBayes, OnlineQuantile, Temperature
+from calibo.acquisition import AcquisitionRule, ExpectedImprovement, Feasibility, ThompsonSampling, UpperQuantile
+from calibo.calibration import Calibrated, ConformalBayes, LeaveOneOut, OnlineQuantile, Temperature
 from calibo.calibration.density_ratio import (
     DensityRatio,
     Ratio,
@@ -31,6 +31,7 @@ from calibo.search import (
     Langevin,
     MultiStart,
     MutatedBest,
+    Plan,
     Pool,
     RandomCandidates,
     RandomDraw,
@@ -70,6 +71,40 @@ def test_forecasts_have_one_stage_for_each_calibrator(surrogate: object, stages:
     distribution = plan.models[0].predict(X, latent=False)
     assert forecasts[2][0].calibrated.mean == pytest.approx(float(distribution.mean[2]))
     assert len(plan.hyperparameters) == 1 and len(plan.hyperparameters[0]) == 4
+
+
+class TestWhatIsActedOn:
+    """Objectives may be searched by the raw model; what is shown, and the probability of constraints, is calibrated."""
+
+    TEMPERED = Calibrated(GaussianProcess(), by=Temperature(), evidence=LeaveOneOut())
+    X = RNG(1).random((6, 2))
+
+    def both(self, known: Dataset) -> tuple[Plan, Plan, Plan]:
+        """Return the plans of the bare model, of what acts on it, and of what acts on the calibrated one."""
+        on_raw = ModelBased(self.TEMPERED, ExpectedImprovement(), acts_on="raw")
+        strategies = (GP_EI, on_raw, replace(on_raw, acts_on="calibrated"))
+        return tuple(one.plan(known, rng=RNG(0)) for one in strategies)  # type: ignore[return-value]
+
+    @pytest.mark.parametrize("objectives", [1, 2])
+    def test_objectives(self, objectives: int) -> None:
+        known = data()
+        known = replace(known, Y=np.column_stack([known.Y, known.X[:, 0] ** 2][:objectives]))
+        bare, on_raw, on_calibrated = self.both(known)
+        np.testing.assert_array_equal(on_raw.acquisition(self.X), bare.acquisition(self.X))
+        assert not np.allclose(on_calibrated.acquisition(self.X), bare.acquisition(self.X), rtol=1e-3)
+        assert on_raw.forecaster is not None and on_calibrated.forecaster is not None
+        assert on_raw.forecaster(self.X) == on_calibrated.forecaster(self.X)
+
+    def test_constraints(self) -> None:
+        goals = data()
+        slack = np.sin(9.0 * goals.X[:, :1])
+        known = Dataset(X=goals.X, Y=np.column_stack([goals.Y, slack]), constraints=1)
+        assert 0 < known.feasible.sum() < 9
+        bare, on_raw, _ = self.both(known)
+        feasibility = [Feasibility(plan.models[1:]).log(self.X) for plan in (bare, on_raw)]
+        assert not np.allclose(*feasibility, rtol=1e-3)
+        acquired = [plan.acquisition(self.X) - log for plan, log in zip((bare, on_raw), feasibility, strict=True)]
+        np.testing.assert_allclose(*acquired, atol=1e-9)
 
 
 @pytest.mark.parametrize("rule", [ExpectedImprovement(), UpperQuantile(), ThompsonSampling()], ids=["ei", "ucb", "ts"])
@@ -274,6 +309,7 @@ def test_a_search_has_as_many_anchors_as_it_copies(search: Any, count: int) -> N
         ("tradeoff", "ehvi", r"such as HypervolumeImprovement\(\), got 'ehvi'"),
         ("anchors", 2.5, "anchors must be a whole number"),
         ("replicate", "yes", "replicate must be True or False"),
+        ("acts_on", "shown", "acts_on must be one of .*calibrated.*raw"),
     ],
 )
 def test_bad_parts_are_refused(part: str, bad: object, message: str) -> None:
