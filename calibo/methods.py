@@ -127,8 +127,8 @@ def locbo(
     """Compose localized online conformal Bayesian optimization: 1 - alpha intervals that are right at every reach.
 
     Forecasts are corrected by how earlier forecasts of the same reach came out, as in ``ocbo``, then a threshold that depends
-    on the reach is tracked online. ``paper=True`` composes the method as in Kim et al. (2025): a threshold that depends on the
-    place in the space, on the forecasts of the model itself.
+    on the reach is tracked online. ``paper=True`` composes the method as in Kim et al. (2025): a threshold that depends on
+    the place in the space, on the forecasts of the model itself.
 
     The defaults differ from those of ``LocalizedOnline``: an optimization has tens of outcomes, not thousands, so the
     threshold moves in larger steps (``eta0`` 0.1 instead of 0.05) and localizes less (``kappa`` 0.5 instead of 1).

@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 from calibo import minimize
-from calibo.acquisition import AcquisitionRule, ConformalUCB, ExpectedImprovement, NoisyExpectedImprovement, UpperQuantile
+from calibo.acquisition import (
+    AcquisitionRule,
+    ConformalUCB,
+    ExpectedImprovement,
+    NoisyExpectedImprovement,
+    UpperQuantile,
+)
 from calibo.calibration import (
     Calibrated,
     ConditionalQuantile,
@@ -119,7 +125,7 @@ def test_a_bad_part_is_refused_when_composing(make: Any, setting: str, bad: obje
 
 
 class TestComposition:
-    """By default calibrated by reach, then online by reach; in the papers' form one online recalibrator on the model itself."""
+    """By default calibrated by reach, then online by reach; in the papers' form one online recalibrator on the model."""
 
     BY_REACH = Calibrated(Warped(GaussianProcess()), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
     LOCBO = LocalizedOnline(alpha=0.1, kappa=0.7, length_scale=0.3, eta0=0.05, localize="reach")

@@ -143,7 +143,7 @@ def _prediction(row: pd.Series, prefix: str) -> Table:
             for distribution in _DISTRIBUTIONS
         ]
         predictions.add_row(f"{c} %", *(Text(end) for end in ends))
-    predictions.add_row("rests on", Text(row[f"{prefix}calibration"]), "")
+    predictions.add_row("rests on", Text(str(row[f"{prefix}calibration"])), "")
     return predictions
 
 
