@@ -58,8 +58,8 @@ class ConditionalQuantile(Recalibrator):
     """
 
     similarity: Similarity = field(default_factory=Similarity)
-    prior: float = 0.7
-    smoothing: float = 0.2
+    prior: float = 1.5
+    smoothing: float = 0.25
     small_sample: float = 3.0
     largest: float = 8.0
 

@@ -9,7 +9,7 @@ import numpy as np
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
 from calibo.calibration.monotone_play import spread_pools
-from calibo.calibration.online_quantile import SMALLEST_LEVEL, OnlineQuantile
+from calibo.calibration.online_quantile import SMALLEST_LEVEL, OnlineQuantile, weight_of_play
 from calibo.calibration.reach import OutcomeScale, log_spread_before
 from calibo.checks import check_between
 from calibo.data import Array
@@ -69,7 +69,7 @@ class GroupedQuantile(Recalibrator):
 
     def fit(self, evidence: Evidence) -> LevelMap:
         p, count = np.asarray(self.levels), np.bincount(self.groups(evidence), minlength=len(self.edges) + 1)
-        weight = (count / (count + self.trust))[:, None]
+        weight = np.asarray(weight_of_play(count, self.trust))[:, None]
         inside = np.clip(self.played(evidence), SMALLEST_LEVEL, 1.0 - SMALLEST_LEVEL)
         played = spread_pools(p, np.maximum.accumulate(inside, axis=1))
         return GroupedMap(OutcomeScale(evidence.y), self.edges, p, weight * played + (1.0 - weight) * p)

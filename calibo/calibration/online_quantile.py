@@ -110,6 +110,11 @@ class OnlineQuantile(Recalibrator):
         return within_bound(np.array(hidden), np.array(projected), np.asarray(self.levels), self.eta).tolist()
 
 
+def weight_of_play(outcomes: Array | float, trust: float) -> Array | float:
+    """Return the weight, in what is shown, of what was learned online from a number of outcomes: a half after ``trust``."""
+    return outcomes / (outcomes + trust) if trust else 1.0
+
+
 def shown_levels(p: Array, played: Array, *, pooled: bool) -> Levels:
     """Return the level map through what is played, `... x K`, clipped, and with pools spread unless they are wanted."""
     inside = np.clip(played, SMALLEST_LEVEL, 1.0 - SMALLEST_LEVEL)
