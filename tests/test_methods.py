@@ -128,22 +128,21 @@ class TestComposition:
     """By default calibrated by reach, then online by reach; in the papers' form one online recalibrator on the model."""
 
     BY_REACH = Calibrated(Warped(GaussianProcess()), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
-    LOCBO = LocalizedOnline(alpha=0.1, kappa=0.7, length_scale=0.3, eta0=0.05, localize="reach")
-    OCBO_LOCAL = LocalizedQuantile(eta=0.3, kappa=0.7, localize="reach")
+    LOCBO = LocalizedOnline(alpha=0.1, kappa=0.7, length_scale=0.3, eta0=0.05, localize="reach", trust=200.0)
+    OCBO_LOCAL = LocalizedQuantile(eta=0.3, kappa=0.7, localize="reach", trust=200.0)
 
     @pytest.mark.parametrize(
-        ("made", "online", "rule"),
+        ("made", "online", "acts_on"),
         [
-            (ocbo(), GroupedQuantile(0.2), ExpectedImprovement()),
-            (ocbo(eta=0.3), GroupedQuantile(0.3), ExpectedImprovement()),
-            (locbo(alpha=0.1, kappa=0.7, length_scale=0.3, eta0=0.05), LOCBO, ExpectedImprovement()),
-            (ocbo_local(eta=0.3, kappa=0.7), OCBO_LOCAL, UpperQuantile(0.9)),
+            (ocbo(), GroupedQuantile(0.2, trust=200.0), "raw"),
+            (ocbo(eta=0.3), GroupedQuantile(0.3, trust=200.0), "raw"),
+            (ocbo_local(eta=0.3, kappa=0.7), OCBO_LOCAL, "raw"),
+            (locbo(alpha=0.1, kappa=0.7, length_scale=0.3, eta0=0.05), LOCBO, "calibrated"),
         ],
     )
-    def test_by_default(self, made: ModelBased, online: Recalibrator, rule: AcquisitionRule) -> None:
+    def test_by_default(self, made: ModelBased, online: Recalibrator, acts_on: str) -> None:
         assert made.surrogate == Calibrated(self.BY_REACH, by=online, evidence=Prequential())
-        # What ocbo shows is calibrated, what it acts on is the model.
-        assert made.rule == rule and made.acts_on == ("raw" if made.name == "ocbo" else "calibrated")
+        assert made.rule == ExpectedImprovement() and made.acts_on == acts_on
         stages = made.surrogate.stage_names
         assert stages == ("WarpedGaussianProcess", "ConditionalQuantile", type(online).__name__)
 
@@ -153,12 +152,12 @@ class TestComposition:
             (ocbo(paper=True), OnlineQuantile(0.2, pooled=True), UpperQuantile(0.9)),
             (
                 locbo(alpha=0.1, kappa=0.7, length_scale=0.3, eta0=0.05, paper=True),
-                replace(LOCBO, localize="place"),
+                replace(LOCBO, localize="place", trust=0.0),
                 ExpectedImprovement(),
             ),
             (
                 ocbo_local(eta=0.3, kappa=0.7, paper=True),
-                replace(OCBO_LOCAL, localize="place", pooled=True),
+                replace(OCBO_LOCAL, localize="place", trust=0.0, pooled=True),
                 UpperQuantile(0.9),
             ),
         ],
@@ -176,8 +175,8 @@ class TestComposition:
         mine.surrogate.with_innermost(lambda one: innermost.append(one) or one)
         assert innermost == [GaussianProcess(RBF())]
 
-    def test_ocbo_may_act_on_what_it_shows(self) -> None:
-        assert ocbo(acts_on="calibrated").acts_on == "calibrated"
+    def test_all_may_act_on_what_they_show(self) -> None:
+        assert {make(acts_on="calibrated").acts_on for make in (ocbo, locbo, ocbo_local)} == {"calibrated"}
 
     def test_cbo(self) -> None:
         made = cbo()
@@ -317,9 +316,14 @@ class TestForecastsAreFitToBeShown:
         return float(np.exp(6.0 * p["x"]) + p["y"])
 
     @staticmethod
-    def check(suggestions: Any, outcomes: int = 1) -> None:
-        for suggestion in suggestions:
-            assert len(suggestion.forecasts) == outcomes
+    def check(optimizer: Optimizer, q: int, outcomes: int = 1) -> None:
+        """Check a batch of q, and all that was forecast before."""
+        batch = optimizer.ask(q)
+        assert len({tuple(s.x) for s in batch}) == q and all(s.forecasts is not None for s in batch)
+        made = [t.suggestion for t in optimizer.trials if t.suggestion is not None and t.suggestion.forecasts]
+        assert len(made) >= q + 5
+        for suggestion in made:
+            assert suggestion.forecasts is not None and len(suggestion.forecasts) == outcomes
             for forecast in suggestion.forecasts:
                 for marginal in forecast.stages:
                     quantiles = [marginal.icdf(u) for u in np.linspace(0.005, 0.995, 199)]
@@ -327,24 +331,20 @@ class TestForecastsAreFitToBeShown:
                     assert np.all(np.diff(quantiles) > 0.0)
 
     def test_batches(self, make: Any) -> None:
-        optimizer = run(make(search=RandomDraw(64, 32)), 14, objective=self.steep)
-        batch = optimizer.ask(4)
-        self.check(batch)
-        assert len({tuple(s.x) for s in batch}) == 4
+        self.check(run(make(search=RandomDraw(64, 32)), 14, objective=self.steep), 4)
 
     def test_several_objectives_and_constraints(self, make: Any) -> None:
         optimizer = Optimizer(SQUARE, make(search=RandomDraw(64, 32)), directions=["min", "max"], seed=0)
         for _ in range(12):
             s = optimizer.ask()
             optimizer.tell(s, [self.steep(s.params), s.params["y"]], constraints={"room": s.params["x"] - 0.7})
-        self.check(optimizer.ask(2), outcomes=3)
+        self.check(optimizer, 2, outcomes=3)
         predicted = optimizer.predict([{"x": 0.1, "y": 0.0}, {"x": 1.0, "y": 0.0}])
         assert predicted["feasible"][0] > 0.9 and predicted["feasible"][1] < 0.1
 
     def test_pools(self, make: Any) -> None:
         rows = [{"x": i / 39, "y": (7 * i % 40) / 39} for i in range(40)]
-        optimizer = run(make(), 12, PoolSpace(rows), self.steep)
-        self.check(optimizer.ask(3))
+        self.check(run(make(), 12, PoolSpace(rows), self.steep), 3)
 
 
 def test_the_surrogate_of_the_forecasts_is_that_of_the_model() -> None:
