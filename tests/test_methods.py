@@ -320,7 +320,7 @@ class TestForecastsAreFitToBeShown:
         """Check a batch of q, and all that was forecast before."""
         batch = optimizer.ask(q)
         assert len({tuple(s.x) for s in batch}) == q and all(s.forecasts is not None for s in batch)
-        made = [t.suggestion for t in optimizer.trials if t.suggestion is not None and t.suggestion.forecasts]
+        made = [t.suggestion for t in optimizer.trials if t.suggestion.forecasts]
         assert len(made) >= q + 5
         for suggestion in made:
             assert suggestion.forecasts is not None and len(suggestion.forecasts) == outcomes
