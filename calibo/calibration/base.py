@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from calibo.calibration.evidence import Evidence
-from calibo.calibration.reach import similar_forecasts
+from calibo.calibration.reach import OutcomeScale, Similarity
 from calibo.calibration.resampling import Prequential, Resampler
 from calibo.checks import check_instance
 from calibo.data import Array, Dataset
@@ -159,3 +159,19 @@ class Calibrated(SurrogateWrapper):
                 f"got {level_map!r}; return identity to change nothing"
             )
         return CalibratedModel(model, level_map, data.X, evidence)
+
+
+def similar_forecasts(evidence: Evidence, distribution: Distribution) -> Array:
+    """Return how many forecasts of the evidence, m, each of m forecasts is like.
+
+    One of the same spread and median counts as one, others the less the less they are alike. Of several forecasts of one
+    outcome (stored, and left out of the present model) the most alike counts: they are one experience.
+    """
+    if not len(evidence):
+        return np.zeros_like(distribution.median)
+    scale = OutcomeScale(evidence.y)
+    weights = Similarity().weights(scale.reach(distribution), scale.reach(evidence.distribution))
+    _, outcome = np.unique(np.column_stack([evidence.X, evidence.y]), axis=0, return_inverse=True)
+    order = np.argsort(outcome, kind="stable")
+    first = np.searchsorted(outcome[order], np.arange(outcome.max() + 1))
+    return np.maximum.reduceat(weights[:, order], first, axis=1).sum(axis=1)

@@ -102,19 +102,3 @@ def log_spread_before(evidence: Evidence) -> Array:
     square = np.concatenate([[0.0], np.cumsum(np.square(z))[:-1]]) / count
     earlier = np.sqrt(np.maximum(square - np.square(mean), np.square(_LEAST)))
     return scale.reach(evidence.distribution).log_spread - np.log(earlier)
-
-
-def similar_forecasts(evidence: Evidence, distribution: Distribution) -> Array:
-    """Return how many forecasts of the evidence, m, each of m forecasts is like.
-
-    One of the same spread and median counts as one, others the less the less they are alike. Of several forecasts of one
-    outcome (stored, and left out of the present model) the most alike counts: they are one experience.
-    """
-    if not len(evidence):
-        return np.zeros_like(distribution.median)
-    scale = OutcomeScale(evidence.y)
-    weights = Similarity().weights(scale.reach(distribution), scale.reach(evidence.distribution))
-    _, outcome = np.unique(np.column_stack([evidence.X, evidence.y]), axis=0, return_inverse=True)
-    order = np.argsort(outcome, kind="stable")
-    first = np.searchsorted(outcome[order], np.arange(outcome.max() + 1))
-    return np.maximum.reduceat(weights[:, order], first, axis=1).sum(axis=1)
