@@ -22,10 +22,14 @@ _KNOTS = ndtri(0.5 + 0.5 * _COVERAGES)
 _LATENT_COVERAGE = 0.8
 #: Sizes of normal scores at which their distribution is computed, in logarithms.
 _LOG_SIZES = np.linspace(np.log(1e-5), np.log(20.0), 64)
+#: The model's own intervals are not taken wider than this: their ends must lie among the sizes.
+_WIDEST = 6.0
 #: Points whose weights are held at a time.
 _BLOCK = 2048
 #: Distance of the grid on which the scale of latent values is computed, in bandwidths.
 _STEP = 0.6
+#: A grid has at most this many steps in each feature.
+_MOST_STEPS = 400
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,8 @@ class ConditionalQuantile(Recalibrator):
 
     and the central interval of coverage p ends at T(p) = G^-1(p) standard deviations of the model, for all p at once. So
     intervals are nested, with the median inside, and quantiles increase strictly. Without like forecasts the model's own
-    intervals are shown, with s = 1 + small_sample d / t for d columns and t forecasts, since the hyperparameters of a model
-    of few data are uncertain, too.
+    intervals are shown, with s = 1 + small_sample d / t for d columns and t forecasts (at most 6), since the hyperparameters
+    of a model of few data are uncertain, too.
 
     A latent value is scaled by the factor of its measurement's 80 % interval: errors of measurements do not tell the shape
     of the latent distribution, and acquisition functions keep their closed forms.
@@ -72,7 +76,7 @@ class ConditionalQuantile(Recalibrator):
         scale = OutcomeScale(evidence.y)
         size = np.clip(np.abs(evidence.scores), np.exp(_LOG_SIZES[0]), self.largest)
         below = ndtr((_LOG_SIZES - np.log(size)[:, None]) / self.smoothing)
-        wider = 1.0 + self.small_sample * evidence.X.shape[1] / len(evidence)
+        wider = min(1.0 + self.small_sample * evidence.X.shape[1] / len(evidence), _WIDEST)
         own = 2.0 * ndtr(np.exp(_LOG_SIZES) / wider) - 1.0
         past, weights = scale.reach(evidence.distribution), evidence.weights
         if weights is None:
@@ -125,6 +129,8 @@ class ConditionalMap:
 
     def _factors(self, reach: Reach) -> Array:
         """Return the factors on latent standard deviations, `... x q`: from a grid, since searches ask at many points."""
+        if self._table is None:
+            return self.latent_factors(reach)
         spreads, ranks, table = self._table
         i, u = _cell(reach.log_spread, spreads)
         j, v = _cell(reach.rank, ranks)
@@ -132,15 +138,18 @@ class ConditionalMap:
         high = (1.0 - v) * table[i + 1, j] + v * table[i + 1, j + 1]
         return np.exp((1.0 - u) * low + u * high)
 
+    def latent_factors(self, reach: Reach) -> Array:
+        """Return the factors on latent standard deviations, `... x q`, without the grid."""
+        return self.sizes(reach, np.array([_LATENT_COVERAGE]))[..., 0] / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
+
     @cached_property
-    def _table(self) -> tuple[Array, Array, Array]:
-        """Grids of the two features, and the logarithm of the factor at their nodes."""
+    def _table(self) -> tuple[Array, Array, Array] | None:
+        """Grids of the two features, and the logarithm of the factor at their nodes; `None` if it would be too large."""
         spreads = _grid(self.past.log_spread, self.similarity.spread)
         ranks = _grid(self.past.rank, self.similarity.rank)
-        nodes = Reach(*(a.reshape(-1) for a in np.meshgrid(spreads, ranks, indexing="ij")))
-        sizes = self.sizes(nodes, np.array([_LATENT_COVERAGE]))[:, 0]
-        factors = sizes / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
-        return spreads, ranks, np.log(factors).reshape(len(spreads), len(ranks))
+        if spreads is None or ranks is None:
+            return None
+        return spreads, ranks, np.log(self.latent_factors(Reach(*np.meshgrid(spreads, ranks, indexing="ij"))))
 
 
 def inverted(cdf: Array, levels: Array) -> Array:
@@ -149,7 +158,7 @@ def inverted(cdf: Array, levels: Array) -> Array:
     Between the sizes, and beyond them, their logarithms are interpolated linearly.
     """
     last = len(_LOG_SIZES) - 2
-    index = np.clip((cdf[:, None, :] <= levels[:, None]).sum(axis=-1) - 1, 0, last)
+    index: np.ndarray = np.clip((cdf[:, None, :] <= levels[:, None]).sum(axis=-1) - 1, 0, last)
     low, high = np.take_along_axis(cdf, index, axis=1), np.take_along_axis(cdf, index + 1, axis=1)
     step = _LOG_SIZES[1] - _LOG_SIZES[0]
     share = (levels - low) / np.maximum(high - low, np.finfo(np.float64).tiny)
@@ -158,10 +167,14 @@ def inverted(cdf: Array, levels: Array) -> Array:
     return np.maximum.accumulate(size, axis=1) * (1.0 + 1e-9 * np.arange(1, len(levels) + 1))
 
 
-def _grid(values: Array, bandwidth: float) -> Array:
-    """Return nodes that cover the values and three bandwidths around them, where the weights have faded."""
-    low, high = values.min() - 3.0 * bandwidth, values.max() + 3.0 * bandwidth
-    return np.linspace(low, high, int(np.ceil((high - low) / (_STEP * bandwidth))) + 1)
+def _grid(values: Array, bandwidth: float) -> Array | None:
+    """Return nodes that cover the values and four bandwidths around them, where the weights of many have faded.
+
+    `None` if the bandwidth is too narrow for a grid.
+    """
+    low, high = values.min() - 4.0 * bandwidth, values.max() + 4.0 * bandwidth
+    steps = np.ceil((high - low) / (_STEP * bandwidth))
+    return np.linspace(low, high, int(steps) + 1) if steps <= _MOST_STEPS else None
 
 
 def _cell(values: Array, nodes: Array) -> tuple[np.ndarray, Array]:

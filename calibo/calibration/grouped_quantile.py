@@ -22,7 +22,7 @@ class GroupedQuantile(Recalibrator):
     """`OnlineQuantile` in groups of forecasts, by their spread relative to the outcomes before them.
 
     The group of a forecast is known before its outcome, so that the bound of `OnlineQuantile` holds in each group by itself:
-    of T outcomes in a group, |share at or below the level played - level| <= (1 + eta) / (eta T), on any sequence of outcomes.
+    of T outcomes in a group, |share at or below the level played - level| <= (1 + eta) / (eta T), whatever the outcomes.
     What is learned where a search has converged then does not change intervals far away.
 
     Shown is the mean of the levels played and of the model's own, with weight T / (T + trust) for the former: levels that are
@@ -91,4 +91,4 @@ class GroupedMap:
         if distribution.measurement is not distribution:
             return distribution
         group = np.searchsorted(np.log(self.edges), self.scale.reach(distribution).log_spread)
-        return relevel(distribution, Levels.clipped(self.levels, self.shown[group], SMALLEST_LEVEL))
+        return relevel(distribution, Levels.clipped(self.levels, self.shown[group], 0.0))

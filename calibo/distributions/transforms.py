@@ -1,4 +1,4 @@
-"""Monotone transforms of outcomes: a model may fit transformed outcomes better, and its forecasts come back through the inverse."""
+"""Monotone transforms of outcomes: a model may fit transformed ones better; forecasts come back through the inverse."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _LOGARITHM = 1e-8
 
 
 class OutcomeTransform(ABC):
-    """A strictly increasing, continuously differentiable map g of the real line onto itself; subclasses are frozen dataclasses."""
+    """A strictly increasing, continuously differentiable map g of the real line onto itself, convex or concave.
+
+    Subclasses are frozen dataclasses.
+    """
 
     @abstractmethod
     def forward(self, y: Array | float) -> Array:
@@ -30,10 +33,19 @@ class OutcomeTransform(ABC):
     def log_derivative(self, y: Array | float) -> Array:
         """Return log g'(y), in the shape of ``y``."""
 
+    @abstractmethod
+    def curvature(self, y: Array | float) -> Array:
+        """Return g''(y) / g'(y), the derivative of ``log_derivative``, in the shape of ``y``; 0 where g is linear."""
+
     @property
     @abstractmethod
     def linear_above(self) -> float:
         """The outcome above which g is linear; minus infinity if it is linear everywhere."""
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Outcomes below ``linear_above``, in increasing order, at which ``curvature`` is not smooth."""
+        return ()
 
     def negated(self) -> OutcomeTransform:
         """Return the transform of minus the outcome, y -> -g(-y)."""
@@ -54,6 +66,9 @@ class _Negated(OutcomeTransform):
 
     def log_derivative(self, y: Array | float) -> Array:
         return self.transform.log_derivative(-np.asarray(y))
+
+    def curvature(self, y: Array | float) -> Array:
+        return -self.transform.curvature(-np.asarray(y))
 
     @property
     def linear_above(self) -> float:
@@ -119,9 +134,18 @@ class YeoJohnson(OutcomeTransform):
     def log_derivative(self, y: Array | float) -> Array:
         return self._log_derivative_inside(np.clip(np.asarray(y, dtype=np.float64), self.low, self.high))
 
+    def curvature(self, y: Array | float) -> Array:
+        y = np.asarray(y, dtype=np.float64)
+        inside = (self.power - 1.0) / (self.scale + np.abs(y - self.location))
+        return np.where((y >= self.low) & (y <= self.high), inside, 0.0)
+
     @property
     def linear_above(self) -> float:
         return self.high
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return self.low, min(max(self.location, self.low), self.high)
 
 
 def power_transform(z: Array, power: float) -> Array:

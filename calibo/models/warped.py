@@ -13,12 +13,12 @@ from calibo.data import Array, Dataset
 from calibo.distributions import Distribution, OutcomeTransform, Transformed, YeoJohnson
 from calibo.distributions.transforms import power_transform
 from calibo.errors import RecipeError
-from calibo.models.base import Capability, Model, ModelWrapper, Surrogate, SurrogateWrapper
+from calibo.models.base import Capability, Model, ModelWrapper, SurrogateWrapper
 from calibo.models.standardization import single_outcome
 
 #: With fewer outcomes their shape is not known well enough for a transform.
 FEWEST_OUTCOMES = 8
-#: Outcomes larger than this are not transformed: their differences may overflow.
+#: Outcomes larger than this, or whose spread is smaller than its inverse, are not transformed: squares would not be floats.
 _LARGEST = 1e100
 #: Powers among which the most likely one is sought; at 0 and 2 the transform is a logarithm.
 _POWERS = np.linspace(0.0, 2.0, 41)
@@ -42,6 +42,7 @@ class WarpedModel(ModelWrapper):
 
     transform: OutcomeTransform | None
     stored: tuple[float, ...]
+    adds: ClassVar[frozenset[Capability]] = frozenset({Capability.HYPERPARAMETERS})
     hides: ClassVar[Mapping[Capability, str]] = {
         Capability.AUGMENTATION: "the closed form describes transformed outcomes",
         Capability.NOISE: "the noise of a transformed outcome has other units",
@@ -145,7 +146,7 @@ class Warped(SurrogateWrapper):
 
     def _better(self, warped: WarpedModel, plain: WarpedModel, y: Array) -> bool:
         """Return whether the transform predicts points left out better."""
-        if log_score(warped, y) <= log_score(plain, y):
+        if not log_score(warped, y) > log_score(plain, y):
             return False
         return quantile_loss(warped.leave_one_out(), y) <= self.tolerance * quantile_loss(plain.leave_one_out(), y)
 
@@ -157,7 +158,7 @@ def yeo_johnson(y: Array) -> YeoJohnson | None:
     first, median, third = np.quantile(y, [0.25, 0.5, 0.75])
     # The distance of the quartiles of a normal distribution is 1.35 standard deviations.
     scale = (third - first) / 1.35 or np.std(y)
-    if not scale > 1e-12 * max(abs(median), np.ptp(y)):
+    if not scale > max(1e-12 * max(abs(median), np.ptp(y)), 1.0 / _LARGEST):
         return None
     z = (y - median) / scale
     moved = np.sum(np.sign(z) * np.log1p(np.abs(z)))
