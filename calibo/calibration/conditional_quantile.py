@@ -158,13 +158,13 @@ def inverted(cdf: Array, levels: Array) -> Array:
     Between the sizes, and beyond them, their logarithms are interpolated linearly.
     """
     last = len(_LOG_SIZES) - 2
-    index: np.ndarray = np.clip((cdf[:, None, :] <= levels[:, None]).sum(axis=-1) - 1, 0, last)
+    index = np.clip((cdf[:, None, :] <= levels[:, None]).sum(axis=-1) - 1, 0, last)
     low, high = np.take_along_axis(cdf, index, axis=1), np.take_along_axis(cdf, index + 1, axis=1)
-    step = _LOG_SIZES[1] - _LOG_SIZES[0]
+    step = float(_LOG_SIZES[1] - _LOG_SIZES[0])
     share = (levels - low) / np.maximum(high - low, np.finfo(np.float64).tiny)
+    size = np.maximum.accumulate(np.exp(_LOG_SIZES[index] + step * np.clip(share, -8.0, 8.0)), axis=1)
     # Rounding must not make two levels equal.
-    size = np.exp(_LOG_SIZES[index] + step * np.clip(share, -8.0, 8.0))
-    return np.maximum.accumulate(size, axis=1) * (1.0 + 1e-9 * np.arange(1, len(levels) + 1))
+    return np.asarray(size * (1.0 + 1e-9 * np.arange(1, len(levels) + 1)), dtype=np.float64)
 
 
 def _grid(values: Array, bandwidth: float) -> Array | None:
