@@ -149,7 +149,9 @@ def test_coverage_where_forecasts_err_by_their_reach(seed: int) -> None:
 def test_weights_say_how_much_a_forecast_counts() -> None:
     """Half of the forecasts came out far off, but count nothing."""
     one, other = stream(60, 0), stream(60, 1, lambda std: 5.0 + 0.0 * std)
-    both = Gaussian(np.r_[one.distribution.mean, other.distribution.mean], np.r_[one.distribution.std, other.distribution.std])
+    both = Gaussian(
+        np.r_[one.distribution.mean, other.distribution.mean], np.r_[one.distribution.std, other.distribution.std]
+    )
     counted = Evidence(np.zeros((120, 1)), np.r_[one.y, other.y], both, weights=np.r_[np.ones(60), np.zeros(60)])
     equal = Evidence(np.zeros((120, 1)), np.r_[one.y, other.y], both)
     X, unit = np.zeros((1, 1)), Gaussian(np.zeros(1), np.full(1, 0.3))
@@ -199,7 +201,9 @@ def test_latent_factors_from_the_table_agree_with_the_exact_ones(seed: int) -> N
     rng = np.random.default_rng(seed)
     latent = Gaussian(rng.normal(size=400), np.exp(rng.uniform(-7.0, 4.0, 400)), noise_std=0.02)
     shown = level_map(latent, np.zeros((400, 1)))
-    assert isinstance(shown, Gaussian), "a latent Gaussian stays Gaussian: acquisition functions keep their closed forms"
+    assert isinstance(shown, Gaussian), (
+        "a latent Gaussian stays Gaussian: acquisition functions keep their closed forms"
+    )
     exact = level_map.latent_factors(level_map.scale.reach(latent))
     error = np.abs(np.log(shown.std / latent.std / exact))
     # The errors of these forecasts jump with the spread; where they do, the table is coarse.
@@ -277,8 +281,12 @@ def test_similar_forecasts_are_counted() -> None:
     past, at = (scale.reach(d) for d in (model.evidence.distribution, model.base.predict(X, latent=False)))
     np.testing.assert_allclose(found, Similarity().weights(at, past).sum(axis=-1))
     assert (found > 0.0).all() and (found <= 20.0).all()
-    twice = Calibrated(model_surrogate := Calibrated(GaussianProcess(), by=ConditionalQuantile()), by=ConditionalQuantile())
-    assert (twice.fit(data, rng=rng).similar_forecasts(X) == 0.0).all() and model_surrogate.stage_names[0] == "GaussianProcess"
+    twice = Calibrated(
+        model_surrogate := Calibrated(GaussianProcess(), by=ConditionalQuantile()), by=ConditionalQuantile()
+    )
+    assert (twice.fit(data, rng=rng).similar_forecasts(X) == 0.0).all() and model_surrogate.stage_names[
+        0
+    ] == "GaussianProcess"
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_corrections_by_reach_stay_at_that_reach() -> None:
     past = Evidence(np.zeros((400, 1)), std * ndtri(pit), Gaussian(np.zeros(400), std))
     level_map = LocalizedQuantile(0.1, localize="reach").fit(past)
     median = level_map(Gaussian(np.zeros(2), np.exp([-4.0, 0.0])), np.zeros((2, 1))).median / np.exp([-4.0, 0.0])
-    assert median[0] > 0.4 and abs(median[1]) < 0.2
+    assert median[0] > 0.4 and abs(median[1]) < 0.3
 
 
 @pytest.mark.parametrize(("d", "share"), [(2, 0.95), (6, 1.0)])

@@ -37,7 +37,9 @@ class TestOneStretchForAllPoints(DistributionSuite):
 def stretches(draw: st.DrawFn) -> StretchedScores:
     """Any stretch with one to five knots, slopes over four orders of magnitude."""
     size = draw(st.integers(1, 5))
-    steps, slopes = (draw(st.lists(st.floats(*ends), min_size=size, max_size=size)) for ends in ((0.1, 1.0), (-4.6, 4.6)))
+    steps, slopes = (
+        draw(st.lists(st.floats(*ends), min_size=size, max_size=size)) for ends in ((0.1, 1.0), (-4.6, 4.6))
+    )
     return StretchedScores(np.cumsum(steps), np.cumsum(np.array(steps) * np.exp(slopes)))
 
 

@@ -54,7 +54,9 @@ def test_the_inverse_undoes_it(transform: OutcomeTransform, standard: float) -> 
 def test_derivatives_are_those_of_differences(transform: OutcomeTransform, standard: float) -> None:
     location, unit = unit_of(transform)
     # Away from the kinks, where the curvature jumps.
-    kinks = [k for t in (transform, transform.negated()) if isinstance(t, YeoJohnson) for k in (t.low, t.high, t.location)]
+    kinks = [
+        k for t in (transform, transform.negated()) if isinstance(t, YeoJohnson) for k in (t.low, t.high, t.location)
+    ]
     standard += 1e-3 * any(abs(abs(location + unit * standard) - abs(k)) < 1e-4 * unit for k in kinks)
     y, step = location + unit * standard, 1e-5 * unit
     above, below = transform.forward(y + step), transform.forward(y - step)
@@ -92,7 +94,8 @@ def test_minus_minus_the_outcome_is_the_outcome() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [(2.1, 0.0, 1.0, 0.0, 1.0), (-0.1, 0.0, 1.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0, 1.0), (1.0, 0.0, 1.0, 2.0, 1.0)]
+    "wrong",
+    [(2.1, 0.0, 1.0, 0.0, 1.0), (-0.1, 0.0, 1.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0, 1.0), (1.0, 0.0, 1.0, 2.0, 1.0)],
 )
 def test_wrong_settings_are_refused(wrong: tuple[float, ...]) -> None:
     with pytest.raises(RecipeError, match="the power must lie in"):
