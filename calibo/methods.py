@@ -36,7 +36,6 @@ from calibo.calibration import (
     Split,
     StoredAndLeaveOneOut,
 )
-from calibo.calibration.localization import LocalizedBy
 from calibo.classifiers import BoreLabels, BySize, Classifier, Improvement, Utility, WeightedLabels
 from calibo.classifiers.composite import CompositeNetwork, Outer
 from calibo.errors import RecipeError
@@ -47,6 +46,8 @@ from calibo.optimize.strategy import ModelBased, Strategy
 from calibo.optimize.turbo import TuRBO
 from calibo.search import Langevin, MutatedBest, Mutation, Search
 
+#: Outcomes after which what is shown is half of what the online recalibrators play: their guarantees are for the long run.
+_TRUST = 200.0
 #: Search of methods whose predictions cost more than those of a Gaussian process: fewer candidates than Mutation()'s, and a
 #: shortlist for the further points of a batch.
 _FEWER = Mutation(1200, 800, shortlist=256)
@@ -83,11 +84,12 @@ def ocbo(
 
     Forecasts are corrected by how earlier forecasts of the same reach came out (near the data, between them, far away), from
     stored forecasts and leave-one-out predictions together; then each quantile is tracked online in each group of
-    forecasts, which makes it right in the long run on any sequence of outcomes. The suggestion maximizes expected improvement.
+    forecasts, which makes it right in the long run on any sequence of outcomes. The suggestion maximizes the expected
+    improvement under the model itself: what is learned of intervals where the search has been must not stop it.
 
     ``paper=True`` composes the method as in Deshpande et al. (2024): one online level map for all points, learned from the
-    stored forecasts, and the suggestion maximizes the calibrated 90 % quantile. Its intervals are right at the points that the
-    search chooses, not elsewhere.
+    stored forecasts, and the suggestion maximizes the calibrated 90 % quantile. Its intervals are right at the points that
+    the search chooses, not elsewhere.
 
         >>> from calibo import Float, Optimizer, methods
         >>> optimizer = Optimizer({"x": Float(0, 1)}, methods.ocbo(eta=0.1), direction="maximize", seed=0)
@@ -108,8 +110,8 @@ def ocbo(
     if paper:
         calibrated = Calibrated(surrogate or GaussianProcess(), by=OnlineQuantile(eta, pooled=True))
         return ModelBased(calibrated, rule or UpperQuantile(0.9), name="ocbo", **options)
-    calibrated = Calibrated(_by_reach(surrogate), by=GroupedQuantile(eta))
-    return ModelBased(calibrated, rule or ExpectedImprovement(), name="ocbo", **options)
+    calibrated = Calibrated(_by_reach(surrogate), by=GroupedQuantile(eta, trust=_TRUST))
+    return ModelBased(calibrated, rule or ExpectedImprovement(), name="ocbo", **{"acts_on": "raw", **options})
 
 
 def locbo(
@@ -125,8 +127,8 @@ def locbo(
 ) -> ModelBased:
     """Compose localized online conformal Bayesian optimization: 1 - alpha intervals that are right at every reach.
 
-    Forecasts are corrected by how earlier forecasts of the same reach came out, as in ``ocbo``, then a threshold that depends on
-    the reach is tracked online. ``paper=True`` composes the method as in Kim et al. (2025): a threshold that depends on the
+    Forecasts are corrected by how earlier forecasts of the same reach came out, as in ``ocbo``, then a threshold that depends
+    on the reach is tracked online. ``paper=True`` composes the method as in Kim et al. (2025): a threshold that depends on the
     place in the space, on the forecasts of the model itself.
 
     The defaults differ from those of ``LocalizedOnline``: an optimization has tens of outcomes, not thousands, so the
@@ -143,8 +145,8 @@ def locbo(
         rule: Acquisition rule; by default ``ExpectedImprovement()``.
         **options: Further settings of ``ModelBased``.
     """
-    localize, inner = _localized(surrogate, paper)
-    by = LocalizedOnline(alpha=alpha, kappa=kappa, length_scale=length_scale, eta0=eta0, localize=localize)
+    inner, settings = _localized(surrogate, paper)
+    by = LocalizedOnline(alpha=alpha, kappa=kappa, length_scale=length_scale, eta0=eta0, **settings)
     return ModelBased(Calibrated(inner, by=by), rule or ExpectedImprovement(), name="locbo", **options)
 
 
@@ -169,12 +171,15 @@ def ocbo_local(
         length_scale: As in ``locbo``.
         paper: Whether to compose the method as its paper does.
         surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
-        rule: Acquisition rule; by default ``UpperQuantile(0.9)``.
+        rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
-    localize, inner = _localized(surrogate, paper)
-    by = LocalizedQuantile(eta=eta, kappa=kappa, length_scale=length_scale, localize=localize, pooled=paper)
-    return ModelBased(Calibrated(inner, by=by), rule or UpperQuantile(0.9), name="ocbo_local", **options)
+    inner, settings = _localized(surrogate, paper)
+    by = LocalizedQuantile(eta=eta, kappa=kappa, length_scale=length_scale, pooled=paper, **settings)
+    if paper:
+        return ModelBased(Calibrated(inner, by=by), rule or UpperQuantile(0.9), name="ocbo_local", **options)
+    options = {"acts_on": "raw", **options}
+    return ModelBased(Calibrated(inner, by=by), rule or ExpectedImprovement(), name="ocbo_local", **options)
 
 
 def _by_reach(surrogate: Surrogate | None) -> Calibrated:
@@ -183,9 +188,11 @@ def _by_reach(surrogate: Surrogate | None) -> Calibrated:
     return Calibrated(inner, by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
 
 
-def _localized(surrogate: Surrogate | None, paper: bool) -> tuple[LocalizedBy, Surrogate]:
-    """Return by what a localized method localizes, and the surrogate inside."""
-    return ("place", surrogate or GaussianProcess()) if paper else ("reach", _by_reach(surrogate))
+def _localized(surrogate: Surrogate | None, paper: bool) -> tuple[Surrogate, dict[str, Any]]:
+    """Return the surrogate inside a localized method, and the settings of its recalibrator that differ from its paper's."""
+    if paper:
+        return surrogate or GaussianProcess(), {}
+    return _by_reach(surrogate), {"localize": "reach", "trust": _TRUST}
 
 
 def cbo(

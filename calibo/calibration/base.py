@@ -75,6 +75,10 @@ class CalibratedModel(ModelWrapper):
     def predict(self, X: Array, *, latent: bool) -> Distribution:
         return self.level_map(self.base.predict(X, latent=latent), X)
 
+    def predict_stages(self, X: Array) -> tuple[Distribution, ...]:
+        inner = self.base.predict_stages(X)
+        return (*inner, self.level_map(inner[-1], X))
+
     def similar_forecasts(self, X: Array) -> Array:
         """Return how many forecasts of the evidence, m, those at `m x d` points are like; of several stages, the most.
 

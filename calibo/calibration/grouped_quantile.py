@@ -9,12 +9,15 @@ import numpy as np
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
 from calibo.calibration.monotone_play import spread_pools
-from calibo.calibration.online_quantile import DEFAULT_LEVELS, SMALLEST_LEVEL, OnlineQuantile
+from calibo.calibration.online_quantile import SMALLEST_LEVEL, OnlineQuantile, weight_of_play
 from calibo.calibration.reach import OutcomeScale, log_spread_before
 from calibo.checks import check_between
 from calibo.data import Array
 from calibo.distributions import Distribution, Levels, relevel
 from calibo.errors import RecipeError
+
+#: Levels tracked in each group: the ends of the 50, 80, 90, 95 and 98 % intervals, and the median. A group has few outcomes.
+GROUP_LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class GroupedQuantile(Recalibrator):
     """`OnlineQuantile` in groups of forecasts, by their spread relative to the outcomes before them.
 
     The group of a forecast is known before its outcome, so that the bound of `OnlineQuantile` holds in each group by itself:
-    of T outcomes in a group, |share at or below the level played - level| <= (1 + eta) / (eta T), whatever the outcomes.
+    of T outcomes in a group, |share at or below the level played - level| <= (1 + eta) / (eta T), on any sequence of them.
     What is learned where a search has converged then does not change intervals far away.
 
     Shown is the mean of the levels played and of the model's own, with weight T / (T + trust) for the former: levels that are
@@ -38,7 +41,7 @@ class GroupedQuantile(Recalibrator):
     """
 
     eta: float = 0.2
-    levels: tuple[float, ...] = DEFAULT_LEVELS
+    levels: tuple[float, ...] = GROUP_LEVELS
     edges: tuple[float, ...] = (0.2, 0.6)
     trust: float = 200.0
 
@@ -65,7 +68,7 @@ class GroupedQuantile(Recalibrator):
 
     def fit(self, evidence: Evidence) -> LevelMap:
         p, count = np.asarray(self.levels), np.bincount(self.groups(evidence), minlength=len(self.edges) + 1)
-        weight = (count / (count + self.trust))[:, None]
+        weight = np.asarray(weight_of_play(count, self.trust))[:, None]
         inside = np.clip(self.played(evidence), SMALLEST_LEVEL, 1.0 - SMALLEST_LEVEL)
         played = spread_pools(p, np.maximum.accumulate(inside, axis=1))
         return GroupedMap(OutcomeScale(evidence.y), self.edges, p, weight * played + (1.0 - weight) * p)

@@ -18,6 +18,7 @@ from calibo.calibration.localization import (
     LocalizedBy,
     LocalizedRun,
 )
+from calibo.calibration.online_quantile import weight_of_play
 from calibo.checks import check_between
 from calibo.data import Array
 from calibo.distributions import Distribution, FlatLevels, FlatSet, Gaussian, Transformed
@@ -61,6 +62,8 @@ class LocalizedOnline(Recalibrator):
         offset: Added to t in the steps: 0 as the paper writes, 1 as its published code does.
         localize: By "place" in the space, as in the paper, or by "reach": the spread of a forecast relative to the outcomes
             before it. The bounds need only that it is known before the outcome.
+        trust: Number of outcomes after which the threshold shown of measurements is halfway between alpha, which leaves the
+            model's own interval, and what is played; 0 shows what is played at once. Latent values always follow the play.
     """
 
     alpha: float = 0.2
@@ -72,6 +75,7 @@ class LocalizedOnline(Recalibrator):
     smallest: float = 1e-3
     offset: float = 0.0
     localize: LocalizedBy = "place"
+    trust: float = 0.0
 
     def __post_init__(self) -> None:
         check_between("alpha", self.alpha, 0.0, 1.0)
@@ -80,6 +84,7 @@ class LocalizedOnline(Recalibrator):
             raise RecipeError(f"decay must lie in [0, 1], got {self.decay!r}: 0 keeps steps constant")
         check_between("smallest", self.smallest, 0.0, 1.0)
         check_between("offset", self.offset, 0.0, np.inf, including="low")
+        check_between("trust", self.trust, 0.0, np.inf, including="low")
         localization.check_localization(self.kappa, self.length_scale, self.regularization, self.eta0, self.localize)
 
     def steps(self, count: int) -> Array:
@@ -103,7 +108,8 @@ class LocalizedOnline(Recalibrator):
         scores = 2.0 * ndtr(-np.abs(evidence.scores))
         coordinates = Coordinates.of(evidence, self.localize)
         run = self.run(coordinates.past, scores, coordinates.features)
-        return FlatMap(run.hidden, coordinates, self.alpha, self.smallest)
+        weight = float(weight_of_play(float(len(evidence)), self.trust))
+        return FlatMap(run.hidden, coordinates, self.alpha, self.smallest, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,16 +121,20 @@ class FlatMap:
         coordinates: Where forecasts stand for the threshold.
         alpha: Mass outside the interval.
         smallest: Lower limit of thresholds; the upper one is 1.
+        weight: Weight of what is played in what is shown of measurements.
     """
 
     threshold: Expansion
     coordinates: Coordinates
     alpha: float
     smallest: float
+    weight: float = 1.0
 
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
-        at = self.coordinates(distribution, X)
-        return self._flat(distribution, np.minimum(np.maximum(self.threshold(at)[..., 0], self.smallest), 1.0))
+        threshold = np.clip(self.threshold(self.coordinates(distribution, X))[..., 0], self.smallest, 1.0)
+        if distribution.measurement is distribution:
+            threshold = self.weight * threshold + (1.0 - self.weight) * self.alpha
+        return self._flat(distribution, threshold)
 
     def _flat(self, distribution: Distribution, threshold: Array) -> Distribution:
         if isinstance(distribution, Transformed):

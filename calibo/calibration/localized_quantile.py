@@ -18,7 +18,8 @@ from calibo.calibration.localization import (
     LocalizedRun,
 )
 from calibo.calibration.monotone_play import isotonic_rows, within_bound
-from calibo.calibration.online_quantile import DEFAULT_LEVELS, OnlineQuantile, shown_levels
+from calibo.calibration.online_quantile import DEFAULT_LEVELS, OnlineQuantile, shown_levels, weight_of_play
+from calibo.checks import check_between
 from calibo.data import Array
 from calibo.distributions import Distribution, relevel
 from calibo.models.gp_posterior import Features
@@ -50,6 +51,8 @@ class LocalizedQuantile(Recalibrator):
         regularization: How fast the localized part forgets; times eta below 1.
         localize: By "place" in the space, as in the paper, or by "reach", as in ``LocalizedOnline``.
         pooled: As in ``OnlineQuantile``.
+        trust: Number of outcomes after which what is shown of measurements is half what is played and half the model's own;
+            0 shows what is played at once. Latent values, on which acquisition functions act, always follow the play.
     """
 
     eta: float = 0.1
@@ -59,9 +62,11 @@ class LocalizedQuantile(Recalibrator):
     regularization: float = 4e-3
     localize: LocalizedBy = "place"
     pooled: bool = False
+    trust: float = 0.0
 
     def __post_init__(self) -> None:
         _ = self._plain
+        check_between("trust", self.trust, 0.0, np.inf, including="low")
         localization.check_localization(self.kappa, self.length_scale, self.regularization, self.eta, self.localize)
 
     @property
@@ -99,7 +104,8 @@ class LocalizedQuantile(Recalibrator):
             return self._plain.fit(evidence)
         coordinates = Coordinates.of(evidence, self.localize)
         hidden = self.run(coordinates.past, evidence.pit, coordinates.features).hidden
-        return RelevelLocally(hidden, coordinates, np.asarray(self.levels, dtype=np.float64), self.pooled)
+        weight = float(weight_of_play(float(len(evidence)), self.trust))
+        return RelevelLocally(hidden, coordinates, np.asarray(self.levels, dtype=np.float64), self.pooled, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +117,17 @@ class RelevelLocally:
         coordinates: Where forecasts stand.
         levels: K, inside (0, 1).
         pooled: Whether levels that are played together stay together.
+        weight: Weight of what is played in what is shown of measurements.
     """
 
     hidden: Expansion
     coordinates: Coordinates
     levels: Array
     pooled: bool
+    weight: float
 
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
         played = isotonic_rows(self.hidden(self.coordinates(distribution, X)))
+        if distribution.measurement is distribution:
+            played = self.weight * np.clip(played, 0.0, 1.0) + (1.0 - self.weight) * self.levels
         return relevel(distribution, shown_levels(self.levels, played, pooled=self.pooled))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -18,11 +19,21 @@ _FEW_ROWS = 16
 
 def isotonic_projection(values: Array) -> Array:
     """Return the non-decreasing vector nearest to `values` in least squares, K (pool adjacent violators)."""
-    if np.all(values[1:] >= values[:-1]):
-        return values
-    from scipy.optimize import isotonic_regression
+    return np.array(pooled_adjacent(values.tolist()))
 
-    return isotonic_regression(values).x
+
+def pooled_adjacent(values: Sequence[float]) -> list[float]:
+    """Return the non-decreasing list nearest to a short list of plain numbers in least squares."""
+    sums, counts = list[float](), list[int]()
+    for value in values:
+        total, count = value, 1
+        while sums and sums[-1] * count > total * counts[-1]:
+            total, count = total + sums.pop(), count + counts.pop()
+        sums.append(total)
+        counts.append(count)
+    if len(counts) == len(values):
+        return list(values)
+    return [mean for total, count in zip(sums, counts, strict=True) for mean in [total / count] * count]
 
 
 def isotonic_rows(values: Array) -> Array:

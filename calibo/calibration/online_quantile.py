@@ -8,7 +8,7 @@ import numpy as np
 
 from calibo.calibration.base import LevelMap, Recalibrator, Relevel
 from calibo.calibration.evidence import Evidence
-from calibo.calibration.monotone_play import isotonic_projection, spread_pools, within_bound
+from calibo.calibration.monotone_play import pooled_adjacent, spread_pools, within_bound
 from calibo.data import Array
 from calibo.distributions import Levels
 from calibo.errors import RecipeError
@@ -78,15 +78,15 @@ class OnlineQuantile(Recalibrator):
 
     def run(self, pit: Array) -> Trajectory:
         """Return all states of the recalibrator on a sequence of T PITs."""
-        p = np.asarray(self.levels, dtype=np.float64)
-        hidden = np.empty((len(pit) + 1, p.size))
-        played = np.empty_like(hidden)
-        hidden[0] = 0.0 if self.from_zero else p
-        for t, u in enumerate(pit):
-            played[t] = self._project(hidden[t])
-            hidden[t + 1] = hidden[t] - self.eta * ((u <= played[t]) - p)
-        played[-1] = self._project(hidden[-1])
-        return Trajectory(hidden, played)
+        # Plain numbers: there are only a few levels, for which an array costs more than its arithmetic.
+        levels, eta = [float(p) for p in self.levels], self.eta
+        state = [0.0] * len(levels) if self.from_zero else levels
+        hidden, played = [state], [self._play(state)]
+        for u in np.asarray(pit, dtype=np.float64).tolist():
+            state = [h - eta * ((u <= r) - p) for h, r, p in zip(state, played[-1], levels, strict=True)]
+            hidden.append(state)
+            played.append(self._play(state))
+        return Trajectory(np.array(hidden), np.array(played))
 
     def fit(self, evidence: Evidence) -> LevelMap:
         final = np.maximum.accumulate(self.run(evidence.pit).played[-1])
@@ -97,9 +97,22 @@ class OnlineQuantile(Recalibrator):
         return (1.0 + self.eta) / (self.eta * steps)
 
     def _project(self, hidden: Array) -> Array:
+        return np.array(self._play(hidden.tolist()))
+
+    def _play(self, hidden: list[float]) -> list[float]:
+        """Return the levels in use, K, given the state."""
         if not self.monotone:
             return hidden
-        return within_bound(hidden, isotonic_projection(hidden), np.asarray(self.levels), self.eta)
+        projected = pooled_adjacent(hidden)
+        if all(abs(h - p) <= 1.0 for h, p in zip(hidden, self.levels, strict=True)):
+            # No level has more than 1 / eta missing hits: the bound is far.
+            return projected
+        return within_bound(np.array(hidden), np.array(projected), np.asarray(self.levels), self.eta).tolist()
+
+
+def weight_of_play(outcomes: Array | float, trust: float) -> Array | float:
+    """Return the weight, in what is shown, of what was learned online from a number of outcomes: a half after ``trust``."""
+    return outcomes / (outcomes + trust) if trust else 1.0
 
 
 def shown_levels(p: Array, played: Array, *, pooled: bool) -> Levels:

@@ -12,7 +12,7 @@ from calibo.distributions.stacked import Stacked, stacked
 from calibo.distributions.stored import StoredDistribution, from_marginals
 from calibo.distributions.stretched import Stretched, StretchedScores
 from calibo.distributions.transformed import Transformed
-from calibo.distributions.transforms import OutcomeTransform, YeoJohnson
+from calibo.distributions.transforms import LowerTailPower, OutcomeTransform
 
 __all__ = [
     "Composed",
@@ -21,6 +21,7 @@ __all__ = [
     "Gaussian",
     "LevelFunction",
     "Levels",
+    "LowerTailPower",
     "Distribution",
     "OutcomeTransform",
     "QuantileTable",
@@ -31,7 +32,6 @@ __all__ = [
     "StretchedScores",
     "Tempered",
     "Transformed",
-    "YeoJohnson",
     "averaged",
     "checked_levels",
     "from_marginals",

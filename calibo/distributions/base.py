@@ -115,9 +115,14 @@ class Distribution(ABC):
         return self
 
     @cached_property
+    def _table(self) -> Array:
+        """Values at ``STORED_LEVELS`` and at the nodes of the quadrature over levels, ``... x (L + nodes) x q``."""
+        levels = np.concatenate([STORED_LEVELS, level_quadrature()[0]])
+        return self.over_samples().at_levels(levels[:, None])
+
+    @property
     def _at_nodes(self) -> Array:
-        """Values at the nodes of the quadrature over levels, ``... x nodes x q``."""
-        return self.over_samples().at_levels(level_quadrature()[0][:, None])
+        return self._table[..., len(STORED_LEVELS) :, :]
 
     @cached_property
     def mean(self) -> Array:
@@ -167,7 +172,7 @@ class Distribution(ABC):
 
     def marginals(self) -> tuple[Marginal, ...]:
         """Return the q marginals in the form that is stored; only without batch dimensions."""
-        quantiles = self.over_samples().at_levels(np.asarray(STORED_LEVELS)[:, None]).T
+        quantiles = self._table[: len(STORED_LEVELS)].T
         rows = zip(self.mean, self.std, quantiles, strict=True)
         backed = None if self.backed == (0.0, 1.0) else self.backed
         return tuple(Marginal(float(m), float(s), tuple(float(v) for v in q), backed) for m, s, q in rows)

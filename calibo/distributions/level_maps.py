@@ -98,7 +98,7 @@ class _Mirrored(LevelFunction):
 
 @dataclass(frozen=True, eq=False)
 class Tempered(LevelFunction):
-    """R(p) = Phi(factor Phi^-1(p)): every interval of a Gaussian grows by ``factor``, a number or ``... x q`` of them."""
+    """R(p) = Phi(factor Phi^-1(p)): every interval of a Gaussian grows by ``factor``, a number or ``... x q`` numbers."""
 
     factor: Array | float
 

@@ -1,4 +1,4 @@
-"""Gaussian distributions whose normal scores are stretched, alike on both sides: other widths, heavier or lighter tails.
+"""Gaussian distributions with stretched normal scores, alike on both sides: wider or narrower, with other tails.
 
 Notation: K knots; q points with batch dimensions in front, ``... x q``; zeta a calibrated normal score, T(zeta) the model's.
 """
@@ -21,7 +21,7 @@ from calibo.errors import RecipeError
 
 @dataclass(frozen=True, eq=False)
 class StretchedScores(LevelFunction):
-    """R(p) = Phi(T(Phi^-1(p))) with T odd, increasing, linear between 0 and knots, and beyond the last with its last slope.
+    """R(p) = Phi(T(Phi^-1(p))) with T odd, increasing and linear between knots: T(0) = 0, and the last slope beyond.
 
     A central interval stays central, and the median stays the median. In normal scores, unlike in levels, intervals can grow
     by any factor without rounding.

@@ -1,4 +1,4 @@
-"""Monotone transforms of outcomes: a model may fit transformed ones better; forecasts come back through the inverse."""
+"""Monotone transforms of outcomes, which a model may fit better; its forecasts come back through the inverse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from calibo.data import Array
 from calibo.errors import RecipeError
 
-#: Powers this close to 0 and 2 are taken as the logarithm, their limit.
+#: Powers this close to 0 are taken as the logarithm, their limit.
 _LOGARITHM = 1e-8
 
 
@@ -79,88 +79,72 @@ class _Negated(OutcomeTransform):
 
 
 @dataclass(frozen=True)
-class YeoJohnson(OutcomeTransform):
-    """The power transform of Yeo and Johnson (2000) of (y - location) / scale, continued by its tangents outside a range.
+class LowerTailPower(OutcomeTransform):
+    """A long lower tail drawn in: linear above a location, the power transform of Yeo and Johnson (2000) below it.
 
-    Powers from 0 to 2 map the real line onto itself: 1 is the identity, a power below 1 draws a long upper tail in, one above
-    1 a long lower tail. The tangents keep forecasts beyond the outcomes seen so far from growing exponentially.
+    With z = (y - location) / scale, g = z where z >= 0, and -((1 - z)^power - 1) / power below: the identity for power 1,
+    minus a logarithm for power 0. Below the lowest outcome seen, the transform goes on as its tangent, which keeps forecasts
+    of even lower outcomes from growing exponentially. Outcomes are maximized inside calibo, so the lower tail is that of bad
+    outcomes, and improvement on good ones stays in closed form.
 
     Attributes:
-        power: lambda, in [0, 2].
-        location: What is subtracted from an outcome.
-        scale: What the difference is divided by, positive.
-        low: Outcome below which the transform is its tangent.
-        high: Outcome above which it is its tangent.
+        power: In [0, 1].
+        location: Outcome above which the transform is linear.
+        scale: Unit of the outcomes, positive.
+        low: Outcome below which the transform is its tangent, at most the location.
     """
 
     power: float
     location: float
     scale: float
     low: float
-    high: float
 
     def __post_init__(self) -> None:
-        if not (0.0 <= self.power <= 2.0 and self.scale > 0.0 and self.low <= self.high):
+        if not (0.0 <= self.power <= 1.0 and self.scale > 0.0 and self.low <= self.location):
             raise RecipeError(
-                f"the power must lie in [0, 2], the scale be positive and low not above high, got {self.power!r}, "
-                f"{self.scale!r} and {self.low!r} to {self.high!r}"
+                f"the power must lie in [0, 1], the scale be positive and low not above the location, got {self.power!r}, "
+                f"{self.scale!r} and {self.low!r} against {self.location!r}"
             )
 
     @cached_property
-    def _ends(self) -> tuple[Array, Array]:
-        """Values and derivatives at ``low`` and ``high``."""
-        ends = np.array([self.low, self.high])
-        return power_transform(self._standardized(ends), self.power), np.exp(self._log_derivative_inside(ends))
-
-    def _standardized(self, y: Array) -> Array:
-        return (y - self.location) / self.scale
-
-    def _log_derivative_inside(self, y: Array) -> Array:
-        z = self._standardized(y)
-        return (self.power - 1.0) * np.sign(z) * np.log1p(np.abs(z)) - np.log(self.scale)
+    def _deepest(self) -> tuple[float, float, float]:
+        """How far ``low`` lies below the location in units of the scale; minus the transform there, and its slope."""
+        depth = (self.location - self.low) / self.scale
+        return depth, float(power_of(np.array(depth), self.power)), float((1.0 + depth) ** (self.power - 1.0))
 
     def forward(self, y: Array | float) -> Array:
-        y = np.asarray(y, dtype=np.float64)
-        inside = power_transform(self._standardized(np.clip(y, self.low, self.high)), self.power)
-        below, above = np.minimum(y - self.low, 0.0), np.maximum(y - self.high, 0.0)
-        return inside + below * self._ends[1][0] + above * self._ends[1][1]
+        z = (np.asarray(y, dtype=np.float64) - self.location) / self.scale
+        depth, _, slope = self._deepest
+        below = np.minimum(np.maximum(-z, 0.0), depth)
+        return np.maximum(z, 0.0) - power_of(below, self.power) - slope * np.maximum(-z - depth, 0.0)
 
     def inverse(self, w: Array | float) -> Array:
         w = np.asarray(w, dtype=np.float64)
-        (at_low, at_high), (slope_low, slope_high) = self._ends
-        inside = self.location + self.scale * inverse_power_transform(np.clip(w, at_low, at_high), self.power)
-        return inside + np.minimum(w - at_low, 0.0) / slope_low + np.maximum(w - at_high, 0.0) / slope_high
+        _, deepest, slope = self._deepest
+        below = np.minimum(np.maximum(-w, 0.0), deepest)
+        z = np.maximum(w, 0.0) - _inverse_of(below, self.power) - np.maximum(-w - deepest, 0.0) / slope
+        return self.location + self.scale * z
 
     def log_derivative(self, y: Array | float) -> Array:
-        return self._log_derivative_inside(np.clip(np.asarray(y, dtype=np.float64), self.low, self.high))
+        z = (np.asarray(y, dtype=np.float64) - self.location) / self.scale
+        below = np.minimum(np.maximum(-z, 0.0), self._deepest[0])
+        return (self.power - 1.0) * np.log1p(below) - np.log(self.scale)
 
     def curvature(self, y: Array | float) -> Array:
         y = np.asarray(y, dtype=np.float64)
-        inside = (self.power - 1.0) / (self.scale + np.abs(y - self.location))
-        return np.where((y >= self.low) & (y <= self.high), inside, 0.0)
+        inside = (1.0 - self.power) / (self.scale + np.maximum(self.location - y, 0.0))
+        return np.where((y >= self.low) & (y <= self.location), inside, 0.0)
 
     @property
     def linear_above(self) -> float:
-        return self.high
+        return self.location
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        return self.low, min(max(self.location, self.low), self.high)
+        return (self.low,)
 
 
-def power_transform(z: Array, power: float) -> Array:
-    """Return the transform of Yeo and Johnson (2000) of z, in its shape, with a power in [0, 2]."""
-    positive, negative = np.maximum(z, 0.0), np.maximum(-z, 0.0)
-    return np.where(z >= 0.0, _power_of(positive, power), -_power_of(negative, 2.0 - power))
-
-
-def inverse_power_transform(w: Array, power: float) -> Array:
-    """Return the inverse of ``power_transform``, in the shape of w."""
-    positive, negative = np.maximum(w, 0.0), np.maximum(-w, 0.0)
-    return np.where(w >= 0.0, _inverse_of(positive, power), -_inverse_of(negative, 2.0 - power))
-
-
-def _power_of(size: Array, power: float) -> Array:
+def power_of(size: Array, power: float) -> Array:
     """Return ((1 + size)^power - 1) / power."""
     return np.log1p(size) if power < _LOGARITHM else np.expm1(power * np.log1p(size)) / power
 

@@ -83,6 +83,13 @@ class Model(ABC):
         """The models whose predictions are stored as the stages of a forecast: the raw one first, this one last."""
         return (self,)
 
+    def predict_stages(self, X: Array) -> tuple[Distribution, ...]:
+        """Predict a new measurement at `... x q x d` points by each of the stages, the raw model first.
+
+        Here one after the other; wrappers that only map the distribution inside predict that once.
+        """
+        return tuple(stage.predict(X, latent=False) for stage in self.stages)
+
     @property
     def hyperparameters(self) -> tuple[float, ...]:
         """The fitted hyperparameters as plain numbers, from which the next fit may start; `()` if there are none."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from calibo.checks import check_between
 from calibo.data import Array, Dataset
-from calibo.distributions import Distribution, OutcomeTransform, Transformed, YeoJohnson
-from calibo.distributions.transforms import power_transform
+from calibo.distributions import Distribution, LowerTailPower, OutcomeTransform, Transformed
+from calibo.distributions.transforms import power_of
 from calibo.errors import RecipeError
 from calibo.models.base import Capability, Model, ModelWrapper, SurrogateWrapper
 from calibo.models.standardization import single_outcome
@@ -20,12 +20,12 @@ from calibo.models.standardization import single_outcome
 FEWEST_OUTCOMES = 8
 #: Outcomes larger than this, or whose spread is smaller than its inverse, are not transformed: squares would not be floats.
 _LARGEST = 1e100
-#: Powers among which the most likely one is sought; at 0 and 2 the transform is a logarithm.
-_POWERS = np.linspace(0.0, 2.0, 41)
+#: Powers among which the most likely one is sought; at 0 the lower tail is transformed by a logarithm.
+_POWERS = np.linspace(0.0, 1.0, 21)
 #: Levels of the quantiles whose mean pinball loss is the score of a prediction in the outcome's own units.
 _LEVELS = np.linspace(0.05, 0.95, 10)
 #: How the choice is written among the stored hyperparameters.
-_IDENTITY, _YEO_JOHNSON = 0.0, 1.0
+_IDENTITY, _LOWER_TAIL = 0.0, 1.0
 #: Largest number of outcomes that is read back as that of the last choice.
 _MOST = 1e9
 
@@ -71,12 +71,12 @@ class WarpedModel(ModelWrapper):
 
 @dataclass(frozen=True)
 class Warped(SurrogateWrapper):
-    """A surrogate fitted to outcomes as they are or to power-transformed ones, whichever predicts points left out better.
+    """A surrogate fitted to outcomes as they are or with their bad tail drawn in, whichever predicts points left out better.
 
-    The transform is that of Yeo and Johnson (2000) around the median, with the quartiles' distance as its unit, its most
-    likely power, and its tangents beyond the outcomes seen. It is taken if the leave-one-out log score (with the derivative
-    of the transform) is better than without it and the leave-one-out quantile loss in the outcome's own units is not
-    much worse: the first is decided by where the data are dense, the second by the large outcomes.
+    The transform is linear above the median outcome and the power transform of Yeo and Johnson (2000) below it
+    (`LowerTailPower`), with the quartiles' distance as its unit and its most likely power. It is taken if the leave-one-out
+    log score (with the derivative of the transform) is better than without it and the leave-one-out quantile loss in the
+    outcome's own units is not much worse: the first is decided by where the data are dense, the second by the large outcomes.
 
     Both are fitted only when the number of outcomes has grown by ``growth`` since the last choice, which is stored with the
     hyperparameters; in between one fit is enough. Surrogates without leave-one-out predictions in closed form are left as
@@ -121,11 +121,11 @@ class Warped(SurrogateWrapper):
         y, n = single_outcome(data.Y), len(data)
         inner, choice, chosen_at = _stored(data.hyperparameters)
         data = replace(data, forecasts=(), hyperparameters=(inner,) if inner else ())
-        transform = yeo_johnson(y)
+        transform = lower_tail_power(y)
         if transform is None:
             return _finished(self.surrogate.fit(data, rng=rng), None, n)
         if choice is not None and n < self.growth * chosen_at:
-            kept = transform if choice == _YEO_JOHNSON else None
+            kept = transform if choice == _LOWER_TAIL else None
             return _finished(self._fit(data, kept, rng), kept, chosen_at)
         # Kept hyperparameters would favour the transform that they were fitted with.
         data = replace(data, refit=True)
@@ -151,8 +151,8 @@ class Warped(SurrogateWrapper):
         return quantile_loss(warped.leave_one_out(), y) <= self.tolerance * quantile_loss(plain.leave_one_out(), y)
 
 
-def yeo_johnson(y: Array) -> YeoJohnson | None:
-    """Return the power transform that makes outcomes, n, most nearly normal; ``None`` if they are too few or too alike."""
+def lower_tail_power(y: Array) -> LowerTailPower | None:
+    """Return the transform that makes outcomes, n, most nearly normal; ``None`` if they are too few or too alike."""
     if len(y) < FEWEST_OUTCOMES or np.max(np.abs(y)) > _LARGEST:
         return None
     first, median, third = np.quantile(y, [0.25, 0.5, 0.75])
@@ -161,11 +161,11 @@ def yeo_johnson(y: Array) -> YeoJohnson | None:
     if not scale > max(1e-12 * max(abs(median), np.ptp(y)), 1.0 / _LARGEST):
         return None
     z = (y - median) / scale
-    moved = np.sum(np.sign(z) * np.log1p(np.abs(z)))
-    transformed = np.array([power_transform(z, power) for power in _POWERS])
-    likelihood = (_POWERS - 1.0) * moved - 0.5 * len(y) * np.log(transformed.var(axis=1))
+    above, below = np.maximum(z, 0.0), np.maximum(-z, 0.0)
+    transformed = np.array([above - power_of(below, power) for power in _POWERS])
+    likelihood = (_POWERS - 1.0) * np.log1p(below).sum() - 0.5 * len(y) * np.log(transformed.var(axis=1))
     power = float(_POWERS[int(np.argmax(likelihood))])
-    return YeoJohnson(power, float(median), float(scale), float(y.min()), float(y.max()))
+    return None if power == 1.0 else LowerTailPower(power, float(median), float(scale), float(y.min()))
 
 
 def log_score(model: WarpedModel, y: Array) -> float:
@@ -184,7 +184,7 @@ def quantile_loss(predicted: Distribution, y: Array) -> float:
 
 
 def _finished(model: Model, transform: OutcomeTransform | None, chosen_at: float) -> WarpedModel:
-    choice = _IDENTITY if transform is None else _YEO_JOHNSON
+    choice = _IDENTITY if transform is None else _LOWER_TAIL
     return WarpedModel(model, transform, (*model.hyperparameters, choice, float(chosen_at)))
 
 
@@ -193,7 +193,7 @@ def _stored(hyperparameters: tuple[tuple[float, ...], ...]) -> tuple[tuple[float
     if not hyperparameters or len(hyperparameters[0]) < 2:
         return (), None, 0.0
     *inner, choice, chosen_at = hyperparameters[0]
-    if choice not in (_IDENTITY, _YEO_JOHNSON) or not 1.0 <= chosen_at <= _MOST:
+    if choice not in (_IDENTITY, _LOWER_TAIL) or not 1.0 <= chosen_at <= _MOST:
         # They are another surrogate's, which may be of use to the one inside.
         return hyperparameters[0], None, 0.0
     return tuple(inner), choice, chosen_at

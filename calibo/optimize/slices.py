@@ -13,7 +13,7 @@ from calibo.distributions import Distribution
 from calibo.errors import SpaceError
 from calibo.search import Plan
 from calibo.spaces import Space
-from calibo.trials import Direction, predict
+from calibo.trials import Direction, in_user_sign
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +75,7 @@ def slices_at(
         X[:, column] = grid
         X = X[space.valid(X)]
         values = tuple(parameter.decode(float(u)) for u in X[:, column])
-        by_stage = [predict(model, X, direction, latent=False) for model in plan.models[outcome].stages]
-        found.append(Slice(name, values, by_stage[0], by_stage[-1], plan.acquisition(X)))
+        by_stage = plan.models[outcome].predict_stages(X)
+        raw, calibrated = (in_user_sign(by_stage[i], direction) for i in (0, -1))
+        found.append(Slice(name, values, raw, calibrated, plan.acquisition(X)))
     return tuple(found)

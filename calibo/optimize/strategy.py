@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from calibo.acquisition import (
     weighted,
     weighted_last,
 )
-from calibo.checks import check_flag, check_instance, check_whole
+from calibo.checks import check_flag, check_instance, check_one_of, check_whole
 from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import RecipeError
 from calibo.models import Capability, Model, SuccessModel, Surrogate, check_model, check_surrogate
@@ -115,7 +116,7 @@ class ModelForecaster:
         return tuple(zip(*(self._of(model, X) for model in self.models), strict=True))
 
     def _of(self, model: Model, X: Array) -> list[Forecast]:
-        by_stage = [stage.predict(X, latent=False).marginals() for stage in model.stages]
+        by_stage = [distribution.marginals() for distribution in model.predict_stages(X)]
         return [Forecast(tuple(distributions), self.stage_names) for distributions in zip(*by_stage, strict=True)]
 
 
@@ -147,6 +148,9 @@ class ModelBased(Strategy):
         name: Name of the method, for messages.
         tradeoff: Builds the acquisition function of several objectives.
         anchors: How many of the best observations are searched around; more if the search needs more.
+        acts_on: What the acquisition function of the objectives sees: the "calibrated" distributions that are shown, or those
+            of the "raw" model inside, so that calibration changes what is shown and not where the search goes.
+            Probabilities of feasibility are the calibrated ones in either case.
     """
 
     surrogate: Surrogate
@@ -156,6 +160,7 @@ class ModelBased(Strategy):
     name: str = "custom"
     tradeoff: TradeoffRule = field(default_factory=HypervolumeImprovement)
     anchors: int = ANCHORS
+    acts_on: Literal["calibrated", "raw"] = "calibrated"
 
     def __post_init__(self) -> None:
         check_surrogate("surrogate", self.surrogate)
@@ -165,6 +170,7 @@ class ModelBased(Strategy):
         check_instance("tradeoff", self.tradeoff, TradeoffRule, "HypervolumeImprovement()")
         check_whole("anchors", self.anchors, least=0)
         check_flag("replicate", self.replicate)
+        check_one_of("acts_on", self.acts_on, ("calibrated", "raw"))
         if self.replicate and self.search is not None and self.search.counts_evaluations:
             raise RecipeError(
                 "Dynamic counts evaluations by the points that must not be suggested again, which with replicate=True are "
@@ -239,10 +245,13 @@ class ModelBased(Strategy):
         if data.constraints:
             weights.append(Weight(feasibility.log, worst))
         observed = data.feasible_only().without_constraints()
+        goal_models = models[: data.objectives]
+        if self.acts_on == "raw":
+            goal_models = tuple(model.stages[0] for model in goal_models)
         if data.objectives > 1:
-            acquisition = self.tradeoff.build(models[: data.objectives], observed, rng=rng)
+            acquisition = self.tradeoff.build(goal_models, observed, rng=rng)
             return weighted_last(acquisition, [weight.log_probability for weight in weights])
-        acquisition = self.rule.build(models[0], observed, rng=rng)
+        acquisition = self.rule.build(goal_models[0], observed, rng=rng)
         if self.rule.smooth:
             return weighted(acquisition, weights, logarithmic=self.rule.logarithmic, pending=data.X_pending)
         # A draw of f depends on the last point of a batch alone.

@@ -14,7 +14,7 @@ from calibo.trials.judging import (
     pareto_trials,
     some_feasible,
 )
-from calibo.trials.predictions import predict, predict_table
+from calibo.trials.predictions import in_user_sign, predict, predict_table
 from calibo.trials.serialization import forecast_from_json, forecast_to_json, suggestion_from_json, suggestion_to_json
 from calibo.trials.trial import State, Trial, completed, constraint_names, dataset, in_order_of_completion
 from calibo.trials.values import finite_constraints, finite_values, standard_errors
@@ -43,6 +43,7 @@ __all__ = [
     "objective_values",
     "outcome_directions",
     "pareto_trials",
+    "in_user_sign",
     "predict",
     "predict_table",
     "reference_values",

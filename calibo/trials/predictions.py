@@ -27,7 +27,11 @@ def predict(model: Model, X: Array, direction: Direction, *, latent: bool) -> Di
 
     They are those of a measurement, which has noise, or of the underlying mean value (``latent``).
     """
-    distribution = model.predict(X, latent=latent)
+    return in_user_sign(model.predict(X, latent=latent), direction)
+
+
+def in_user_sign(distribution: Distribution, direction: Direction) -> Distribution:
+    """Return a distribution in the user's sign: that of minus the internal value if the outcome is minimized."""
     return distribution.negated() if direction is Direction.MINIMIZE else distribution
 
 

@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 from calibo.calibration import Calibrated, ConditionalQuantile, Evidence, OutcomeScale, Similarity, StoredAndLeaveOneOut
 from calibo.calibration.conditional_quantile import ConditionalMap
 from calibo.data import Array, Dataset
-from calibo.distributions import Composed, Gaussian, Levels, Relevelled, Stretched, Transformed, YeoJohnson
+from calibo.distributions import Composed, Gaussian, Levels, LowerTailPower, Relevelled, Stretched, Transformed
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, Surrogate
 from calibo.testing import CalibratorSuite, SurrogateSuite
@@ -258,7 +258,7 @@ def test_other_distributions_are_mapped_in_their_normal_scores() -> None:
     other = level_map(Relevelled(gaussian, Levels.identity()), X)
     assert isinstance(other, Composed)
     np.testing.assert_allclose(other.icdf(0.9), level_map(gaussian, X).icdf(0.9), rtol=1e-6)
-    linear = Transformed(gaussian, YeoJohnson(1.0, 0.0, 1.0, -9.0, 9.0))
+    linear = Transformed(gaussian, LowerTailPower(1.0, 0.0, 1.0, -9.0))
     shown = level_map(linear, X)
     assert isinstance(shown, Transformed) and isinstance(shown.base, Stretched)
     np.testing.assert_allclose(shown.icdf(0.9), level_map(gaussian, X).icdf(0.9), rtol=1e-9)

@@ -17,7 +17,7 @@ from calibo.calibration import Evidence, LocalizedOnline
 from calibo.calibration.localization import Coordinates, Expansion
 from calibo.calibration.localized_online import FlatMap
 from calibo.data import Array
-from calibo.distributions import Composed, FlatSet, Gaussian, Levels, Relevelled, Transformed, YeoJohnson
+from calibo.distributions import Composed, FlatSet, Gaussian, Levels, LowerTailPower, Relevelled, Transformed
 from calibo.errors import RecipeError
 from calibo.models.gp_posterior import Features
 from calibo.testing import CalibratorSuite
@@ -206,10 +206,24 @@ def test_intervals_widen_at_the_reach_where_outcomes_fell_outside_only() -> None
     np.testing.assert_allclose(batch.icdf(0.9), np.tile(high, (3, 1)), rtol=1e-9)
 
 
+def test_what_is_shown_of_measurements_follows_the_play_as_evidence_grows() -> None:
+    """Half way from alpha to the threshold in use, clipped, after ``trust`` outcomes; latent values follow at once."""
+    z = np.full(40, 4.0)
+    X = np.zeros((40, 1))
+    measured, latent = Gaussian(np.zeros(1), np.ones(1)), Gaussian(np.zeros(1), np.ones(1), noise_std=0.1)
+    played, shown = (LocalizedOnline(eta0=0.5, trust=trust).fit(evidence(z, X)) for trust in (0.0, 40.0))
+    assert float(LocalizedOnline(eta0=0.5).run(X, score(z)).hidden(X[:1])[0, 0]) < 0.0, (
+        "far below what a threshold may be"
+    )
+    np.testing.assert_allclose(shown(latent, X[:1]).icdf(0.9), played(latent, X[:1]).icdf(0.9))
+    np.testing.assert_allclose(played(measured, X[:1]).icdf(0.9), -ndtri(0.5e-3), rtol=1e-6)
+    np.testing.assert_allclose(shown(measured, X[:1]).icdf(0.9), -ndtri(0.5 * (0.5 * 1e-3 + 0.5 * 0.2)), rtol=1e-6)
+
+
 def test_transformed_outcomes_are_flat_inside_the_transform() -> None:
     rng = np.random.default_rng(0)
     level_map = LocalizedOnline().fit(evidence(2.0 * rng.standard_normal(40), rng.random((40, 1))))
-    gaussian, bent = Gaussian(np.zeros(1), np.ones(1)), YeoJohnson(0.2, 0.0, 1.0, -5.0, 5.0)
+    gaussian, bent = Gaussian(np.zeros(1), np.ones(1)), LowerTailPower(0.2, 0.0, 1.0, -5.0)
     shown = level_map(Transformed(gaussian, bent), np.full((1, 1), 0.5))
     assert isinstance(shown, Transformed) and isinstance(shown.base, FlatSet)
     np.testing.assert_allclose(shown.icdf(0.7), bent.inverse(level_map(gaussian, np.full((1, 1), 0.5)).icdf(0.7)))
@@ -367,7 +381,7 @@ def test_batches_and_other_distributions_get_the_same_shape() -> None:
     "wrong",
     [
         {"alpha": 1.0}, {"eta0": 0.0}, {"decay": 1.5}, {"smallest": 0.0}, {"offset": -1.0}, {"regularization": 30.0},
-        {"localize": "time"},
+        {"localize": "time"}, {"trust": -1.0},
     ],
 )  # fmt: skip
 def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:

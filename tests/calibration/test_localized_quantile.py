@@ -166,6 +166,17 @@ def test_a_pooled_map_is_the_one_that_is_played() -> None:
     assert (np.diff(pooled.levels.r[0]) == 0.0).any() and (np.diff(spread.levels.r[0]) > 0.0).all()
 
 
+def test_what_is_shown_of_measurements_follows_the_play_as_evidence_grows() -> None:
+    pit, X = np.full(60, 0.999), np.zeros((60, 1))
+    measured, latent = Gaussian(np.zeros(1), np.ones(1)), Gaussian(np.zeros(1), np.ones(1), noise_std=0.1)
+    played, shown = (LocalizedQuantile(0.5, FIVE, trust=trust).fit(evidence(pit, X)) for trust in (0.0, 60.0))
+    np.testing.assert_allclose(shown(latent, X[:1]).icdf(0.3), played(latent, X[:1]).icdf(0.3))
+    hidden = LocalizedQuantile(0.5, FIVE).run(X, pit).hidden(X[:1])[0]
+    assert hidden.max() > 1.0, "states leave [0, 1], which levels do not"
+    middle = 0.5 * np.clip(isotonic_projection(hidden), 0.0, 1.0) + 0.5 * np.array(FIVE)
+    np.testing.assert_allclose(shown(measured, X[:1]).icdf(0.5), ndtri(middle[2]), rtol=1e-6)
+
+
 def test_direction_of_the_correction() -> None:
     """Outcomes above the median too often on the left half only: the median moves up there."""
     rng = np.random.default_rng(0)
@@ -229,7 +240,7 @@ def test_batches_and_other_distributions_get_the_same_map() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"eta": 0.0}, {"levels": (0.5, 0.4)}, {"regularization": 20.0}, {"localize": "time"}],
+    [{"eta": 0.0}, {"levels": (0.5, 0.4)}, {"regularization": 20.0}, {"localize": "time"}, {"trust": -1.0}],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(RecipeError, match=next(iter(wrong))):

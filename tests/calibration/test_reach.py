@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calibo.calibration import Evidence, OutcomeScale, Similarity
 from calibo.calibration.reach import log_spread_before, running_std
-from calibo.distributions import Gaussian, Stretched, StretchedScores, Transformed, YeoJohnson
+from calibo.distributions import Gaussian, LowerTailPower, Stretched, StretchedScores, Transformed
 from calibo.errors import RecipeError
 
 outcomes = st.lists(
@@ -73,7 +73,7 @@ def test_other_distributions_reach_as_far_as_their_middle_two_thirds() -> None:
     scale = OutcomeScale(y)
     wide = Stretched(gaussian, StretchedScores(np.array([1.0]), np.array([3.0])))
     np.testing.assert_allclose(scale.reach(wide).log_spread, scale.reach(gaussian.scaled(3.0)).log_spread)
-    linear = Transformed(gaussian, YeoJohnson(1.0, 0.0, 2.0, -9.0, 9.0))
+    linear = Transformed(gaussian, LowerTailPower(1.0, 0.0, 2.0, -9.0))
     np.testing.assert_allclose(scale.reach(linear).log_spread, scale.reach(gaussian.scaled(2.0)).log_spread)
 
 
