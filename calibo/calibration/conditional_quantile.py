@@ -170,17 +170,18 @@ class ConditionalMap:
             return None
         by_spread = _kernel(spreads, self.past.log_spread, self.similarity.spread) * self.weights
         by_rank = _kernel(ranks, self.past.rank, self.similarity.rank)
-        below = np.cumsum(by_spread[:, None, :] * by_rank, axis=-1)
-        aim = _LATENT_COVERAGE * (self.prior + below[..., -1])
-        below += self.prior * self._own(self.size)
-        # The first error at which the mass reaches the aim; beyond the largest one, the model's own quantile.
-        index = np.minimum((below < aim[..., None]).sum(axis=-1), len(self.size) - 1)
-        size = self.size[index]
-        beyond = below[..., -1] < aim
-        if beyond.any():
-            missing = (aim - below[..., -1] + self.prior * self._own(self.size[-1]))[beyond] / self.prior
-            size[beyond] = self.wider * ndtri(0.5 + 0.5 * np.minimum(missing, 0.999))
-        factors = np.maximum(size, self.size[0]) / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
+        # Mass up to each error, the model's own included, of which the quantile is the first that reaches the aim.
+        past = np.zeros((len(spreads), len(ranks), len(self.size) + 1))
+        np.cumsum(by_spread[:, None, :] * by_rank, axis=-1, out=past[..., 1:])
+        aim = _LATENT_COVERAGE * (self.prior + past[..., -1])
+        size = np.concatenate([[0.0], self.size, [np.inf]])
+        mass = past + self.prior * self._own(size[:-1])
+        reached = (mass < aim[..., None]).sum(axis=-1)
+        # Between two errors only the model's own mass grows: the quantile may lie there.
+        before = np.take_along_axis(mass, reached[..., None] - 1, axis=-1)[..., 0]
+        level = self._own(size[reached - 1]) + (aim - before) / self.prior
+        between = self.wider * ndtri(0.5 + 0.5 * np.minimum(level, 1.0))
+        factors = np.minimum(between, size[reached]) / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
         return spreads, ranks, np.log(factors)
 
 

@@ -124,7 +124,7 @@ def test_the_bound_of_one_group_does_not_pay_for_another() -> None:
     groups = recipe.groups(past)
     assert set(groups[40:][far[40:]]) == {1} and set(groups[40:][~far[40:]]) == {0}
     played = recipe.played(past)
-    at = [DEFAULT_LEVELS.index(0.1), DEFAULT_LEVELS.index(0.9)]
+    at = [recipe.levels.index(0.1), recipe.levels.index(0.9)]
     near_width, far_width = (np.diff(ndtri(np.clip(played[g][at], 1e-6, 1 - 1e-6)))[0] / 2.56 for g in (0, 1))
     assert near_width < 0.6 and far_width > 1.8
 
@@ -156,7 +156,7 @@ def test_a_forecast_is_shown_the_map_of_the_group_that_will_learn_from_it(seed: 
     std = 10.0**spread
     group = recipe.groups(_appended(past, 7.0, std))[-1]
     shown = recipe.fit(past)(Gaussian(np.zeros(1), np.full(1, std)), np.zeros((1, 1)))
-    expected = OnlineQuantile(1.0).fit(_only(past, recipe.groups(past) == group))(UNIT, np.zeros((1, 1)))
+    expected = OnlineQuantile(1.0, recipe.levels).fit(_only(past, recipe.groups(past) == group))(UNIT, np.zeros((1, 1)))
     for u in (0.1, 0.5, 0.8):
         np.testing.assert_allclose(shown.icdf(u) / std, expected.icdf(u), rtol=1e-5, atol=1e-6)
 

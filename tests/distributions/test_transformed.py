@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import numpy as np
@@ -62,7 +63,7 @@ def brute_force(distribution: Transformed, c: float) -> float:
     edges = edges[(edges >= start) & (edges <= max(start, mean) + 12.0 * std)]
     density = lambda w: float(np.exp(-0.5 * ((w - mean) / std) ** 2)) / (std * np.sqrt(2.0 * np.pi))
     value = lambda w: (float(transform.inverse(w)) - c) * density(w)
-    return sum(quad(value, a, b, epsabs=0.0, epsrel=1e-10)[0] for a, b in zip(edges, edges[1:], strict=False))
+    return sum(quad(value, a, b, epsabs=0.0, epsrel=1e-10)[0] for a, b in itertools.pairwise(edges))
 
 
 @settings(max_examples=150)
