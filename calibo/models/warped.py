@@ -109,8 +109,8 @@ class Warped(SurrogateWrapper):
         check_between("tolerance", self.tolerance, 0.0, np.inf)
         if len(self.surrogate.stage_names) > 1:
             raise RecipeError(
-                f"Warped takes an uncalibrated surrogate, got one with the stages {', '.join(self.surrogate.stage_names)}, "
-                "which learn from forecasts in the outcome's own units: use Calibrated(Warped(...), by=...)"
+                f"Warped takes an uncalibrated surrogate, got {type(self.surrogate).__name__}, which needs forecasts in the "
+                "outcome's own units: put Warped inside, as in Calibrated(Warped(GaussianProcess()), by=...)"
             )
 
     @property
