@@ -68,7 +68,7 @@ class GroupedQuantile(Recalibrator):
 
     def fit(self, evidence: Evidence) -> LevelMap:
         p, count = np.asarray(self.levels), np.bincount(self.groups(evidence), minlength=len(self.edges) + 1)
-        weight = np.asarray(weight_of_play(count, self.trust))[:, None]
+        weight = np.asarray(weight_of_play(count.astype(np.float64), self.trust))[:, None]
         inside = np.clip(self.played(evidence), SMALLEST_LEVEL, 1.0 - SMALLEST_LEVEL)
         played = spread_pools(p, np.maximum.accumulate(inside, axis=1))
         return GroupedMap(OutcomeScale(evidence.y), self.edges, p, weight * played + (1.0 - weight) * p)
