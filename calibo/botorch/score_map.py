@@ -24,6 +24,7 @@ from calibo.errors import RecipeError
 #: Beyond this score the normal tail underflows in float64.
 _LARGEST_SCORE = 37.0
 _LEVEL_RANGE = (1e-300, 1.0 - 1e-16)
+_BY_POINT = "this level map changes from point to point and cannot be used in torch: use one shared map"
 
 
 class ScoreMap(ABC):
@@ -77,13 +78,15 @@ def _(level_map: Relevel) -> ScoreMap:
 
 @score_map.register
 def _(level_map: Tempered) -> ScoreMap:
-    return TemperedScores(level_map.factor)
+    if np.ndim(level_map.factor):
+        raise RecipeError(_BY_POINT)
+    return TemperedScores(float(level_map.factor))
 
 
 @score_map.register
 def _(level_map: Levels) -> ScoreMap:
     if not level_map.shared:
-        raise RecipeError("this level map changes from point to point and cannot be used in torch: use one shared map")
+        raise RecipeError(_BY_POINT)
     return LevelledScores(level_map)
 
 

@@ -22,11 +22,15 @@ _KNOTS = ndtri(0.5 + 0.5 * _COVERAGES)
 _LATENT_COVERAGE = 0.8
 #: Sizes of normal scores at which their distribution is computed, in logarithms.
 _LOG_SIZES = np.linspace(np.log(1e-5), np.log(20.0), 64)
+#: The model's own intervals are not taken wider than this: their ends must lie among the sizes.
+_WIDEST = 6.0
 #: Points whose weights are held at a time.
 _BLOCK = 2048
 #: Distance of the grid on which the scale of latent values is computed, and how far it reaches beyond the past forecasts, in
 #: bandwidths.
-_STEP, _MARGIN = 1.0, 2.0
+_STEP, _MARGIN = 1.0, 4.0
+#: A grid has at most this many steps in each feature.
+_MOST_STEPS = 120
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,8 @@ class ConditionalQuantile(Recalibrator):
 
     and the central interval of coverage p ends at T(p) = G^-1(p) standard deviations of the model, for all p at once. So
     intervals are nested, with the median inside, and quantiles increase strictly. Without like forecasts the model's own
-    intervals are shown, with s = 1 + small_sample d / t for d columns and t forecasts, since the hyperparameters of a model
-    of few data are uncertain, too.
+    intervals are shown, with s = 1 + small_sample d / t for d columns and t forecasts (at most 6), since the hyperparameters
+    of a model of few data are uncertain, too.
 
     A latent value is scaled by the factor of its measurement's 80 % interval: errors of measurements do not tell the shape
     of the latent distribution, and acquisition functions keep their closed forms.
@@ -72,7 +76,7 @@ class ConditionalQuantile(Recalibrator):
     def fit(self, evidence: Evidence) -> LevelMap:
         scale = OutcomeScale(evidence.y)
         size = np.clip(np.abs(evidence.scores), np.exp(_LOG_SIZES[0]), self.largest)
-        wider = 1.0 + self.small_sample * evidence.X.shape[1] / len(evidence)
+        wider = min(1.0 + self.small_sample * evidence.X.shape[1] / len(evidence), _WIDEST)
         weights = np.ones(len(evidence)) if evidence.weights is None else evidence.weights
         # In increasing order of the errors, for quantiles of them.
         order = np.argsort(size, kind="stable")
@@ -141,6 +145,8 @@ class ConditionalMap:
 
     def _factors(self, reach: Reach) -> Array:
         """Return the factors on latent standard deviations, `... x q`: from a grid, since searches ask at many points."""
+        if self._table is None:
+            return self.latent_factors(reach)
         spreads, ranks, table = self._table
         i, u = _cell(reach.log_spread, spreads)
         j, v = _cell(reach.rank, ranks)
@@ -148,27 +154,34 @@ class ConditionalMap:
         high = (1.0 - v) * table[i + 1, j] + v * table[i + 1, j + 1]
         return np.exp((1.0 - u) * low + u * high)
 
+    def latent_factors(self, reach: Reach) -> Array:
+        """Return the factors on latent standard deviations, `... x q`, without the grid."""
+        return self.sizes(reach, np.array([_LATENT_COVERAGE]))[..., 0] / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
+
     @cached_property
-    def _table(self) -> tuple[Array, Array, Array]:
-        """Grids of the two features, and the logarithm of the factor at their nodes.
+    def _table(self) -> tuple[Array, Array, Array] | None:
+        """Grids of the two features, and the logarithm of the factor at their nodes; `None` if they would be too large.
 
         The factor is that of the quantile of the past errors without smoothing, which costs a fraction of the time.
         """
         spreads = _grid(self.past.log_spread, self.similarity.spread)
         ranks = _grid(self.past.rank, self.similarity.rank)
+        if max(len(spreads), len(ranks)) > _MOST_STEPS:
+            return None
         by_spread = _kernel(spreads, self.past.log_spread, self.similarity.spread) * self.weights
         by_rank = _kernel(ranks, self.past.rank, self.similarity.rank)
-        below = np.cumsum(by_spread[:, None, :] * by_rank, axis=-1)
-        aim = _LATENT_COVERAGE * (self.prior + below[..., -1])
-        below += self.prior * self._own(self.size)
-        # The first error at which the mass reaches the aim; beyond the largest one, the model's own quantile.
-        index = np.minimum((below < aim[..., None]).sum(axis=-1), len(self.size) - 1)
-        size = self.size[index]
-        beyond = below[..., -1] < aim
-        if beyond.any():
-            missing = (aim - below[..., -1] + self.prior * self._own(self.size[-1]))[beyond] / self.prior
-            size[beyond] = self.wider * ndtri(0.5 + 0.5 * np.minimum(missing, 0.999))
-        factors = np.maximum(size, self.size[0]) / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
+        # Mass up to each error, the model's own included, of which the quantile is the first that reaches the aim.
+        past = np.zeros((len(spreads), len(ranks), len(self.size) + 1))
+        np.cumsum(by_spread[:, None, :] * by_rank, axis=-1, out=past[..., 1:])
+        aim = _LATENT_COVERAGE * (self.prior + past[..., -1])
+        size = np.concatenate([[0.0], self.size, [np.inf]])
+        mass = past + self.prior * self._own(size[:-1])
+        reached = (mass < aim[..., None]).sum(axis=-1)
+        # Between two errors only the model's own mass grows: the quantile may lie there.
+        before = np.take_along_axis(mass, reached[..., None] - 1, axis=-1)[..., 0]
+        level = self._own(size[reached - 1]) + (aim - before) / self.prior
+        between = self.wider * ndtri(0.5 + 0.5 * np.minimum(level, 1.0))
+        factors = np.minimum(between, size[reached]) / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
         return spreads, ranks, np.log(factors)
 
 
@@ -180,11 +193,11 @@ def inverted(cdf: Array, levels: Array) -> Array:
     last = len(_LOG_SIZES) - 2
     index = np.clip((cdf[:, None, :] <= levels[:, None]).sum(axis=-1) - 1, 0, last)
     low, high = np.take_along_axis(cdf, index, axis=1), np.take_along_axis(cdf, index + 1, axis=1)
-    step = _LOG_SIZES[1] - _LOG_SIZES[0]
+    step = float(_LOG_SIZES[1] - _LOG_SIZES[0])
     share = (levels - low) / np.maximum(high - low, np.finfo(np.float64).tiny)
+    size = np.maximum.accumulate(np.exp(_LOG_SIZES[index] + step * np.clip(share, -8.0, 8.0)), axis=1)
     # Rounding must not make two levels equal.
-    size = np.exp(_LOG_SIZES[index] + step * np.clip(share, -8.0, 8.0))
-    return np.maximum.accumulate(size, axis=1) * (1.0 + 1e-9 * np.arange(1, len(levels) + 1))
+    return np.asarray(size * (1.0 + 1e-9 * np.arange(1, len(levels) + 1)), dtype=np.float64)
 
 
 def _kernel(at: Array, past: Array, bandwidth: float) -> Array:

@@ -16,7 +16,6 @@ from calibo.data import Array
 from calibo.distributions import Distribution, Levels, relevel
 from calibo.errors import RecipeError
 
-
 #: Levels tracked in each group: the ends of the 50, 80, 90, 95 and 98 % intervals, and the median. A group has few outcomes.
 GROUP_LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 
@@ -69,7 +68,7 @@ class GroupedQuantile(Recalibrator):
 
     def fit(self, evidence: Evidence) -> LevelMap:
         p, count = np.asarray(self.levels), np.bincount(self.groups(evidence), minlength=len(self.edges) + 1)
-        weight = np.asarray(weight_of_play(count, self.trust))[:, None]
+        weight = np.asarray(weight_of_play(count.astype(np.float64), self.trust))[:, None]
         inside = np.clip(self.played(evidence), SMALLEST_LEVEL, 1.0 - SMALLEST_LEVEL)
         played = spread_pools(p, np.maximum.accumulate(inside, axis=1))
         return GroupedMap(OutcomeScale(evidence.y), self.edges, p, weight * played + (1.0 - weight) * p)
@@ -95,4 +94,4 @@ class GroupedMap:
         if distribution.measurement is not distribution:
             return distribution
         group = np.searchsorted(np.log(self.edges), self.scale.reach(distribution).log_spread)
-        return relevel(distribution, Levels.clipped(self.levels, self.shown[group], SMALLEST_LEVEL))
+        return relevel(distribution, Levels.clipped(self.levels, self.shown[group], 0.0))

@@ -131,10 +131,10 @@ class FlatMap:
     weight: float = 1.0
 
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
-        threshold = self.threshold(self.coordinates(distribution, X))[..., 0]
+        threshold = np.clip(self.threshold(self.coordinates(distribution, X))[..., 0], self.smallest, 1.0)
         if distribution.measurement is distribution:
-            threshold = self.alpha + self.weight * (threshold - self.alpha)
-        return self._flat(distribution, np.minimum(np.maximum(threshold, self.smallest), 1.0))
+            threshold = self.weight * threshold + (1.0 - self.weight) * self.alpha
+        return self._flat(distribution, threshold)
 
     def _flat(self, distribution: Distribution, threshold: Array) -> Distribution:
         if isinstance(distribution, Transformed):

@@ -129,5 +129,5 @@ class RelevelLocally:
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
         played = isotonic_rows(self.hidden(self.coordinates(distribution, X)))
         if distribution.measurement is distribution:
-            played = self.levels + self.weight * (played - self.levels)
+            played = self.weight * np.clip(played, 0.0, 1.0) + (1.0 - self.weight) * self.levels
         return relevel(distribution, shown_levels(self.levels, played, pooled=self.pooled))

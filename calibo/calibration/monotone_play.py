@@ -11,6 +11,8 @@ from calibo.data import Array
 
 #: Rounding allowed for when errors are compared with the bound.
 _DUST = 1e-9
+#: Levels closer than this are one pool.
+_ONE_POOL = 1e-6
 #: Up to this many rows are projected faster one by one.
 _FEW_ROWS = 16
 
@@ -65,13 +67,14 @@ def spread_pools(p: Array, r: Array) -> Array:
     """Return a strictly increasing map: levels that a projection gave the same value are spread between their neighbours.
 
     A pool of levels keeps its value at its middle, and values are interpolated between the middles of neighbouring pools, and
-    the ends (0, 0) and (1, 1). Levels that are distinct and stand alone keep their values.
+    the ends (0, 0) and (1, 1). Levels that are distinct and stand alone keep their values. Neighbours that differ by less
+    than 1e-6 are in the same pool.
 
     Args:
         p: Calibrated levels, K, inside (0, 1).
         r: The model's levels, `... x K`, non-decreasing, inside (0, 1).
     """
-    rises = np.diff(r, axis=-1) > 0.0
+    rises = np.diff(r, axis=-1) > _ONE_POOL
     if rises.all():
         return r
     edge, index = np.ones((*r.shape[:-1], 1), dtype=bool), np.arange(p.size)

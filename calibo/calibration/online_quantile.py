@@ -118,4 +118,5 @@ def weight_of_play(outcomes: Array | float, trust: float) -> Array | float:
 def shown_levels(p: Array, played: Array, *, pooled: bool) -> Levels:
     """Return the level map through what is played, `... x K`, clipped, and with pools spread unless they are wanted."""
     inside = np.clip(played, SMALLEST_LEVEL, 1.0 - SMALLEST_LEVEL)
-    return Levels.clipped(p, inside if pooled else spread_pools(p, inside), SMALLEST_LEVEL)
+    # Spread levels are inside (0, 1); clipping them again would pool them again.
+    return Levels.clipped(p, inside if pooled else spread_pools(p, inside), 0.0)

@@ -6,6 +6,7 @@ forecast relative to that of the outcomes, and by where its median lies among th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,14 +14,14 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from calibo.calibration.evidence import Evidence
+from calibo.checks import check_between
 from calibo.data import Array
 from calibo.distributions import Distribution, Gaussian
-from calibo.models.standardization import Standardization
 
 #: Levels of the quantiles one standard deviation below and above the median of a normal distribution.
 _ONE_BELOW, _ONE_ABOVE = float(ndtr(-1.0)), float(ndtr(1.0))
-#: Smallest spread, relative to the outcomes, whose logarithm is taken.
-_LEAST = 1e-12
+#: Largest size of the logarithm of a relative spread: twelve orders of magnitude.
+_FARTHEST = 12.0 * math.log(10.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +48,9 @@ class OutcomeScale:
     y: Array
 
     @cached_property
-    def units(self) -> Standardization:
-        """The standardization of the outcomes."""
-        return Standardization.of(self.y)
+    def std(self) -> float:
+        """Standard deviation of the outcomes; 0 if there are none."""
+        return float(running_std(self.y)[-1])
 
     @cached_property
     def _ranks(self) -> tuple[Array, Array]:
@@ -62,14 +63,22 @@ class OutcomeScale:
     def reach(self, distribution: Distribution) -> Reach:
         """Return how far the forecasts of measurements reach; latent values count with their noise."""
         measured = distribution.measurement
-        unit = self.units.unit
-        if isinstance(measured, Gaussian):
-            spread, median = measured.std / unit, measured.mean
-        else:
-            low, high = measured.at_levels(_ONE_BELOW), measured.at_levels(_ONE_ABOVE)
-            spread, median = 0.5 * (high / unit - low / unit), measured.at_levels(0.5)
-        relative = np.maximum(spread / self.units.scale, _LEAST)
-        return Reach(np.log(relative), np.interp(median, *self._ranks))
+        return Reach(log_spread(measured, self.std), np.interp(measured.at_levels(0.5), *self._ranks))
+
+
+def log_spread(distribution: Distribution, std: Array | float) -> Array:
+    """Return the logarithm of the spread of forecasts, `... x q`, relative to the standard deviation of outcomes.
+
+    The spread is half the distance of the quantiles one standard deviation below and above the median of a normal
+    distribution. Relative to outcomes that are all alike every spread is as large as any: nothing is known of their scale.
+    """
+    if isinstance(distribution, Gaussian):
+        spread = distribution.std
+    else:
+        spread = 0.5 * distribution.at_levels(_ONE_ABOVE) - 0.5 * distribution.at_levels(_ONE_BELOW)
+    spread = np.maximum(spread, np.finfo(np.float64).tiny)
+    with np.errstate(divide="ignore"):
+        return np.clip(np.log(spread) - np.log(std), -_FARTHEST, _FARTHEST)
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,10 @@ class Similarity:
     spread: float = 0.35
     rank: float = 0.4
 
+    def __post_init__(self) -> None:
+        for name, value in (("spread", self.spread), ("rank", self.rank)):
+            check_between(f"the bandwidth {name}", value, 0.0, np.inf)
+
     def weights(self, at: Reach, past: Reach) -> Array:
         """Return weights in [0, 1] of t past forecasts at points `... x q`, `... x q x t`."""
         away = np.square((at.log_spread[..., None] - past.log_spread) / self.spread)
@@ -94,11 +107,21 @@ class Similarity:
 def log_spread_before(evidence: Evidence) -> Array:
     """Return the log spread of each of t forecasts relative to the outcomes *before* it, as it was known when it was made.
 
-    While those are all alike the spread counts as large: nothing is known of the outcomes' scale.
+    Nothing in it depends on the outcome itself or on later ones, not even by rounding.
     """
-    scale = OutcomeScale(evidence.y)
-    z, count = scale.units.forward(evidence.y), np.maximum(np.arange(len(evidence)), 1)
-    mean = np.concatenate([[0.0], np.cumsum(z)[:-1]]) / count
-    square = np.concatenate([[0.0], np.cumsum(np.square(z))[:-1]]) / count
-    earlier = np.sqrt(np.maximum(square - np.square(mean), np.square(_LEAST)))
-    return scale.reach(evidence.distribution).log_spread - np.log(earlier)
+    return log_spread(evidence.distribution, running_std(evidence.y)[:-1])
+
+
+def running_std(y: Array) -> Array:
+    """Return the standard deviation of the first 0, 1, ..., n of n outcomes, n + 1, each from those outcomes alone.
+
+    By updates of mean and standard deviation that neither overflow nor cancel.
+    """
+    mean, std, found = 0.0, 0.0, [0.0]
+    # Half of the outcomes, whose differences are floats.
+    for count, half in enumerate((0.5 * y).tolist(), start=1):
+        away = half - mean
+        mean += away / count
+        std = math.hypot(std * math.sqrt((count - 1) / count), away * math.sqrt(count - 1) / count)
+        found.append(std)
+    return 2.0 * np.array(found)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calibo.data import Array
+from calibo.data import STORED_LEVELS, Array
 from calibo.distributions.base import Distribution
 from calibo.distributions.gaussian import Gaussian
 from calibo.distributions.quantile_table import QuantileTable
+from calibo.distributions.transformed import Transformed
 from calibo.errors import RecipeError
 
 
@@ -19,7 +20,8 @@ def averaged(
     """Return the distribution whose quantiles are the averages of the distributions' quantiles (Vincent's average).
 
     Args:
-        distributions: P distributions, each ``... x q``: all Gaussian, or all quantile tables with common levels.
+        distributions: P distributions, each ``... x q``: all Gaussian, or all quantile tables with common levels, or Gaussian
+            ones some of which are of transformed outcomes (averaged as tables of their quantiles at ``STORED_LEVELS``).
         weights: One per distribution, of sum 1: a number, or an array that broadcasts with ``... x q``, so that weights of
             ``t x 1 x ... x 1`` average the same distributions in t ways at once.
         between: Whether to add the variance between the means of Gaussian distributions, as a mixture does. Of several
@@ -31,6 +33,8 @@ def averaged(
     gaussians = [d for d in distributions if isinstance(d, Gaussian)]
     if len(gaussians) == len(distributions):
         return _gaussian(gaussians, weights, between)
+    if all(isinstance(d.base if isinstance(d, Transformed) else d, Gaussian) for d in distributions):
+        return averaged([_tabulated(d) for d in distributions], weights)
     tables = [d for d in distributions if isinstance(d, QuantileTable)]
     complete = len(tables) == len(distributions)
     common = set.intersection(*(set(t.levels.tolist()) for t in tables)) if complete else set[float]()
@@ -44,6 +48,12 @@ def averaged(
         f"distributions of type {', '.join(sorted({type(d).__name__ for d in distributions}))} cannot be averaged: models of "
         "folds need Gaussian distributions or quantile tables with common levels; use KFold(refit=True) or Split() instead"
     )
+
+
+def _tabulated(distribution: Distribution) -> QuantileTable:
+    """Return the table of a distribution's quantiles at ``STORED_LEVELS``."""
+    levels = np.asarray(STORED_LEVELS)
+    return QuantileTable(levels, np.moveaxis(distribution.over_samples().at_levels(levels[:, None]), -2, -1))
 
 
 def _gaussian(distributions: Sequence[Gaussian], weights: Sequence[Array | float], between: bool) -> Gaussian:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
@@ -18,8 +17,6 @@ from calibo.distributions.level_maps import LevelFunction, pick
 from calibo.distributions.normal import density, first_integral, log_first_integral
 from calibo.distributions.relevelled import Composed
 from calibo.errors import RecipeError
-
-_TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +101,6 @@ class Stretched(Composed):
 
     base: Gaussian
     levels: StretchedScores
-    _smallest: ClassVar[float] = _TINY
 
     def cdf(self, y: Array | float) -> Array:
         return ndtr(self.normal_scores(y))
@@ -141,7 +137,8 @@ class Stretched(Composed):
             low = start if j == 0 else np.maximum(start, ends[j - 1])
             part = np.maximum(first_integral(-np.minimum(low, high)) - first_integral(-high), 0.0)
             inner = inner + slopes[..., j] * part
-        return np.log(self.base.std) + np.logaddexp(tail, np.log(np.maximum(inner, _TINY)))
+        with np.errstate(divide="ignore"):
+            return np.log(self.base.std) + np.logaddexp(tail, np.log(inner))
 
     def probability_of_improvement(self, c: Array | float) -> Array:
         return ndtr(-self.normal_scores(c))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
+from scipy.special import ndtr
 
 from calibo.data import Array
 from calibo.distributions.base import Distribution, infinite_beyond
 from calibo.distributions.transforms import OutcomeTransform
+
+#: Level six standard deviations above the median of a normal distribution.
+_TOP = float(ndtr(6.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,22 +51,45 @@ class Transformed(Distribution):
         return self if inner is self.base else Transformed(inner, self.transform)
 
     def log_expected_improvement(self, c: Array | float) -> Array:
-        """Return log E (Y - c)_+: exactly where g is linear above c, plus the integral of P(Y > y) over the curved part."""
+        """Return log E (Y - c)_+: exactly where g is linear above c, else with a correction for the curved part.
+
+        With h the derivative of the inverse of g, the integral of h(w) P(W > w) over w > g(c) is, by parts,
+        h(g(c)) E (W - g(c))_+ plus the integral of h'(w) E (W - w)_+. The first term is exact and leads in the tail; the
+        second is smooth however narrow the distribution is.
+        """
         start, c = self.transform.linear_above, np.asarray(c, dtype=np.float64)
-        if not np.isfinite(start):
+        if start == np.inf:
             return super().log_expected_improvement(c)
-        from_there = np.maximum(c, start)
-        linear = self.base.log_expected_improvement(self.transform.forward(from_there))
-        linear = linear - self.transform.log_derivative(from_there)
-        length = np.maximum(start - c, 0.0)
-        if not np.any(length > 0.0):
-            return linear
-        nodes, weights = _unit_interval()
-        log_tails = [
-            np.log(w) + self.log_probability_of_improvement(c + length * u) for u, w in zip(nodes, weights, strict=True)
-        ]
-        with np.errstate(divide="ignore"):
-            return np.logaddexp(linear, np.log(length) + np.logaddexp.reduce(log_tails))
+        low = self.transform.forward(c)
+        leading = self.base.log_expected_improvement(low) - self.transform.log_derivative(c)
+        if np.all(c >= start):
+            return leading
+        return leading + np.log(self._correction(c, low))
+
+    def _correction(self, c: Array, low: Array) -> Array:
+        """Return the ratio of the improvement to its leading term, ``... x q``."""
+        transform, base = self.transform, self.base
+        middle, top = base.at_levels(0.5), base.at_levels(_TOP)
+        # Beyond, improvement is negligible beside that at g(c): two standard deviations above it, or in the upper tail.
+        end = np.maximum(top, low + (top - middle) / 3.0)
+        end = np.clip(end, low, np.maximum(transform.forward(transform.linear_above), low))
+        leading, slope = base.log_expected_improvement(low), transform.log_derivative(c)
+
+        def change(w: Array) -> Array:
+            """Return h'(w) E (W - w)_+ over the leading term."""
+            y = transform.inverse(w)
+            share = np.exp(base.log_expected_improvement(w) - leading + slope - 2.0 * transform.log_derivative(y))
+            return -transform.curvature(y) * share
+
+        ratio = np.ones(np.shape(end))
+        edges = [low, *(np.clip(transform.forward(kink), low, end) for kink in transform.kinks), end]
+        for first, last in pairwise(edges):
+            if np.any(last > first):
+                nodes = zip(*_unit_interval(), strict=True)
+                ratio = ratio + (last - first) * sum(w * change(first + (last - first) * u) for u, w in nodes)
+        # h changes monotonically, so that the ratio lies between 1 and that of the slopes at the two ends.
+        limit = np.exp(slope - transform.log_derivative(transform.linear_above))
+        return np.clip(ratio, np.minimum(limit, 1.0), np.maximum(limit, 1.0))
 
     def probability_of_improvement(self, c: Array | float) -> Array:
         return self.base.probability_of_improvement(self.transform.forward(c))

@@ -16,7 +16,10 @@ _LOGARITHM = 1e-8
 
 
 class OutcomeTransform(ABC):
-    """A strictly increasing, differentiable map g of the real line onto itself; subclasses are frozen dataclasses."""
+    """A strictly increasing, continuously differentiable map g of the real line onto itself, convex or concave.
+
+    Subclasses are frozen dataclasses.
+    """
 
     @abstractmethod
     def forward(self, y: Array | float) -> Array:
@@ -30,10 +33,19 @@ class OutcomeTransform(ABC):
     def log_derivative(self, y: Array | float) -> Array:
         """Return log g'(y), in the shape of ``y``."""
 
+    @abstractmethod
+    def curvature(self, y: Array | float) -> Array:
+        """Return g''(y) / g'(y), the derivative of ``log_derivative``, in the shape of ``y``; 0 where g is linear."""
+
     @property
     @abstractmethod
     def linear_above(self) -> float:
         """The outcome above which g is linear; minus infinity if it is linear everywhere."""
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Outcomes below ``linear_above``, in increasing order, at which ``curvature`` is not smooth."""
+        return ()
 
     def negated(self) -> OutcomeTransform:
         """Return the transform of minus the outcome, y -> -g(-y)."""
@@ -55,6 +67,9 @@ class _Negated(OutcomeTransform):
     def log_derivative(self, y: Array | float) -> Array:
         return self.transform.log_derivative(-np.asarray(y))
 
+    def curvature(self, y: Array | float) -> Array:
+        return -self.transform.curvature(-np.asarray(y))
+
     @property
     def linear_above(self) -> float:
         return np.inf
@@ -67,9 +82,9 @@ class _Negated(OutcomeTransform):
 class LowerTailPower(OutcomeTransform):
     """A long lower tail drawn in: linear above a location, the power transform of Yeo and Johnson (2000) below it.
 
-    With z = (y - location) / scale, g = z where z >= 0, and -((1 - z)^power - 1) / power below: the identity for power 1, minus
-    a logarithm for power 0. Below the lowest outcome seen, the transform goes on as its tangent, which keeps forecasts of
-    even lower outcomes from growing exponentially. Outcomes are maximized inside calibo, so the lower tail is that of bad
+    With z = (y - location) / scale, g = z where z >= 0, and -((1 - z)^power - 1) / power below: the identity for power 1,
+    minus a logarithm for power 0. Below the lowest outcome seen, the transform goes on as its tangent, which keeps forecasts
+    of even lower outcomes from growing exponentially. Outcomes are maximized inside calibo, so the lower tail is that of bad
     outcomes, and improvement on good ones stays in closed form.
 
     Attributes:
@@ -93,9 +108,9 @@ class LowerTailPower(OutcomeTransform):
 
     @cached_property
     def _deepest(self) -> tuple[float, float, float]:
-        """How far ``low`` lies below the location in units of the scale; minus the transform there, and its slope per unit."""
+        """How far ``low`` lies below the location in units of the scale; minus the transform there, and its slope."""
         depth = (self.location - self.low) / self.scale
-        return depth, float(power_of(np.float64(depth), self.power)), float((1.0 + depth) ** (self.power - 1.0))
+        return depth, float(power_of(np.array(depth), self.power)), float((1.0 + depth) ** (self.power - 1.0))
 
     def forward(self, y: Array | float) -> Array:
         z = (np.asarray(y, dtype=np.float64) - self.location) / self.scale
@@ -115,9 +130,18 @@ class LowerTailPower(OutcomeTransform):
         below = np.minimum(np.maximum(-z, 0.0), self._deepest[0])
         return (self.power - 1.0) * np.log1p(below) - np.log(self.scale)
 
+    def curvature(self, y: Array | float) -> Array:
+        y = np.asarray(y, dtype=np.float64)
+        inside = (1.0 - self.power) / (self.scale + np.maximum(self.location - y, 0.0))
+        return np.where((y >= self.low) & (y <= self.location), inside, 0.0)
+
     @property
     def linear_above(self) -> float:
         return self.location
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return (self.low,)
 
 
 def power_of(size: Array, power: float) -> Array:

@@ -18,7 +18,7 @@ from calibo.models.standardization import single_outcome
 
 #: With fewer outcomes their shape is not known well enough for a transform.
 FEWEST_OUTCOMES = 8
-#: Outcomes larger than this are not transformed: their differences may overflow.
+#: Outcomes larger than this, or whose spread is smaller than its inverse, are not transformed: squares would not be floats.
 _LARGEST = 1e100
 #: Powers among which the most likely one is sought; at 0 the lower tail is transformed by a logarithm.
 _POWERS = np.linspace(0.0, 1.0, 21)
@@ -42,6 +42,7 @@ class WarpedModel(ModelWrapper):
 
     transform: OutcomeTransform | None
     stored: tuple[float, ...]
+    adds: ClassVar[frozenset[Capability]] = frozenset({Capability.HYPERPARAMETERS})
     hides: ClassVar[Mapping[Capability, str]] = {
         Capability.AUGMENTATION: "the closed form describes transformed outcomes",
         Capability.NOISE: "the noise of a transformed outcome has other units",
@@ -73,9 +74,9 @@ class Warped(SurrogateWrapper):
     """A surrogate fitted to outcomes as they are or with their bad tail drawn in, whichever predicts points left out better.
 
     The transform is linear above the median outcome and the power transform of Yeo and Johnson (2000) below it
-    (`LowerTailPower`), with the quartiles' distance as its unit and its most likely power. It is taken if the leave-one-out log score (with the derivative
-    of the transform) is better than without it and the leave-one-out quantile loss in the outcome's own units is not
-    much worse: the first is decided by where the data are dense, the second by the large outcomes.
+    (`LowerTailPower`), with the quartiles' distance as its unit and its most likely power. It is taken if the leave-one-out
+    log score (with the derivative of the transform) is better than without it and the leave-one-out quantile loss in the
+    outcome's own units is not much worse: the first is decided by where the data are dense, the second by the large outcomes.
 
     Both are fitted only when the number of outcomes has grown by ``growth`` since the last choice, which is stored with the
     hyperparameters; in between one fit is enough. Surrogates without leave-one-out predictions in closed form are left as
@@ -108,8 +109,8 @@ class Warped(SurrogateWrapper):
         check_between("tolerance", self.tolerance, 0.0, np.inf)
         if len(self.surrogate.stage_names) > 1:
             raise RecipeError(
-                f"Warped takes an uncalibrated surrogate, got one with the stages {', '.join(self.surrogate.stage_names)}, "
-                "which learn from forecasts in the outcome's own units: use Calibrated(Warped(...), by=...)"
+                f"Warped takes an uncalibrated surrogate, got {type(self.surrogate).__name__}, which needs forecasts in the "
+                "outcome's own units: put Warped inside, as in Calibrated(Warped(GaussianProcess()), by=...)"
             )
 
     @property
@@ -145,7 +146,7 @@ class Warped(SurrogateWrapper):
 
     def _better(self, warped: WarpedModel, plain: WarpedModel, y: Array) -> bool:
         """Return whether the transform predicts points left out better."""
-        if log_score(warped, y) <= log_score(plain, y):
+        if not log_score(warped, y) > log_score(plain, y):
             return False
         return quantile_loss(warped.leave_one_out(), y) <= self.tolerance * quantile_loss(plain.leave_one_out(), y)
 
@@ -157,7 +158,7 @@ def lower_tail_power(y: Array) -> LowerTailPower | None:
     first, median, third = np.quantile(y, [0.25, 0.5, 0.75])
     # The distance of the quartiles of a normal distribution is 1.35 standard deviations.
     scale = (third - first) / 1.35 or np.std(y)
-    if not scale > 1e-12 * max(abs(median), np.ptp(y)):
+    if not scale > max(1e-12 * max(abs(median), np.ptp(y)), 1.0 / _LARGEST):
         return None
     z = (y - median) / scale
     above, below = np.maximum(z, 0.0), np.maximum(-z, 0.0)

@@ -23,17 +23,22 @@ from calibo.calibration import (
     Bootstrap,
     Calibrated,
     CalibratedModel,
+    ConditionalQuantile,
     Conformal,
     ConformalBayes,
     DensityRatio,
+    GroupedQuantile,
     Isotonic,
     KFold,
     LeaveOneOut,
     LocalizedOnline,
     LocalizedQuantile,
     OnlineQuantile,
+    OutcomeScale,
     QuantileShift,
+    Similarity,
     Split,
+    StoredAndLeaveOneOut,
     Temperature,
     TimeSeries,
 )
@@ -43,8 +48,9 @@ from calibo.calibration.resampling import Pooled
 from calibo.data import Array, Dataset, Forecast
 from calibo.distributions import Distribution
 from calibo.errors import CapabilityError, FallbackWarning, RecipeError
-from calibo.models import Capability, GaussianMoments, GaussianProcess, Model, Surrogate
+from calibo.models import Capability, GaussianMoments, GaussianProcess, Model, Surrogate, Warped
 from calibo.models.gp_posterior import Posterior
+from calibo.models.warped import WarpedModel
 from calibo.optimize import ModelBased, Replicated, Strategy, TuRBO, choose
 from calibo.search import EpsilonGreedy, Langevin, MultiStart
 from calibo.spaces import Float, ProductSpace
@@ -58,11 +64,14 @@ WRAPPERS: Mapping[str, Wrapper] = {
     "OnlineQuantile": lambda s: Calibrated(s, by=OnlineQuantile()),
     "LocalizedOnline": lambda s: Calibrated(s, by=LocalizedOnline()),
     "LocalizedQuantile": lambda s: Calibrated(s, by=LocalizedQuantile()),
+    "GroupedQuantile": lambda s: Calibrated(s, by=GroupedQuantile()),
+    "ConditionalQuantile": lambda s: Calibrated(s, by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut()),
     "Conformal, split": lambda s: Calibrated(s, by=Conformal(), evidence=Split()),
     "Conformal, folds, refit": lambda s: Calibrated(s, by=Conformal(QuantileShift()), evidence=KFold(3, refit=True)),
     "Conformal, CV+": lambda s: Calibrated(s, by=Conformal(plus=True), evidence=KFold(3)),
     "Temperature, bootstrap": lambda s: Calibrated(s, by=Temperature(), evidence=Bootstrap(4)),
     "GaussianMoments": GaussianMoments,
+    "Warped": lambda s: Warped(s, tolerance=100.0),
     "ConformalBayes": lambda s: ConformalBayes(s, 0.3),
     "ConformalBayes, ratio": lambda s: ConformalBayes(s, 0.3, ratio=DensityRatio()),
 }
@@ -89,6 +98,7 @@ LETTERS: Mapping[Capability, str] = {
     Capability.AUGMENTATION: "A",
     Capability.LEARNS_FROM_PROPOSALS: "P",
     Capability.IN_DISTRIBUTION: "D",
+    Capability.SIMILAR_FORECASTS: "F",
 }
 #: The generated part of a document stands between these lines.
 MARKERS = ("<!-- conformance matrix: python -m calibo.testing.matrix -->", "<!-- end of the conformance matrix -->")
@@ -201,6 +211,7 @@ def _check_refusal(model: Model, capability: Capability, X: Array) -> None:
         Capability.AUGMENTATION: lambda: model.augmented(X, latent=False),
         Capability.LEARNS_FROM_PROPOSALS: lambda: model.learned(X, rng=np.random.default_rng(0)),
         Capability.IN_DISTRIBUTION: lambda: model.in_distribution(X),
+        Capability.SIMILAR_FORECASTS: lambda: model.similar_forecasts(X),
     }
     try:
         calls[capability]()
@@ -239,14 +250,20 @@ def _check_held_out(
     """Compare predictions at the data with those of the raw process given some rows only, through all level maps."""
     raw, n = model.stages[0], len(data)
     assert found.mean.shape == (n,), f"expected predictions of {n} measurements, got {found.mean.shape}"
-    assert isinstance(raw, Posterior)
     for i in (n // 2, n - 1):
-        rows = seen(i)
-        part = replace(raw, X=raw.X[rows], y=raw.y[rows], noise=raw.noise[rows]).predict(data.X[[i]], latent=False)
+        part = _with_rows(raw, seen(i)).predict(data.X[[i]], latent=False)
         expected = _calibrated(model, part, data.X[[i]])
         for u in (0.2, 0.5, 0.8):
             value = found.at_levels(u)[i]
             np.testing.assert_allclose(value, expected.at_levels(u)[0], rtol=tolerance, atol=tolerance)
+
+
+def _with_rows(raw: Model, rows: np.ndarray) -> Model:
+    """Return a process given some of its measurements only, with the same hyperparameters and transform."""
+    if isinstance(raw, WarpedModel):
+        return replace(raw, base=_with_rows(raw.base, rows))
+    assert isinstance(raw, Posterior)
+    return replace(raw, X=raw.X[rows], y=raw.y[rows], noise=raw.noise[rows])
 
 
 def _calibrated(model: Model, distribution: Distribution, X: Array) -> Distribution:
@@ -298,6 +315,24 @@ def _check_in_distribution(model: Model, data: Dataset, X: Array) -> None:
     assert probability.shape == (len(X),) and ((probability >= 0.0) & (probability <= 1.0)).all()
 
 
+def _check_similar_forecasts(model: Model, data: Dataset, X: Array) -> None:
+    """Compare with sums over the evidence of each calibration, the largest of which counts."""
+    found = model.similar_forecasts(X)
+    assert found.shape == (len(X),) and (found >= 0.0).all()
+    calibrated = [stage for stage in model.stages if isinstance(stage, CalibratedModel)]
+    if any(isinstance(stage, Pooled) for outer in calibrated for stage in (outer, outer.base)):
+        return
+    expected = np.zeros(len(X))
+    for stage in calibrated:
+        if len(stage.evidence):
+            scale, raw = OutcomeScale(stage.evidence.y), stage.base.predict(X, latent=False)
+            past, at = scale.reach(stage.evidence.distribution), scale.reach(raw)
+            spread = np.subtract.outer(at.log_spread, past.log_spread) / Similarity().spread
+            rank = np.subtract.outer(at.rank, past.rank) / Similarity().rank
+            expected = np.maximum(expected, np.exp(-0.5 * (spread**2 + rank**2)).sum(axis=1))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 _CHECKS: Mapping[Capability, Callable[[Model, Dataset, Array], None]] = {
     Capability.HYPERPARAMETERS: _check_hyperparameters,
     Capability.LENGTHSCALES: _check_lengthscales,
@@ -309,6 +344,7 @@ _CHECKS: Mapping[Capability, Callable[[Model, Dataset, Array], None]] = {
     Capability.AUGMENTATION: _check_augmentation,
     Capability.LEARNS_FROM_PROPOSALS: _check_learning,
     Capability.IN_DISTRIBUTION: _check_in_distribution,
+    Capability.SIMILAR_FORECASTS: _check_similar_forecasts,
 }
 
 

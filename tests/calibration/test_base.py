@@ -8,20 +8,32 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from calibo import Optimizer
+from calibo.acquisition import ExpectedImprovement
 from calibo.calibration import (
     Calibrated,
+    ConditionalQuantile,
+    GroupedQuantile,
     Isotonic,
     LeaveOneOut,
+    LocalizedOnline,
+    LocalizedQuantile,
     OnlineQuantile,
     Recalibrator,
+    StoredAndLeaveOneOut,
     Temperature,
     identity,
 )
 from calibo.calibration.base import LevelMap
 from calibo.calibration.evidence import Evidence
-from calibo.data import Dataset, Forecast, Marginal
+from calibo.calibration.reach import log_spread_before
+from calibo.data import Dataset, Forecast, Marginal, Suggestion
 from calibo.errors import RecipeError
-from calibo.models import GaussianProcess, Model, Surrogate
+from calibo.models import GaussianProcess, Model, Surrogate, Warped
+from calibo.optimize import ModelBased
+from calibo.search import RandomDraw
+from calibo.spaces import Float
+from calibo.trials import forecast_from_json, forecast_to_json
 
 RNG = np.random.default_rng
 RECALIBRATORS: list[Recalibrator] = [OnlineQuantile(0.3), Isotonic(), Temperature()]
@@ -125,3 +137,73 @@ class Forgetful(Recalibrator):
 def test_a_recalibrator_that_returns_no_function_is_named() -> None:
     with pytest.raises(RecipeError, match=r"Forgetful must return a level map.*got None"):
         Calibrated(GaussianProcess(), by=Forgetful()).fit(data(), rng=RNG(0))
+
+
+# --- what is stored decides -----------------------------------------------------------------------------------------------
+
+
+def by_reach(by: Recalibrator) -> Calibrated:
+    inner = Calibrated(Warped(GaussianProcess()), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
+    return Calibrated(inner, by=by)
+
+
+def asynchronous(surrogate: Surrogate, n: int, seed: int = 0) -> Optimizer:
+    """A study of three workers at a time, whose outcomes arrive in another order than their points were suggested."""
+    strategy = ModelBased(surrogate, ExpectedImprovement(), search=RandomDraw(32, 16))
+    optimizer = Optimizer({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, strategy, seed=seed, n_initial=6)
+    rng, pending = RNG(seed), list[Suggestion]()
+    while len(optimizer.data()) < n:
+        pending.append(optimizer.ask())
+        if len(pending) == 3:
+            one = pending.pop(int(rng.integers(3)))
+            optimizer.tell(one, float(np.exp(3.0 * one.params["x"]) + np.sin(9.0 * one.params["y"])))
+    return optimizer
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        GroupedQuantile(1.0, trust=5.0),
+        LocalizedOnline(eta0=0.3, localize="reach", trust=5.0),
+        LocalizedQuantile(0.5, localize="reach"),
+    ],
+    ids=lambda by: type(by).__name__,
+)
+def test_calibration_by_reach_follows_from_what_is_stored(by: Recalibrator) -> None:
+    """From stored forecasts in the order of completion alone: through JSON, and whatever else is pending."""
+    surrogate = by_reach(by)
+    optimizer = asynchronous(surrogate, 16)
+    told = optimizer.data()
+    numbers = [trial.number for trial in optimizer.trials if trial.values is not None]
+    assert sum(f is not None for f in told.forecasts) >= 10 and len(told.X_pending) > 0 and len(numbers) == 16
+    read = tuple(
+        None if known is None else tuple(None if f is None else forecast_from_json(forecast_to_json(f)) for f in known)
+        for known in told.forecasts
+    )
+    X = RNG(1).random((6, 2))
+    model = surrogate.fit(told, rng=RNG(0))
+    for other in (replace(told, forecasts=read), replace(told, X_pending=np.empty((0, 2)))):
+        again = surrogate.fit(other, rng=RNG(7))
+        for latent in (False, True):
+            for u in (0.1, 0.5, 0.95):
+                one, two = (m.predict(X, latent=latent).icdf(u) for m in (model, again))
+                np.testing.assert_array_equal(one, two)
+    # What was learned at the time of each outcome is what is learned now from those before it.
+    whole = model.evidence
+    for cut in (3, 7):
+        rows = np.flatnonzero([f is not None for f in told.forecasts])[:cut]
+        part = surrogate.fit(told.rows(np.arange(rows[-1] + 1)), rng=RNG(0)).evidence
+        np.testing.assert_array_equal(log_spread_before(whole)[:cut], log_spread_before(part))
+        np.testing.assert_array_equal(whole.pit[:cut], part.pit)
+
+
+def test_similar_forecasts_of_several_stages_are_the_most() -> None:
+    told = data(12, stages_=2)
+    once = Calibrated(GaussianProcess(), by=Temperature())
+    twice = Calibrated(once, by=OnlineQuantile()).fit(told, rng=RNG(0))
+    X = RNG(2).random((5, 2))
+    inner, outer = twice.base.similar_forecasts(X), twice.similar_forecasts(X)
+    assert inner.shape == (5,) and (outer >= inner).all() and (outer <= 12.0).all()
+    assert (
+        Calibrated(GaussianProcess(), by=Temperature()).fit(data(5, 0), rng=RNG(0)).similar_forecasts(X) == 0.0
+    ).all()

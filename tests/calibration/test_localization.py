@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from calibo.calibration import Evidence, Prequential
 from calibo.calibration.localization import (
+    Coordinates,
     Expansion,
     Localizations,
     check_localization,
@@ -18,6 +19,7 @@ from calibo.calibration.localization import (
     run_localized,
     unit_kernels,
 )
+from calibo.calibration.reach import log_spread_before
 from calibo.data import Dataset, Forecast, Marginal
 from calibo.distributions import Gaussian
 from calibo.errors import RecipeError
@@ -168,14 +170,24 @@ def test_evidence_tells_which_columns_are_choices() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kappa", "length", "reg", "words"),
+    ("kappa", "length", "reg", "localize", "words"),
     [
-        (np.nan, 0.3, 0.01, "kappa"),
-        (1.0, 0.0, 0.01, "length_scale"),
-        (1.0, "long", 0.01, "length_scale"),
-        (1.0, 0.3, 11.0, "regularization"),
+        (np.nan, 0.3, 0.01, "place", "kappa"),
+        (1.0, 0.0, 0.01, "place", "length_scale"),
+        (1.0, "long", 0.01, "place", "length_scale"),
+        (1.0, 0.3, 11.0, "reach", "regularization"),
+        (1.0, 0.3, 0.01, "time", "localize"),
     ],
 )
-def test_wrong_settings_are_refused(kappa: float, length: float, reg: float, words: str) -> None:
+def test_wrong_settings_are_refused(kappa: float, length: float, reg: float, localize: str, words: str) -> None:
     with pytest.raises(RecipeError, match=words):
-        check_localization(kappa, length, reg, 0.1)
+        check_localization(kappa, length, reg, 0.1, localize)
+
+
+def test_coordinates_are_points_or_log_spreads() -> None:
+    past = Evidence(X, SCORES, Gaussian(np.zeros(30), np.exp(SCORES)), (0, 0))
+    place, reach = Coordinates.of(past, "place"), Coordinates.of(past, "reach")
+    at, points = Gaussian(np.zeros((2, 3)), np.full((2, 3), 0.5)), np.zeros((2, 3, 2))
+    assert place.past is past.X and place(at, points) is points
+    np.testing.assert_array_equal(reach.past[:, 0], log_spread_before(past) / 4.0)
+    np.testing.assert_allclose(reach(at, points), np.full((2, 3, 1), np.log(0.5 / SCORES.std()) / 4.0))

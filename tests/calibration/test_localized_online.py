@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
 from calibo.calibration import Evidence, LocalizedOnline
-from calibo.calibration.localization import Expansion
+from calibo.calibration.localization import Coordinates, Expansion
 from calibo.calibration.localized_online import FlatMap
 from calibo.data import Array
-from calibo.distributions import Composed, FlatSet, Gaussian, Levels, Relevelled
+from calibo.distributions import Composed, FlatSet, Gaussian, Levels, LowerTailPower, Relevelled, Transformed
 from calibo.errors import RecipeError
 from calibo.models.gp_posterior import Features
 from calibo.testing import CalibratorSuite
@@ -28,6 +29,15 @@ class TestLocalizedOnline(CalibratorSuite):
 
     def recalibrator(self) -> LocalizedOnline:
         return LocalizedOnline()
+
+
+class TestLocalizedByReach(CalibratorSuite):
+    tolerance = 0.17
+    #: Where a forecast stands depends on its units.
+    equivariant = False
+
+    def recalibrator(self) -> LocalizedOnline:
+        return LocalizedOnline(localize="reach")
 
 
 # --- reference runs ---------------------------------------------------------------------------------------------------
@@ -138,6 +148,85 @@ def test_lemma_1_where_it_says_much(sign: float) -> None:
     X = np.random.default_rng(0).random((180, 2))
     assert proved_bound(recipe, 180) < 0.151
     check_lemma_1(recipe, X, hardest(recipe, X, sign, 180))
+
+
+# --- by reach -----------------------------------------------------------------------------------------------------------
+
+
+def by_reach(std: Array, z: Array) -> Evidence:
+    """Forecasts at one point whose outcomes lie ``z`` standard deviations from their means."""
+    return Evidence(np.zeros((len(z), 1)), std * z, Gaussian(np.zeros(len(z)), std))
+
+
+@settings(max_examples=25)
+@given(
+    recipe=recipes(),
+    stream=st.lists(st.tuples(st.floats(-4, 2), st.sampled_from([-1, 0, 1])), min_size=1, max_size=40),
+    away=st.sampled_from([1.0, -1.0]),
+)
+def test_lemma_1_by_reach_against_an_adversary(
+    recipe: LocalizedOnline, stream: list[tuple[float, int]], away: float
+) -> None:
+    """Coordinates follow from the outcomes before: each is chosen in sight of the threshold at its own coordinate."""
+    recipe = replace(recipe, localize="reach")
+    std, z = np.exp([s for s, _ in stream]), np.zeros(len(stream))
+    for t, (_, kind) in enumerate(stream):
+        past = by_reach(std[: t + 1], z[: t + 1])
+        X = Coordinates.of(past, "reach").past
+        threshold = float(np.clip(recipe.run(X, score(z[: t + 1])).played[t, 0], 1e-12, 1.0))
+        # Just outside, just inside, or at the mean.
+        z[t] = away * {1: -ndtri(0.5 * threshold) + 1e-9, -1: max(-ndtri(0.5 * threshold) - 1e-9, 0.0), 0: 0.0}[kind]
+    check_lemma_1(recipe, Coordinates.of(by_reach(std, z), "reach").past, score(z))
+
+
+@given(seed=st.integers(0, 10**6), cut=st.integers(1, 19), size=st.sampled_from([1e-300, 1.0, 1e13, 1e300]))
+def test_coordinates_by_reach_are_known_before_the_outcome(seed: int, cut: int, size: float) -> None:
+    rng = np.random.default_rng(seed)
+    std, z = np.exp(rng.uniform(-4, 1, 20)), rng.standard_normal(20)
+    past = by_reach(std, z)
+    other = replace(past, y=np.concatenate([past.y[:cut], size * rng.standard_normal(20 - cut)]))
+    one, changed = (Coordinates.of(e, "reach").past[: cut + 1] for e in (past, other))
+    np.testing.assert_array_equal(one, changed)
+    # And a forecast stands now where it will stand among the evidence.
+    part = Coordinates.of(by_reach(std[:cut], z[:cut]), "reach")
+    np.testing.assert_array_equal(part(Gaussian(np.zeros(1), std[[cut]]), np.zeros((1, 1))), one[[cut]])
+
+
+def test_intervals_widen_at_the_reach_where_outcomes_fell_outside_only() -> None:
+    rng = np.random.default_rng(0)
+    std = np.exp(rng.uniform(-4.0, 0.5, 300))
+    level_map = LocalizedOnline(localize="reach").fit(
+        by_reach(std, np.where(std > 0.3, 3.0, 0.5) * rng.standard_normal(300))
+    )
+    at = np.array([0.03, 1.2])
+    low, high = level_map(Gaussian(np.zeros(2), at), np.zeros((2, 1))).interval(0.8)
+    near, far = (high - low) / at
+    assert far > 1.8 * near
+    batch = level_map(Gaussian(np.zeros((3, 2)), np.tile(at, (3, 1))), np.zeros((3, 2, 1)))
+    np.testing.assert_allclose(batch.icdf(0.9), np.tile(high, (3, 1)), rtol=1e-9)
+
+
+def test_what_is_shown_of_measurements_follows_the_play_as_evidence_grows() -> None:
+    """Half way from alpha to the threshold in use, clipped, after ``trust`` outcomes; latent values follow at once."""
+    z = np.full(40, 4.0)
+    X = np.zeros((40, 1))
+    measured, latent = Gaussian(np.zeros(1), np.ones(1)), Gaussian(np.zeros(1), np.ones(1), noise_std=0.1)
+    played, shown = (LocalizedOnline(eta0=0.5, trust=trust).fit(evidence(z, X)) for trust in (0.0, 40.0))
+    assert float(LocalizedOnline(eta0=0.5).run(X, score(z)).hidden(X[:1])[0, 0]) < 0.0, (
+        "far below what a threshold may be"
+    )
+    np.testing.assert_allclose(shown(latent, X[:1]).icdf(0.9), played(latent, X[:1]).icdf(0.9))
+    np.testing.assert_allclose(played(measured, X[:1]).icdf(0.9), -ndtri(0.5e-3), rtol=1e-6)
+    np.testing.assert_allclose(shown(measured, X[:1]).icdf(0.9), -ndtri(0.5 * (0.5 * 1e-3 + 0.5 * 0.2)), rtol=1e-6)
+
+
+def test_transformed_outcomes_are_flat_inside_the_transform() -> None:
+    rng = np.random.default_rng(0)
+    level_map = LocalizedOnline().fit(evidence(2.0 * rng.standard_normal(40), rng.random((40, 1))))
+    gaussian, bent = Gaussian(np.zeros(1), np.ones(1)), LowerTailPower(0.2, 0.0, 1.0, -5.0)
+    shown = level_map(Transformed(gaussian, bent), np.full((1, 1), 0.5))
+    assert isinstance(shown, Transformed) and isinstance(shown.base, FlatSet)
+    np.testing.assert_allclose(shown.icdf(0.7), bent.inverse(level_map(gaussian, np.full((1, 1), 0.5)).icdf(0.7)))
 
 
 # --- Lemma 2: long-run coverage of f ----------------------------------------------------------------------------------
@@ -264,7 +353,9 @@ def test_choices_are_not_ordered() -> None:
 @pytest.mark.parametrize(("threshold", "used"), [(-0.7, 1e-3), (0.3, 0.3), (1.7, 1.0)])
 def test_the_density_is_flat_on_the_interval_of_the_clipped_threshold(threshold: float, used: float) -> None:
     constant = Expansion(Features((0,)), np.empty((0, 1)), np.array([threshold]), np.empty(0), np.empty((0, 0, 1)))
-    distribution = FlatMap(constant, alpha=0.2, smallest=1e-3)(Gaussian(np.zeros(1), np.ones(1)), np.array([[0.5]]))
+    coordinates = Coordinates(np.empty((0, 1)), Features((0,)))
+    level_map = FlatMap(constant, coordinates, alpha=0.2, smallest=1e-3)
+    distribution = level_map(Gaussian(np.zeros(1), np.ones(1)), np.array([[0.5]]))
     assert isinstance(distribution, FlatSet)
     for u in (0.1, 0.3, 0.5, 0.9):
         expected = (u - 0.5) / 0.8 * -2.0 * ndtri(used / 2.0)
@@ -290,8 +381,9 @@ def test_batches_and_other_distributions_get_the_same_shape() -> None:
     "wrong",
     [
         {"alpha": 1.0}, {"eta0": 0.0}, {"decay": 1.5}, {"smallest": 0.0}, {"offset": -1.0}, {"regularization": 30.0},
+        {"localize": "time"}, {"trust": -1.0},
     ],
 )  # fmt: skip
-def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
+def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(RecipeError, match=next(iter(wrong))):
         LocalizedOnline(**wrong)  # type: ignore[arg-type]

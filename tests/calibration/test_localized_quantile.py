@@ -27,6 +27,15 @@ class TestLocalizedQuantile(CalibratorSuite):
         return LocalizedQuantile(eta=0.05)
 
 
+class TestLocalizedByReach(CalibratorSuite):
+    tolerance = 0.15
+    #: Where a forecast stands depends on its units.
+    equivariant = False
+
+    def recalibrator(self) -> LocalizedQuantile:
+        return LocalizedQuantile(eta=0.05, localize="reach")
+
+
 class TestOneLocalization(CalibratorSuite):
     tolerance = 0.2
 
@@ -125,6 +134,49 @@ def test_bound_on_any_stream(
     assert np.all(error <= (1.0 + kappa + eta) / (eta * T) + 1e-9)
 
 
+@settings(max_examples=60)
+@given(
+    eta=st.sampled_from([0.05, 0.5, 3.0]),
+    localize=st.sampled_from(["place", "reach"]),
+    length=st.sampled_from([0.05, 0.5, "auto"]),
+    pits=st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=60),
+)
+def test_shown_quantiles_increase_strictly(eta: float, localize: str, length: float, pits: list[float]) -> None:
+    rng = np.random.default_rng(len(pits))
+    X, std = rng.random((len(pits), 1)), np.exp(rng.uniform(-3, 1, len(pits)))
+    z = ndtri(np.clip(pits, 1e-12, 1 - 1e-12))
+    recipe = LocalizedQuantile(eta, length_scale=length, localize=localize)  # type: ignore[arg-type]
+    level_map = recipe.fit(Evidence(X, std * z, Gaussian(np.zeros(len(z)), std)))
+    at = Gaussian(np.zeros(4), np.array([0.01, 0.3, 1.0, 9.0]))
+    shown = level_map(at, np.linspace(0.0, 1.0, 4)[:, None])
+    quantiles = shown.over_samples().icdf(np.linspace(0.005, 0.995, 199)[:, None])
+    assert (np.diff(quantiles, axis=0) > 0.0).all()
+
+
+def test_a_pooled_map_is_the_one_that_is_played() -> None:
+    rng = np.random.default_rng(0)
+    X, pit = rng.random((40, 1)), rng.beta(0.3, 0.3, 40)
+    pooled, spread = (
+        LocalizedQuantile(0.5, pooled=kind).fit(evidence(pit, X))(Gaussian(np.zeros(1), np.ones(1)), X[:1])
+        for kind in (True, False)
+    )
+    assert isinstance(pooled, Relevelled) and isinstance(spread, Relevelled)
+    hidden = LocalizedQuantile(0.5).run(X, pit).hidden(X[:1])
+    np.testing.assert_allclose(pooled.levels.r[0, 1:-1], np.clip(isotonic_projection(hidden[0]), 1e-3, 1 - 1e-3))
+    assert (np.diff(pooled.levels.r[0]) == 0.0).any() and (np.diff(spread.levels.r[0]) > 0.0).all()
+
+
+def test_what_is_shown_of_measurements_follows_the_play_as_evidence_grows() -> None:
+    pit, X = np.full(60, 0.999), np.zeros((60, 1))
+    measured, latent = Gaussian(np.zeros(1), np.ones(1)), Gaussian(np.zeros(1), np.ones(1), noise_std=0.1)
+    played, shown = (LocalizedQuantile(0.5, FIVE, trust=trust).fit(evidence(pit, X)) for trust in (0.0, 60.0))
+    np.testing.assert_allclose(shown(latent, X[:1]).icdf(0.3), played(latent, X[:1]).icdf(0.3))
+    hidden = LocalizedQuantile(0.5, FIVE).run(X, pit).hidden(X[:1])[0]
+    assert hidden.max() > 1.0, "states leave [0, 1], which levels do not"
+    middle = 0.5 * np.clip(isotonic_projection(hidden), 0.0, 1.0) + 0.5 * np.array(FIVE)
+    np.testing.assert_allclose(shown(measured, X[:1]).icdf(0.5), ndtri(middle[2]), rtol=1e-6)
+
+
 def test_direction_of_the_correction() -> None:
     """Outcomes above the median too often on the left half only: the median moves up there."""
     rng = np.random.default_rng(0)
@@ -133,6 +185,17 @@ def test_direction_of_the_correction() -> None:
     level_map = LocalizedQuantile(0.1, length_scale=0.2).fit(evidence(pit, X))
     distribution = level_map(Gaussian(np.zeros(2), np.ones(2)), np.array([[0.15], [0.85]]))
     assert distribution.median[0] > 0.5 and abs(distribution.median[1]) < 0.4
+
+
+def test_corrections_by_reach_stay_at_that_reach() -> None:
+    """Outcomes above the median too often where forecasts are narrow: the median moves up there only."""
+    rng = np.random.default_rng(0)
+    std = np.exp(rng.choice([-4.0, 0.0], 400))
+    pit = np.where(std < 0.5, 1.0 - 0.4 * rng.random(400), rng.random(400))
+    past = Evidence(np.zeros((400, 1)), std * ndtri(pit), Gaussian(np.zeros(400), std))
+    level_map = LocalizedQuantile(0.1, localize="reach").fit(past)
+    median = level_map(Gaussian(np.zeros(2), np.exp([-4.0, 0.0])), np.zeros((2, 1))).median / np.exp([-4.0, 0.0])
+    assert median[0] > 0.4 and abs(median[1]) < 0.3
 
 
 @pytest.mark.parametrize(("d", "share"), [(2, 0.95), (6, 1.0)])
@@ -177,8 +240,8 @@ def test_batches_and_other_distributions_get_the_same_map() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"eta": 0.0}, {"levels": (0.5, 0.4)}, {"regularization": 20.0}],
+    [{"eta": 0.0}, {"levels": (0.5, 0.4)}, {"regularization": 20.0}, {"localize": "time"}, {"trust": -1.0}],
 )
-def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
+def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(RecipeError, match=next(iter(wrong))):
         LocalizedQuantile(**wrong)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from calibo.calibration import Evidence, OnlineQuantile, Relevel
 from calibo.calibration.online_quantile import DEFAULT_LEVELS
-from calibo.distributions import Gaussian, Levels
+from calibo.distributions import Gaussian, Levels, Relevelled
 from calibo.errors import RecipeError
 
 FIVE = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -210,9 +210,44 @@ def test_one_outcome_moves_the_map_by_one_step_only() -> None:
         assert moved.max() <= eta + 1e-12
 
 
+@settings(max_examples=100)
+@given(eta=etas, levels=level_sets, pits=streams)
+def test_levels_handed_on_increase_strictly(eta: float, levels: tuple[float, ...], pits: list[float]) -> None:
+    """Whatever is played together: no interval begins at the median, and none is empty."""
+    handed = handed_on(OnlineQuantile(eta, levels), pits)
+    assert (np.diff(handed.r) > 0.0).all()
+    distribution = Relevelled(Gaussian(np.zeros(1), np.ones(1)), handed)
+    quantiles = distribution.over_samples().icdf(np.linspace(0.001, 0.999, 499)[:, None])[:, 0]
+    assert (np.diff(quantiles) > 0.0).all()
+
+
+@pytest.mark.parametrize("eta", [0.05, 1.0, 10.0])
+def test_levels_handed_on_increase_strictly_after_greedy_adversaries(eta: float) -> None:
+    online = OnlineQuantile(eta)
+    for pain in PAINS:
+        assert (np.diff(handed_on(online, adversary(online, 60, pain)).r) > 0.0).all()
+
+
 @pytest.mark.parametrize("n", [1, 30])
-def test_what_was_played_inside_is_handed_on_unchanged(n: int) -> None:
-    online = OnlineQuantile(0.05)
+def test_levels_that_stand_alone_are_handed_on_unchanged(n: int) -> None:
+    online, p = OnlineQuantile(0.05), np.array(DEFAULT_LEVELS)
+    pits = np.random.default_rng(0).random(n)
+    played = online.run(pits).played[-1]
+    shown = handed_on(online, list(pits)).forward(p)
+    gaps = np.diff(np.concatenate([[0.0], played, [1.0]]))
+    alone = (gaps[:-1] > 1e-6) & (gaps[1:] > 1e-6) & (played > 0.005) & (played < 0.995)
+    assert alone.sum() > 10
+    np.testing.assert_allclose(shown[alone], played[alone])
+    # Levels of a pool stay between its neighbours, around its value.
+    for k in np.flatnonzero(~alone & (played > 0.005) & (played < 0.995)):
+        pool = np.flatnonzero(np.abs(played - played[k]) <= 1e-6)
+        below, above = np.concatenate([[0.0], played])[pool[0]], np.concatenate([played, [1.0]])[pool[-1] + 1]
+        assert below < shown[pool[0]] <= played[k] <= shown[pool[-1]] < above
+
+
+@pytest.mark.parametrize("n", [1, 30])
+def test_what_was_played_inside_is_handed_on_unchanged_if_pools_are_kept(n: int) -> None:
+    online = OnlineQuantile(0.05, pooled=True)
     pits = np.random.default_rng(0).random(n)
     played = online.run(pits).played[-1]
     inside = (played > 0.005) & (played < 0.995)

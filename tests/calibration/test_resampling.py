@@ -14,11 +14,13 @@ from calibo.calibration import (
     OnlineQuantile,
     Prequential,
     Resampler,
+    StoredAndLeaveOneOut,
     Temperature,
     TimeSeries,
 )
 from calibo.data import Array, Dataset, Forecast, Marginal
 from calibo.distributions import Gaussian
+from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, Model, Surrogate
 from calibo.models.gp_posterior import Posterior
 
@@ -80,6 +82,40 @@ def test_prequential_may_fill_in_leave_one_out() -> None:
     assert found == tuple(Marginal(float(i), 1.0) if i % 3 else left_out[i] for i in range(8))
 
 
+@pytest.mark.parametrize("memory", [1.0, 0.8])
+def test_stored_forecasts_stand_beside_leave_one_out(memory: float) -> None:
+    told = data()
+    model, evidence = StoredAndLeaveOneOut(memory).fit(GaussianProcess(), told, rng=RNG(0))
+    _, loo = LeaveOneOut().fit(GaussianProcess(), told, rng=RNG(0))
+    left_out, found = loo.distribution.marginals(), list[tuple[int, Marginal, float]]()
+    for i in range(8):
+        if i % 3:
+            # The k-th stored forecast before the last one has faded k times.
+            later = sum(1 for j in range(i + 1, 8) if j % 3)
+            found.append((i, Marginal(float(i), 1.0), memory**later))
+        found.append((i, left_out[i], 1.0))
+    rows = [i for i, _, _ in found]
+    assert evidence.distribution.marginals() == tuple(m for _, m, _ in found)
+    np.testing.assert_array_equal(evidence.X, told.X[rows])
+    np.testing.assert_array_equal(evidence.y, told.Y[rows, 0])
+    assert evidence.weights is not None
+    np.testing.assert_allclose(evidence.weights, [w for _, _, w in found])
+    assert isinstance(model, Posterior) and len(model.y) == 8
+
+
+def test_without_a_closed_form_there_are_stored_forecasts_only() -> None:
+    _, evidence = StoredAndLeaveOneOut().fit(Average(), data(), rng=RNG(0))
+    _, stored = Prequential().fit(Average(), data(), rng=RNG(0))
+    assert evidence.distribution.marginals() == stored.distribution.marginals()
+    assert evidence.weights is not None and len(evidence.weights) == len(stored)
+
+
+@pytest.mark.parametrize("memory", [0.0, 1.1, np.nan])
+def test_a_wrong_memory_is_refused(memory: float) -> None:
+    with pytest.raises(RecipeError, match="memory"):
+        StoredAndLeaveOneOut(memory)
+
+
 def test_leave_one_out_by_closed_form() -> None:
     told = data()
     model, evidence = LeaveOneOut().fit(GaussianProcess(), told, rng=RNG(0))
@@ -121,7 +157,9 @@ def test_time_series_by_refits(splits: int | None, starts: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "resampler", [Prequential(fill=True), LeaveOneOut(), TimeSeries(), TimeSeries(3), KFold(4)], ids=repr
+    "resampler",
+    [Prequential(fill=True), StoredAndLeaveOneOut(), LeaveOneOut(), TimeSeries(), TimeSeries(3), KFold(4)],
+    ids=repr,
 )
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_points(resampler: Resampler, n: int) -> None:

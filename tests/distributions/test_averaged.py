@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibo.distributions import Gaussian, QuantileTable, averaged
+from calibo.distributions import Gaussian, Levels, LowerTailPower, QuantileTable, Relevelled, Transformed, averaged
 from calibo.errors import RecipeError
 
 RNG = np.random.default_rng
@@ -69,3 +69,22 @@ def test_what_does_not_go_together_is_refused() -> None:
     for distributions in ([TABLES[0], other], [GAUSSIANS[0], TABLES[0]]):
         with pytest.raises(RecipeError, match="cannot be averaged"):
             averaged(distributions, (0.5, 0.5))
+
+
+def test_transformed_outcomes_are_averaged_by_their_quantiles() -> None:
+    """Each in a transform of its own, or in none: as models of folds may choose."""
+    one, other = (
+        Gaussian(np.array([0.0, 1.0]), np.array([1.0, 2.0])),
+        Gaussian(np.array([0.5, 0.0]), np.array([0.3, 1.0])),
+    )
+    parts = [one, *(Transformed(other, LowerTailPower(power, 0.0, 1.0, -9.0)) for power in (0.1, 0.6))]
+    weights = (0.5, 0.2, 0.3)
+    mixed = averaged(parts, weights, between=True)
+    for u in (0.025, 0.1, 0.5, 0.9):
+        expected = sum(w * part.icdf(u) for w, part in zip(weights, parts, strict=True))
+        np.testing.assert_allclose(mixed.icdf(u), expected, rtol=1e-9)
+    several = averaged(parts, list(np.array([[0.5, 0.0], [0.2, 1.0], [0.3, 0.0]])[..., None]))
+    np.testing.assert_allclose(several.icdf(0.9), [mixed.icdf(0.9), parts[1].icdf(0.9)], rtol=1e-9)
+    calibrated = Transformed(Relevelled(one, Levels.identity()), LowerTailPower(0.1, 0.0, 1.0, -9.0))
+    with pytest.raises(RecipeError, match="Transformed cannot be averaged"):
+        averaged([calibrated, calibrated], (0.5, 0.5))

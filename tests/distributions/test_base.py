@@ -49,6 +49,16 @@ def test_moments() -> None:
     np.testing.assert_allclose(BARE.median, GAUSSIAN.mean)
 
 
+def test_moments_of_batches_and_extreme_sizes() -> None:
+    mean, std = (
+        np.array([[0.0, 1e300, 1e-300], [1e8, -1e300, 0.0]]),
+        np.array([[1.0, 1e299, 1e-300], [1.0, 1e290, 1e-308]]),
+    )
+    bare = Bare(Gaussian(mean, std))
+    assert (np.abs(bare.mean - mean) <= 1e-9 * std + 1e-15 * np.abs(mean)).all()
+    np.testing.assert_allclose(bare.std, std, rtol=1e-5)
+
+
 @given(st.floats(-4, 4))
 def test_improvement(h: float) -> None:
     c = GAUSSIAN.mean + h * GAUSSIAN.std

@@ -437,6 +437,14 @@ def test_empty_sets_are_the_model() -> None:
     np.testing.assert_allclose([distribution.mean, distribution.std], [base.mean, base.std])
 
 
+def test_the_measurement_of_a_latent_value() -> None:
+    base, threshold = Gaussian(np.zeros(2), np.array([3.0, 1.0]), noise_std=4.0), np.array([0.2, 0.5])
+    latent, measured = FlatSet.central(base, threshold, 0.2), FlatSet.central(base.measurement, threshold, 0.2)
+    for u in (0.03, 0.3, 0.5, 0.95):
+        np.testing.assert_allclose(latent.measurement.icdf(u), measured.icdf(u), rtol=1e-9, atol=1e-9)
+    assert measured.measurement is measured
+
+
 def test_rows_it_cannot_do_are_marked() -> None:
     far, narrow, full, sure = 4.0, 1.0, 1.0, 500.0
     t = np.array([far, narrow, full, sure])

@@ -89,6 +89,22 @@ def test_one_bad_matrix_of_a_batch_leaves_the_others_as_they_are() -> None:
     np.testing.assert_allclose(factors[0] @ factors[0].T, good, atol=1e-9)
 
 
+def test_the_measurement_of_a_latent_value_has_its_noise() -> None:
+    mean, std = np.zeros((2, 3)), np.full((2, 3), 3.0)
+    for noise in (4.0, np.full((2, 3), 4.0)):
+        measured = Gaussian(mean, std, noise_std=noise).measurement
+        np.testing.assert_allclose(measured.std, 5.0)
+        assert measured.measurement is measured
+    assert (plain := Gaussian(mean, std)).measurement is plain
+
+
+def test_a_factor_for_each_point() -> None:
+    scaled = Gaussian(np.zeros((2, 3)), np.ones((2, 3)), noise_std=0.5).scaled(np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(scaled.std, [[1.0, 2.0, 3.0]] * 2)
+    np.testing.assert_allclose(scaled.over_samples().noise_std, [[0.5, 1.0, 1.5]])
+    np.testing.assert_allclose(scaled.measurement.std, np.hypot(scaled.std, scaled.noise_std))
+
+
 def test_scaled_scales_the_noise_too() -> None:
     scaled = Gaussian(np.array([1.0]), np.array([2.0]), noise_std=0.5).scaled(3.0)
     assert (scaled.mean[0], scaled.std[0], scaled.noise_std) == (1.0, 6.0, 1.5)

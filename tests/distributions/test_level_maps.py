@@ -53,6 +53,18 @@ def test_temperature_stretches_scores() -> None:
     np.testing.assert_allclose(ndtri(Tempered(1.5).forward(p)), 1.5 * ndtri(p), atol=1e-12)
 
 
+def test_a_temperature_for_each_point() -> None:
+    factors = np.array([[0.5, 1.0, 2.0], [3.0, 0.1, 1.0]])
+    each, p = Tempered(factors), np.array([0.1, 0.5, 0.975])
+    for i, j in np.ndindex(2, 3):
+        assert each.forward(p)[i, j] == pytest.approx(float(Tempered(factors[i, j]).forward(p[j])))
+    np.testing.assert_allclose(each.inverse(each.forward(p)), np.tile(p, (2, 1)), rtol=1e-8)
+    levels = p[:, None]
+    assert each.over_samples().forward(levels).shape == (2, 3, 3)
+    np.testing.assert_array_equal(each.over_samples().forward(levels)[:, 1], each.forward(0.5))
+    assert Tempered(2.0).over_samples().factor == 2.0
+
+
 @pytest.mark.parametrize("levels", [WIDE, FLAT, Levels.identity()], ids=["wide", "flat", "identity"])
 def test_moments_against_quadrature(levels: Levels) -> None:
     def integral(f, a: float, b: float) -> float:  # type: ignore[no-untyped-def]

@@ -39,6 +39,7 @@ def test_a_missing_capability_says_what_to_use_instead() -> None:
         "use GaussianProcess": lambda: model.augmented(X, latent=True),
         "DensityRatio": lambda: model.learned(X, rng=RNG(0)),
         "ratio=": lambda: model.in_distribution(X),
+        r"similar_forecasts: use Calibrated\(": lambda: model.similar_forecasts(X),
     }
     for remedy, call in calls.items():
         with pytest.raises(CapabilityError, match=f"QuantileModel has no .*{remedy}"):

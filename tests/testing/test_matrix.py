@@ -12,7 +12,8 @@ from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
 from calibo.errors import CapabilityError
 from calibo.models import Capability, ModelWrapper, SurrogateWrapper
-from calibo.testing.matrix import MARKERS, NoisyProcess, examine, matrix, with_matrix
+from calibo.models.warped import WarpedModel
+from calibo.testing.matrix import MARKERS, WRAPPERS, NoisyProcess, examine, matrix, sample_data, with_matrix
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
 
@@ -25,8 +26,13 @@ def test_every_pair_of_wrappers_and_the_table_in_the_docs() -> None:
 
 
 def test_a_raw_surrogate_has_what_it_declares() -> None:
-    added = {Capability.LEARNS_FROM_PROPOSALS, Capability.IN_DISTRIBUTION}
+    added = {Capability.LEARNS_FROM_PROPOSALS, Capability.IN_DISTRIBUTION, Capability.SIMILAR_FORECASTS}
     assert examine(NoisyProcess).capabilities == set(Capability) - added
+
+
+def test_the_transform_is_examined_and_not_the_identity() -> None:
+    model = WRAPPERS["Warped"](NoisyProcess()).fit(sample_data(), rng=np.random.default_rng(1))
+    assert isinstance(model, WarpedModel) and model.transform is not None
 
 
 class Doubling(ModelWrapper):

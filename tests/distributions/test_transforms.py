@@ -1,0 +1,102 @@
+"""The transform of the lower tail: its inverse, derivatives and tangent, against scipy's and by differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import boxcox1p
+
+from calibo.distributions import LowerTailPower, OutcomeTransform
+from calibo.errors import RecipeError
+
+powers = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1e-9, 0.5, 1.0 - 1e-9, 1.0]))
+
+
+@st.composite
+def transforms(draw: st.DrawFn) -> OutcomeTransform:
+    """Any power, unit and depth, and the transform of minus the outcome."""
+    unit = 10.0 ** draw(st.integers(-90, 90))
+    location = unit * draw(st.floats(-3.0, 3.0))
+    whole = LowerTailPower(draw(powers), location, unit, location - unit * draw(st.floats(0.0, 50.0)))
+    return whole.negated() if draw(st.booleans()) else whole
+
+
+def inside(transform: OutcomeTransform) -> tuple[LowerTailPower, float]:
+    """The transform itself, or the one inside, and its sign."""
+    if isinstance(transform, LowerTailPower):
+        return transform, 1.0
+    return inside(transform.negated())[0], -1.0
+
+
+def at(transform: OutcomeTransform, standard: float) -> tuple[float, float]:
+    """An outcome so many units above the location, and the unit."""
+    own, sign = inside(transform)
+    return sign * own.location + own.scale * standard, own.scale
+
+
+@given(power=powers, z=st.floats(-1e6, 1e6))
+def test_the_definition(power: float, z: float) -> None:
+    """Linear above; below, the one-parameter transform of Box and Cox turned upside down."""
+    found = LowerTailPower(power, 0.0, 1.0, -1e7).forward(z)
+    np.testing.assert_allclose(found, z if z >= 0.0 else -boxcox1p(-z, power), rtol=1e-6)
+
+
+@given(transform=transforms(), standard=st.floats(-200.0, 200.0))
+def test_the_inverse_undoes_it(transform: OutcomeTransform, standard: float) -> None:
+    y, unit = at(transform, standard)
+    back = transform.inverse(transform.forward(y))
+    assert abs(float(back) - y) <= 1e-9 * (unit * (1.0 + abs(standard)) + abs(y))
+
+
+@given(transform=transforms(), standard=st.floats(-100.0, 100.0))
+def test_derivatives_are_those_of_differences(transform: OutcomeTransform, standard: float) -> None:
+    own, sign = inside(transform)
+    depth = (own.location - own.low) / own.scale
+    # Away from the location and the lowest outcome, where the curvature jumps.
+    standard += 1e-3 * (abs(standard) < 1e-4 or abs(sign * standard + depth) < 1e-4)
+    y, unit = at(transform, standard)
+    step = 1e-5 * unit
+    above, below = transform.forward(y + step), transform.forward(y - step)
+    slope = np.exp(transform.log_derivative(y)) * unit
+    np.testing.assert_allclose((above - below) / 2e-5, slope, rtol=1e-4, atol=1e-8 * (1.0 + abs(float(above))))
+    bend = (transform.log_derivative(y + step) - transform.log_derivative(y - step)) / 2e-5
+    np.testing.assert_allclose(transform.curvature(y) * unit, bend, rtol=1e-4, atol=1e-8)
+
+
+@given(transform=transforms(), standard=st.lists(st.floats(-100.0, 100.0), min_size=2, max_size=9, unique=True))
+def test_it_increases(transform: OutcomeTransform, standard: list[float]) -> None:
+    y = np.unique([at(transform, z)[0] for z in standard])
+    assert (np.diff(transform.forward(y)) >= 0.0).all()
+
+
+def test_it_is_linear_above_the_location_and_below_the_lowest_outcome() -> None:
+    transform = LowerTailPower(0.0, 3.0, 2.0, -9.0)
+    assert (transform.linear_above, transform.kinks) == (3.0, (-9.0,))
+    np.testing.assert_allclose(transform.forward(np.array([3.0, 5.0, 103.0])), [0.0, 1.0, 50.0])
+    lowest = -np.log1p(6.0)
+    np.testing.assert_allclose(transform.forward(np.array([-9.0, -23.0])), [lowest, lowest - 1.0])
+    np.testing.assert_array_equal(transform.curvature(np.array([-10.0, 3.1])), 0.0)
+    assert transform.negated().linear_above == np.inf
+
+
+def test_a_power_of_one_changes_the_unit_only() -> None:
+    transform, y = LowerTailPower(1.0, 3.0, 2.0, -10.0), np.array([-40.0, 3.0, 7.0, 90.0])
+    np.testing.assert_allclose(transform.forward(y), (y - 3.0) / 2.0)
+    np.testing.assert_array_equal(transform.curvature(y), 0.0)
+
+
+def test_minus_minus_the_outcome_is_the_outcome() -> None:
+    transform = LowerTailPower(0.3, 1.0, 2.0, -5.0)
+    assert transform.negated().negated() is transform
+    y = np.linspace(-20.0, 20.0, 9)
+    np.testing.assert_allclose(transform.negated().forward(-y), -transform.forward(y))
+
+
+@pytest.mark.parametrize(
+    "wrong", [(1.1, 0.0, 1.0, -1.0), (-0.1, 0.0, 1.0, -1.0), (0.5, 0.0, 0.0, -1.0), (0.5, 0.0, 1.0, 0.1)]
+)
+def test_wrong_settings_are_refused(wrong: tuple[float, ...]) -> None:
+    with pytest.raises(RecipeError, match="the power must lie in"):
+        LowerTailPower(*wrong)
