@@ -2,8 +2,8 @@
 
 Run with ``python benchmarks/feasibility.py``; ``--quick`` does a small part. On five problems with one or two constraints,
 after 15, 30 and 60 evaluations, the probability that a measurement meets all constraints (the column ``feasible`` of
-``Optimizer.predict``, by which the acquisition function is multiplied) is compared with whether it did, at 200 uniform points,
-at 60 points within .05 of the best one, and at the search's own next query. Points are grouped by the stated probability.
+``Optimizer.predict``, by which the acquisition function is multiplied) is compared with whether it did, at 200 uniform
+points, at 60 points within .05 of the best one, and at the search's own next query, grouped by the stated probability.
 """
 
 from __future__ import annotations

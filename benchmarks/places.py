@@ -9,8 +9,8 @@ others, on which nothing was tuned. For each problem, method and n = 15, 30, 60 
 * near: 60 points within .05 of the best point, in every coordinate of the unit cube.
 
 Shown are the shares of measurements inside the 50, 80 and 95 % intervals, and the mean CRPS of a run over that of a plain
-Gaussian process fitted to the same data: the geometric mean of these ratios over runs, since outcomes of one run differ by orders
-of magnitude from those of another.
+Gaussian process fitted to the same data: the geometric mean of these ratios over runs, since outcomes of different runs
+differ by orders of magnitude.
 """
 
 from __future__ import annotations
