@@ -12,7 +12,7 @@ from calibo.calibration.monotone_play import spread_pools
 from calibo.calibration.online_quantile import SMALLEST_LEVEL, OnlineQuantile, weight_of_play
 from calibo.calibration.reach import OutcomeScale, log_spread_before
 from calibo.checks import check_between
-from calibo.data import Array
+from calibo.data import FAR_ABOVE, NEAR_BELOW, Array
 from calibo.distributions import Distribution, Levels, relevel
 from calibo.errors import RecipeError
 
@@ -42,7 +42,7 @@ class GroupedQuantile(Recalibrator):
 
     eta: float = 0.2
     levels: tuple[float, ...] = GROUP_LEVELS
-    edges: tuple[float, ...] = (0.2, 0.6)
+    edges: tuple[float, ...] = (NEAR_BELOW, FAR_ABOVE)
     trust: float = 200.0
 
     def __post_init__(self) -> None:

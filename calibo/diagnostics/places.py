@@ -13,17 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibo.data import COVERAGES, Array, Forecast
+from calibo.data import COVERAGES, FAR_ABOVE, NEAR_BELOW, Array, Forecast
 from calibo.diagnostics.tables import CalibrationTable, Table, Verdict, calibration_table, listed
 from calibo.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A forecast with a smaller relative spread is near the data.
-NEAR_BELOW = 0.2
-#: A forecast with a larger relative spread is far from the data.
-FAR_ABOVE = 0.6
 #: With fewer earlier outcomes their standard deviation says too little.
 FEWEST_EARLIER = 3
 

@@ -12,8 +12,8 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from calibo.data import FAR_ABOVE, NEAR_BELOW
 from calibo.diagnostics import CalibrationTable, Verdict
-from calibo.diagnostics.places import FAR_ABOVE, NEAR_BELOW
 from calibo.errors import StudyError
 from calibo.files import replacing, why_unwritable
 from calibo.report.calibration import plot_coverage, plot_feasibility, plot_forecasts, plot_places, plot_reliability

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibo.data import Forecast, Marginal
+from calibo.data import FAR_ABOVE, NEAR_BELOW, Forecast, Marginal
 from calibo.diagnostics import Place, PlaceTable, Verdict, calibration_table, place_table
-from calibo.diagnostics.places import FAR_ABOVE, FEWEST_EARLIER, NEAR_BELOW, place_of, relative_spreads
+from calibo.diagnostics.places import FEWEST_EARLIER, place_of, relative_spreads
 from calibo.errors import DataError
 
 
