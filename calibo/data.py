@@ -36,7 +36,7 @@ STORED_LEVELS: tuple[float, ...] = (
 COVERAGES: tuple[float, ...] = (0.5, 0.8, 0.95)
 #: Normal score of a value outside a point mass, whose tail probability is 0 in float64.
 BEYOND = 40.0
-#: Spreads of a forecast relative to the outcomes before it: below the first it counts as near the data, above the second as far.
+#: Spreads relative to the outcomes before: below the first a forecast counts as near the data, above the second as far.
 NEAR_BELOW, FAR_ABOVE = 0.2, 0.6
 
 

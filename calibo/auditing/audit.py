@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibo.auditing.forecasters import REFERENCE, STORED, Asked, forecasters_of
+from calibo.auditing.forecasters import REFERENCE, STORED, Asked, asks_for_stored, forecasters_of
 from calibo.auditing.reading import Audited, read_study
 from calibo.auditing.replay import replayed
 from calibo.checks import check_seed
@@ -187,7 +187,7 @@ def audit(
         one.name: [None] * START + list(own) for one, own in zip(forecasters, made, strict=True)
     }
     about = {one.name: one.about for one in forecasters}
-    asked = methods is None or STORED in _names(methods)
+    asked = methods is None or asks_for_stored(methods)
     stored: list[Forecast | None] = [None if one is None else one[0] for one in seen.data.forecasts]
     stored[:START] = [None] * START
     if asked and any(one is not None for one in stored):
@@ -202,12 +202,6 @@ def audit(
     values = [trial.observed(seen.index) for trial in seen.trials[START:]]
     table = forecaster_table(judged, values, reference=REFERENCE, about=about)  # pyright: ignore[reportArgumentType]
     return Audit(seen, table, users)
-
-
-def _names(methods: Sequence[Asked] | Mapping[str, Asked] | Any) -> list[Any]:
-    if isinstance(methods, Mapping):
-        return list(methods.values())
-    return [methods] if isinstance(methods, str) else list(methods)
 
 
 def _about_stored(seen: Audited) -> str:

@@ -52,10 +52,7 @@ def forecasters_of(asked: Sequence[Asked] | Mapping[str, Asked] | None) -> list[
     """
     if asked is None:
         asked = [*DEFAULT, *([BOTORCH] if has_botorch() else [])]
-    if isinstance(asked, str | Strategy | Surrogate):
-        asked = [asked]
-    pairs = list(asked.items()) if isinstance(asked, Mapping) else [(None, one) for one in asked]
-    found = [_forecaster(name, one) for name, one in pairs if one != STORED]
+    found = [_forecaster(name, one) for name, one in _named(asked) if one != STORED]
     if all(one.name != REFERENCE for one in found):
         found.append(_forecaster(None, REFERENCE))
     names = [one.name for one in found]
@@ -65,6 +62,18 @@ def forecasters_of(asked: Sequence[Asked] | Mapping[str, Asked] | None) -> list[
             'methods={"narrow": methods.ocbo(eta=0.1), "wide": methods.ocbo(eta=0.3)}'
         )
     return found
+
+
+def asks_for_stored(asked: Sequence[Asked] | Mapping[str, Asked] | Asked) -> bool:
+    """Return whether the forecasts that are stored with the trials are among what is asked for."""
+    return any(one == STORED for _, one in _named(asked))
+
+
+def _named(asked: Sequence[Asked] | Mapping[str, Asked] | Asked) -> list[tuple[str | None, Asked]]:
+    """Return what is asked for, one or several, each with the name given to it, if any."""
+    if isinstance(asked, str | Strategy | Surrogate):
+        return [(None, asked)]
+    return list(asked.items()) if isinstance(asked, Mapping) else [(None, one) for one in asked]
 
 
 def _forecaster(name: str | None, asked: Asked) -> Forecaster:

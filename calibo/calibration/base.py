@@ -16,10 +16,16 @@ from calibo.checks import check_instance
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution, LevelFunction, relevel
 from calibo.errors import RecipeError
-from calibo.models.base import Capability, ModelWrapper, SurrogateWrapper
+from calibo.models.base import MODEL_ALONE, Capability, ModelWrapper, SurrogateWrapper
 
 #: Maps (distribution, its points `... x q x d`) to the calibrated distribution.
 LevelMap = Callable[[Distribution, Array], Distribution]
+
+
+#: With at least this many similar forecasts in the past, an interval rests on how they came out.
+ENOUGH_SIMILAR = 4.0
+#: With fewer than this, it rests on the model alone.
+SOME_SIMILAR = 0.25
 
 
 def identity(distribution: Distribution, X: Array) -> Distribution:
@@ -39,6 +45,16 @@ class Relevel:
 
 class Recalibrator(ABC):
     """A recipe for a level map; subclasses are frozen dataclasses."""
+
+    @property
+    def kernel(self) -> Similarity:
+        """Which forecasts count as similar."""
+        return Similarity()
+
+    @property
+    def learns_from_similar(self) -> bool:
+        """Whether what is learned for a forecast comes from similar ones only, so that without any it is left as it is."""
+        return False
 
     @abstractmethod
     def fit(self, evidence: Evidence) -> LevelMap:
@@ -62,11 +78,13 @@ class CalibratedModel(ModelWrapper):
         level_map: What was learned from the evidence.
         X: `n x d` points of the data.
         evidence: What it was learned from.
+        by: What learned it.
     """
 
     level_map: LevelMap
     X: Array
     evidence: Evidence
+    by: Recalibrator
     adds: ClassVar[frozenset[Capability]] = frozenset({Capability.SIMILAR_FORECASTS})
     hides: ClassVar[Mapping[Capability, str]] = {
         Capability.AUGMENTATION: "a calibrated distribution is not the Gaussian that the closed form describes"
@@ -81,10 +99,24 @@ class CalibratedModel(ModelWrapper):
 
     def similar_forecasts(self, X: Array) -> Array:
         """Return how many forecasts of the evidence, m, those at `m x d` points are like; of several stages, the most."""
-        found = similar_forecasts(self.evidence, self.base.predict(X, latent=False))
+        found = similar_forecasts(self.evidence, self.base.predict(X, latent=False), self.by.kernel)
         if Capability.SIMILAR_FORECASTS in self.base.capabilities:
             found = np.maximum(found, self.base.similar_forecasts(X))
         return found
+
+    def rests_on(self, X: Array) -> list[str]:
+        inner = self.base.rests_on(X)
+        if not len(self.evidence) or self.base.rests_on_similar:
+            return inner
+        similar = similar_forecasts(self.evidence, self.base.predict(X, latent=False), self.by.kernel)
+        if self.by.learns_from_similar:
+            return [in_words(count) for count in similar.tolist()]
+        outcomes = len(np.unique(np.column_stack([self.evidence.X, self.evidence.y]), axis=0))
+        return [f"{outcomes} past forecasts, {int(count)} of them similar" for count in similar.tolist()]
+
+    @property
+    def rests_on_similar(self) -> bool:
+        return self.by.learns_from_similar or self.base.rests_on_similar
 
     def leave_one_out(self) -> Distribution:
         return self.level_map(super().leave_one_out(), self.X)
@@ -158,10 +190,10 @@ class Calibrated(SurrogateWrapper):
                 f"{type(self.by).__name__} must return a level map, a function of a distribution and its points, "
                 f"got {level_map!r}; return identity to change nothing"
             )
-        return CalibratedModel(model, level_map, data.X, evidence)
+        return CalibratedModel(model, level_map, data.X, evidence, self.by)
 
 
-def similar_forecasts(evidence: Evidence, distribution: Distribution) -> Array:
+def similar_forecasts(evidence: Evidence, distribution: Distribution, kernel: Similarity) -> Array:
     """Return how many forecasts of the evidence, m, each of m forecasts is like.
 
     One of the same spread and median counts as one, others the less the less they are alike. Of several forecasts of one
@@ -170,8 +202,19 @@ def similar_forecasts(evidence: Evidence, distribution: Distribution) -> Array:
     if not len(evidence):
         return np.zeros_like(distribution.median)
     scale = OutcomeScale(evidence.y)
-    weights = Similarity().weights(scale.reach(distribution), scale.reach(evidence.distribution))
+    weights = kernel.weights(scale.reach(distribution), scale.reach(evidence.distribution))
     _, outcome = np.unique(np.column_stack([evidence.X, evidence.y]), axis=0, return_inverse=True)
     order = np.argsort(outcome, kind="stable")
     first = np.searchsorted(outcome[order], np.arange(outcome.max() + 1))
     return np.maximum.reduceat(weights[:, order], first, axis=1).sum(axis=1)
+
+
+def in_words(similar: float) -> str:
+    """Say what an interval rests on, given the number of similar forecasts in the past."""
+    if similar < SOME_SIMILAR:
+        return MODEL_ALONE
+    whole = int(similar)
+    count = f"{whole} similar forecast{'s' if whole > 1 else ''}"
+    if similar >= ENOUGH_SIMILAR:
+        return count
+    return f"mostly the model, {count}" if whole else "mostly the model"

@@ -73,6 +73,14 @@ class ConditionalQuantile(Recalibrator):
             check_between(name, value, 0.0, np.inf)
         check_between("small_sample", self.small_sample, 0.0, np.inf, including="low")
 
+    @property
+    def kernel(self) -> Similarity:
+        return self.similarity
+
+    @property
+    def learns_from_similar(self) -> bool:
+        return True
+
     def fit(self, evidence: Evidence) -> LevelMap:
         scale = OutcomeScale(evidence.y)
         size = np.clip(np.abs(evidence.scores), np.exp(_LOG_SIZES[0]), self.largest)

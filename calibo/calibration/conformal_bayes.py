@@ -64,6 +64,10 @@ class ConformalModel(ModelWrapper):
     alpha: float
     score: Score
     smoothing: float = 0.0
+
+    def rests_on(self, X: Array) -> list[str]:
+        return ["the data, by conformal sets"] * len(X)
+
     hides: ClassVar[Mapping[Capability, str]] = {
         Capability.LEAVE_ONE_OUT: _NOT_OF_THE_SET,
         Capability.ONE_STEP_AHEAD: _NOT_OF_THE_SET,

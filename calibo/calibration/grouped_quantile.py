@@ -8,8 +8,7 @@ import numpy as np
 
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
-from calibo.calibration.monotone_play import spread_pools
-from calibo.calibration.online_quantile import SMALLEST_LEVEL, OnlineQuantile, weight_of_play
+from calibo.calibration.online_quantile import OnlineQuantile, shown_levels, weight_of_play
 from calibo.calibration.reach import OutcomeScale, log_spread_before
 from calibo.checks import check_between
 from calibo.data import FAR_ABOVE, NEAR_BELOW, Array
@@ -47,7 +46,7 @@ class GroupedQuantile(Recalibrator):
 
     def __post_init__(self) -> None:
         _ = self._plain
-        check_between("trust", self.trust, 0.0, np.inf)
+        check_between("trust", self.trust, 0.0, np.inf, including="low")
         if not self.edges or np.any(np.diff(self.edges) <= 0.0) or min(self.edges) <= 0.0:
             raise RecipeError(f"edges must be positive and increase, got {self.edges!r}; (0.2, 0.6) makes three groups")
 
@@ -68,10 +67,9 @@ class GroupedQuantile(Recalibrator):
 
     def fit(self, evidence: Evidence) -> LevelMap:
         p, count = np.asarray(self.levels), np.bincount(self.groups(evidence), minlength=len(self.edges) + 1)
-        weight = np.asarray(weight_of_play(count.astype(np.float64), self.trust))[:, None]
-        inside = np.clip(self.played(evidence), SMALLEST_LEVEL, 1.0 - SMALLEST_LEVEL)
-        played = spread_pools(p, np.maximum.accumulate(inside, axis=1))
-        return GroupedMap(OutcomeScale(evidence.y), self.edges, p, weight * played + (1.0 - weight) * p)
+        weight = np.broadcast_to(weight_of_play(count.astype(np.float64), self.trust), count.shape)[:, None]
+        played = np.maximum.accumulate(self.played(evidence), axis=1)
+        return GroupedMap(OutcomeScale(evidence.y), self.edges, p, shown_levels(p, played, weight=weight))
 
 
 @dataclass(frozen=True, eq=False)

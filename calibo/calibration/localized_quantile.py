@@ -21,7 +21,7 @@ from calibo.calibration.monotone_play import isotonic_rows, within_bound
 from calibo.calibration.online_quantile import DEFAULT_LEVELS, OnlineQuantile, shown_levels, weight_of_play
 from calibo.checks import check_between
 from calibo.data import Array
-from calibo.distributions import Distribution, relevel
+from calibo.distributions import Distribution, Levels, relevel
 from calibo.models.gp_posterior import Features
 
 
@@ -128,6 +128,6 @@ class RelevelLocally:
 
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
         played = isotonic_rows(self.hidden(self.coordinates(distribution, X)))
-        if distribution.measurement is distribution:
-            played = self.weight * np.clip(played, 0.0, 1.0) + (1.0 - self.weight) * self.levels
-        return relevel(distribution, shown_levels(self.levels, played, pooled=self.pooled))
+        weight = self.weight if distribution.measurement is distribution else 1.0
+        shown = shown_levels(self.levels, played, pooled=self.pooled, weight=weight)
+        return relevel(distribution, Levels.clipped(self.levels, shown, 0.0))

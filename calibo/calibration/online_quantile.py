@@ -90,7 +90,8 @@ class OnlineQuantile(Recalibrator):
 
     def fit(self, evidence: Evidence) -> LevelMap:
         final = np.maximum.accumulate(self.run(evidence.pit).played[-1])
-        return Relevel(shown_levels(np.asarray(self.levels), final, pooled=self.pooled))
+        p = np.asarray(self.levels)
+        return Relevel(Levels.clipped(p, shown_levels(p, final, pooled=self.pooled), 0.0))
 
     def bound(self, steps: int) -> float:
         """Return the largest possible long-run error of any level after `steps` outcomes."""
@@ -104,7 +105,7 @@ class OnlineQuantile(Recalibrator):
         if not self.monotone:
             return hidden
         projected = pooled_adjacent(hidden)
-        if all(abs(h - p) <= 1.0 for h, p in zip(hidden, self.levels, strict=True)):
+        if min(hidden) >= 0.0 and max(hidden) <= 1.0:
             # No level has more than 1 / eta missing hits: the bound is far.
             return projected
         return within_bound(np.array(hidden), np.array(projected), np.asarray(self.levels), self.eta).tolist()
@@ -115,8 +116,14 @@ def weight_of_play(outcomes: Array | float, trust: float) -> Array | float:
     return outcomes / (outcomes + trust) if trust else 1.0
 
 
-def shown_levels(p: Array, played: Array, *, pooled: bool) -> Levels:
-    """Return the level map through what is played, `... x K`, clipped, and with pools spread unless they are wanted."""
+def shown_levels(p: Array, played: Array, *, pooled: bool = False, weight: Array | float = 1.0) -> Array:
+    """Return the levels that are shown, `... x K`, inside (0, 1).
+
+    Args:
+        p: The calibrated levels, K.
+        played: The levels that are played, `... x K`, non-decreasing.
+        pooled: Whether levels that are played together stay together; else they are spread between their neighbours.
+        weight: Weight of what is played, a number or `... x 1`; the rest is that of the model's own levels.
+    """
     inside = np.clip(played, SMALLEST_LEVEL, 1.0 - SMALLEST_LEVEL)
-    # Spread levels are inside (0, 1); clipping them again would pool them again.
-    return Levels.clipped(p, inside if pooled else spread_pools(p, inside), 0.0)
+    return p + weight * ((inside if pooled else spread_pools(p, inside)) - p)

@@ -63,7 +63,7 @@ class OutcomeScale:
     def reach(self, distribution: Distribution) -> Reach:
         """Return how far the forecasts of measurements reach; latent values count with their noise."""
         measured = distribution.measurement
-        return Reach(log_spread(measured, self.std), np.interp(measured.at_levels(0.5), *self._ranks))
+        return Reach(log_spread(measured, self.std), np.nan_to_num(np.interp(measured.at_levels(0.5), *self._ranks)))
 
 
 def log_spread(distribution: Distribution, std: Array | float) -> Array:
@@ -76,7 +76,8 @@ def log_spread(distribution: Distribution, std: Array | float) -> Array:
         spread = distribution.std
     else:
         spread = 0.5 * distribution.at_levels(_ONE_ABOVE) - 0.5 * distribution.at_levels(_ONE_BELOW)
-    spread = np.maximum(spread, np.finfo(np.float64).tiny)
+    # A forecast that overflowed reaches as far as any.
+    spread = np.where(np.isnan(spread), np.inf, np.maximum(spread, np.finfo(np.float64).tiny))
     with np.errstate(divide="ignore"):
         return np.clip(np.log(spread) - np.log(std), -_FARTHEST, _FARTHEST)
 

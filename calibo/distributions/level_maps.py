@@ -46,6 +46,9 @@ def pick(values: Array, index: np.ndarray) -> Array:
     """Return the entry ``index``, ``...``, of values ``K``, shared by all points, or of values ``... x K``."""
     if values.ndim == 1:
         return values[index]
+    if values.size == values.shape[-1] and index.ndim >= values.ndim - 1:
+        # Of a single point, which need not be broadcast.
+        return values.reshape(-1)[index]
     shape = np.broadcast_shapes(values.shape[:-1], index.shape)
     whole = np.broadcast_to(values, (*shape, values.shape[-1]))
     return np.take_along_axis(whole, np.broadcast_to(index, shape)[..., None], axis=-1)[..., 0]

@@ -54,6 +54,10 @@ _REMEDIES = {
 }
 
 
+#: What an interval rests on where nothing has corrected the model.
+MODEL_ALONE = "model alone"
+
+
 class Model(ABC):
     """A fitted surrogate.
 
@@ -149,6 +153,15 @@ class Model(ABC):
         """Return how many past forecasts, m, those at `m x d` points are like, and so what their calibration rests on."""
         self._lacks(Capability.SIMILAR_FORECASTS)
 
+    def rests_on(self, X: Array) -> list[str]:
+        """Say in words what the intervals at `m x d` points rest on, besides the model: m texts."""
+        return [MODEL_ALONE] * len(X)
+
+    @property
+    def rests_on_similar(self) -> bool:
+        """Whether they rest on similar forecasts of the past, point by point."""
+        return False
+
     def _lacks(self, capability: Capability, why: str = "") -> NoReturn:
         """Raise the error of a missing capability."""
         reason = f" ({why})" if why else ""
@@ -218,6 +231,13 @@ class ModelWrapper(Model):
 
     def similar_forecasts(self, X: Array) -> Array:
         return self._source(Capability.SIMILAR_FORECASTS).similar_forecasts(X)
+
+    def rests_on(self, X: Array) -> list[str]:
+        return self.base.rests_on(X)
+
+    @property
+    def rests_on_similar(self) -> bool:
+        return self.base.rests_on_similar
 
     def _source(self, capability: Capability) -> Model:
         """Return the model that a capability is passed on from, or raise the error that says why it is not."""

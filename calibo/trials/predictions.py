@@ -16,11 +16,6 @@ from calibo.trials.direction import Direction, outcome_directions
 if TYPE_CHECKING:
     import pandas as pd
 
-#: With at least this many similar forecasts in the past, an interval rests on how they came out.
-ENOUGH_SIMILAR = 4.0
-#: With fewer than this, it rests on the model alone.
-SOME_SIMILAR = 1.0
-
 
 def predict(model: Model, X: Array, direction: Direction, *, latent: bool) -> Distribution:
     """Return a model's predictive distributions at `q x d` points in the user's sign.
@@ -41,9 +36,10 @@ def predict_table(
     """Return mean, median and calibrated intervals for the next measurement and for the mean value.
 
     Columns: ``mean``, ``median``, then ``measured_low_80``, ``measured_high_80`` and so on for the next measurement
-    (noise included), and ``mean_low_80``, ``mean_high_80`` and so on for the underlying mean value. ``similar_forecasts`` is
-    the number of past forecasts that were like this one, from whose outcomes the intervals were learned, and
-    ``calibration`` says in words what the intervals rest on.
+    (noise included), and ``mean_low_80``, ``mean_high_80`` and so on for the underlying mean value: the same intervals, drawn
+    in towards the median by the share of the model's spread that is not noise, so that they never reach further.
+    ``similar_forecasts`` is the number of forecasts like this one, stored or of a result left out, whose outcomes are
+    known, and ``calibration`` says in words what the intervals rest on.
 
     With several objectives the columns begin with the index of the objective, ``0_mean`` and so on, and those of a
     constraint with its name, ``constraint_memory_mean``; ``feasible`` is then the probability that a measurement meets
@@ -72,20 +68,21 @@ def predict_table(
 
 def _columns(model: Model, X: Array, direction: Direction) -> dict[str, Array | list[str]]:
     measured = predict(model, X, direction, latent=False)
-    columns: dict[str, Array | list[str]] = {"mean": measured.mean, "median": measured.median}
-    for name, distribution in (("measured", measured), ("mean", predict(model, X, direction, latent=True))):
-        for coverage in COVERAGES:
-            percent = round(100 * coverage)
-            columns[f"{name}_low_{percent}"], columns[f"{name}_high_{percent}"] = distribution.interval(coverage)
+    median, share = measured.median, _share_without_noise(model, X)
+    columns: dict[str, Array | list[str]] = {"mean": measured.mean, "median": median}
+    ends = {round(100 * coverage): measured.interval(coverage) for coverage in COVERAGES}
+    for percent, (low, high) in ends.items():
+        columns[f"measured_low_{percent}"], columns[f"measured_high_{percent}"] = low, high
+    for percent, (low, high) in ends.items():
+        # An infinite interval stays infinite.
+        drawn_in = (median + np.where(np.isinf(end), 1.0, share) * (end - median) for end in (low, high))
+        columns[f"mean_low_{percent}"], columns[f"mean_high_{percent}"] = drawn_in
     known = Capability.SIMILAR_FORECASTS in model.capabilities
     similar = model.similar_forecasts(X) if known else np.zeros(len(X))
-    return columns | {"similar_forecasts": similar, "calibration": [rests_on(count) for count in similar.tolist()]}
+    return columns | {"similar_forecasts": similar, "calibration": model.rests_on(X)}
 
 
-def rests_on(similar: float) -> str:
-    """Say what the calibration of an interval rests on, given the number of similar forecasts in the past."""
-    if similar < SOME_SIMILAR:
-        return "model alone"
-    whole = int(similar)
-    count = f"{whole} similar forecast{'' if whole == 1 else 's'}"
-    return count if similar >= ENOUGH_SIMILAR else f"mostly the model, {count}"
+def _share_without_noise(model: Model, X: Array) -> Array:
+    """Return the standard deviation of the mean value over that of a measurement, m, by the model before calibration."""
+    raw = model.stages[0]
+    return np.minimum(raw.predict(X, latent=True).std / raw.predict(X, latent=False).std, 1.0)

@@ -220,7 +220,14 @@ def test_batches_are_mapped_point_by_point() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"eta": 0.0}, {"levels": (0.5, 0.4)}, {"edges": ()}, {"edges": (0.6, 0.2)}, {"edges": (0.0, 1.0)}, {"trust": 0.0}],
+    [
+        {"eta": 0.0},
+        {"levels": (0.5, 0.4)},
+        {"edges": ()},
+        {"edges": (0.6, 0.2)},
+        {"edges": (0.0, 1.0)},
+        {"trust": -1.0},
+    ],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(RecipeError, match=next(iter(wrong))):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
 from calibo.calibration import Evidence, LocalizedQuantile, OnlineQuantile
-from calibo.calibration.monotone_play import isotonic_projection
+from calibo.calibration.monotone_play import isotonic_projection, spread_pools
 from calibo.calibration.online_quantile import DEFAULT_LEVELS
 from calibo.data import Array
 from calibo.distributions import Composed, Gaussian, Levels, Relevelled
@@ -173,7 +173,8 @@ def test_what_is_shown_of_measurements_follows_the_play_as_evidence_grows() -> N
     np.testing.assert_allclose(shown(latent, X[:1]).icdf(0.3), played(latent, X[:1]).icdf(0.3))
     hidden = LocalizedQuantile(0.5, FIVE).run(X, pit).hidden(X[:1])[0]
     assert hidden.max() > 1.0, "states leave [0, 1], which levels do not"
-    middle = 0.5 * np.clip(isotonic_projection(hidden), 0.0, 1.0) + 0.5 * np.array(FIVE)
+    inside = np.clip(isotonic_projection(hidden), 0.001, 0.999)
+    middle = 0.5 * spread_pools(np.array(FIVE), inside) + 0.5 * np.array(FIVE)
     np.testing.assert_allclose(shown(measured, X[:1]).icdf(0.5), ndtri(middle[2]), rtol=1e-6)
 
 

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from calibo.calibration import Calibrated, Temperature
+from calibo.calibration.base import ENOUGH_SIMILAR, SOME_SIMILAR, in_words
 from calibo.data import COVERAGES
-from calibo.methods import conformal_trees, gp_ei, locbo, ocbo, ocbo_local
+from calibo.methods import cbo, conformal_trees, gp_ei, locbo, ocbo, ocbo_local
 from calibo.models import GaussianProcess
 from calibo.optimize import ModelBased, Optimizer
 from calibo.search import RandomDraw
 from calibo.spaces import Float
-from calibo.trials.predictions import ENOUGH_SIMILAR, SOME_SIMILAR, rests_on
 
 SPACE = {"x": Float(0, 1), "y": Float(0, 1)}
 #: All results lie in one corner of the space.
@@ -41,14 +41,15 @@ def in_a_corner(method: Any, **settings: Any) -> Optimizer:
     [
         (0.0, "model alone"),
         (np.nextafter(SOME_SIMILAR, 0.0), "model alone"),
-        (SOME_SIMILAR, "mostly the model, 1 similar forecast"),
+        (SOME_SIMILAR, "mostly the model"),
+        (1.5, "mostly the model, 1 similar forecast"),
         (np.nextafter(ENOUGH_SIMILAR, 0.0), "mostly the model, 3 similar forecasts"),
         (ENOUGH_SIMILAR, "4 similar forecasts"),
         (27.9, "27 similar forecasts"),
     ],
 )
 def test_what_it_rests_on_in_words(similar: float, words: str) -> None:
-    assert rests_on(float(similar)) == words
+    assert in_words(float(similar)) == words
 
 
 @pytest.mark.parametrize("make", [ocbo, locbo, ocbo_local])
@@ -91,12 +92,45 @@ def test_every_objective_and_constraint_has_its_own() -> None:
     table = in_a_corner(ocbo(), directions=["minimize", "maximize"]).predict([NEAR, FAR])
     for prefix in ("0_", "1_", "constraint_memory_"):
         numbers, words = table[f"{prefix}similar_forecasts"], table[f"{prefix}calibration"]
-        assert words.tolist() == [rests_on(count) for count in numbers] and words[1] == "model alone"
+        assert words.tolist() == [in_words(count) for count in numbers] and words[1] == "model alone"
         assert numbers[0] >= ENOUGH_SIMILAR
         check_intervals(table, prefix)
     counts = [table[f"{p}similar_forecasts"][0] for p in ("0_", "1_", "constraint_memory_")]
     assert len(set(counts)) == 3
     assert table["feasible"].between(0.0, 1.0).all() and list(table.columns)[-1] == "feasible"
+
+
+def test_the_interval_of_the_mean_lies_inside_that_of_a_measurement() -> None:
+    rng = np.random.default_rng(1)
+    for method in (ocbo(search=DRAWS), locbo(search=DRAWS), ocbo_local(search=DRAWS), gp_ei(search=DRAWS)):
+        optimizer = Optimizer(SPACE, method, seed=0)
+        for _ in range(18):
+            suggestion = optimizer.ask()
+            x, y = suggestion.params["x"], suggestion.params["y"]
+            optimizer.tell(suggestion, float(np.sin(7 * x) * np.cos(5 * y) + 0.1 * rng.standard_normal()))
+        table = optimizer.predict([{"x": float(x), "y": float(y)} for x, y in rng.random((50, 2))])
+        for c in (round(100 * coverage) for coverage in COVERAGES):
+            assert (table[f"mean_low_{c}"] >= table[f"measured_low_{c}"]).all()
+            assert (table[f"mean_high_{c}"] <= table[f"measured_high_{c}"]).all()
+        check_intervals(table)
+
+
+@pytest.mark.filterwarnings("ignore:1 of 1 predictions could not be calibrated")
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        (ocbo(paper=True, search=DRAWS), r"\d+ past forecasts, \d+ of them similar"),
+        (cbo(ratio=None, search=DRAWS), "the data, by conformal sets"),
+    ],
+)
+def test_a_correction_that_is_not_learned_from_similar_forecasts_is_never_called_the_model_alone(
+    method: ModelBased, words: str
+) -> None:
+    optimizer = Optimizer(SPACE, method, seed=0)
+    for _ in range(16):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, suggestion.params["x"] ** 2 + suggestion.params["y"])
+    assert optimizer.predict([NEAR, FAR])["calibration"].str.fullmatch(words).all()
 
 
 def check_intervals(table: pd.DataFrame, prefix: str = "") -> None:
