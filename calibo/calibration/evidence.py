@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 from scipy.special import ndtr
 
 from calibo.data import Array
@@ -39,8 +40,11 @@ class Evidence:
 
     @cached_property
     def scores(self) -> Array:
-        """Normal scores of the outcomes under their forecasts, t; standard normal if the forecasts are calibrated."""
-        return self.distribution.normal_scores(self.y)
+        """Normal scores of the outcomes under their forecasts, t; standard normal if the forecasts are calibrated.
+
+        A forecast that overflowed, of outcomes near the largest float, says nothing: its score is 0.
+        """
+        return np.nan_to_num(self.distribution.normal_scores(self.y), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
     @property
     def pit(self) -> Array:
