@@ -84,7 +84,8 @@ def ocbo(
 
     Forecasts are corrected by how earlier forecasts of the same reach came out (near the data, between them, far away), from
     stored forecasts and leave-one-out predictions together; then each quantile is tracked online in each group of
-    forecasts, which makes it right in the long run on any sequence of outcomes. The suggestion maximizes the expected
+    forecasts: the levels tracked are right in the long run on any sequence of outcomes, and those shown follow them as
+    results arrive. The suggestion maximizes the expected
     improvement under the model itself: what is learned of intervals where the search has been must not stop it.
 
     ``paper=True`` composes the method as in Deshpande et al. (2024): one online level map for all points, learned from the

@@ -21,7 +21,7 @@ GROUP_LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 
 @dataclass(frozen=True)
 class GroupedQuantile(Recalibrator):
-    """`OnlineQuantile` in groups of forecasts, by their spread relative to the outcomes before them.
+    """`OnlineQuantile` in groups of forecasts, by their spread relative to the outcomes before them (those with a forecast).
 
     The group of a forecast is known before its outcome, so that the bound of `OnlineQuantile` holds in each group by itself:
     of T outcomes in a group, |share at or below the level played - level| <= (1 + eta) / (eta T), on any sequence of them.
