@@ -105,7 +105,8 @@ class OnlineQuantile(Recalibrator):
         if not self.monotone:
             return hidden
         projected = pooled_adjacent(hidden)
-        if min(hidden) >= 0.0 and max(hidden) <= 1.0:
+        moved = [h - p for h, p in zip(hidden, self.levels, strict=True)]
+        if min(moved) >= -1.0 and max(moved) <= 1.0:
             # No level has more than 1 / eta missing hits: the bound is far.
             return projected
         return within_bound(np.array(hidden), np.array(projected), np.asarray(self.levels), self.eta).tolist()

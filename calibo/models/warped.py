@@ -121,12 +121,12 @@ class Warped(SurrogateWrapper):
         y, n = single_outcome(data.Y), len(data)
         inner, choice, chosen_at = _stored(data.hyperparameters)
         data = replace(data, forecasts=(), hyperparameters=(inner,) if inner else ())
+        if choice is not None and n < self.growth * chosen_at:
+            kept = lower_tail_power(y) if choice == _LOWER_TAIL else None
+            return _finished(self._fit(data, kept, rng), kept, chosen_at)
         transform = lower_tail_power(y)
         if transform is None:
             return _finished(self.surrogate.fit(data, rng=rng), None, n)
-        if choice is not None and n < self.growth * chosen_at:
-            kept = transform if choice == _LOWER_TAIL else None
-            return _finished(self._fit(data, kept, rng), kept, chosen_at)
         # Kept hyperparameters would favour the transform that they were fitted with.
         data = replace(data, refit=True)
         plain = _finished(self._fit(data, None, rng), None, n)
