@@ -127,4 +127,4 @@ def shown_levels(p: Array, played: Array, *, pooled: bool = False, weight: Array
         weight: Weight of what is played, a number or `... x 1`; the rest is that of the model's own levels.
     """
     inside = np.clip(played, SMALLEST_LEVEL, 1.0 - SMALLEST_LEVEL)
-    return p + weight * ((inside if pooled else spread_pools(p, inside)) - p)
+    return weight * (inside if pooled else spread_pools(p, inside)) + (1.0 - weight) * p
