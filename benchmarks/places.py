@@ -1,8 +1,8 @@
 """Coverage wherever forecasts are shown: at the next query, at fresh points, and near the best point.
 
-Run with ``python benchmarks/places.py`` (all GP methods, 5 seeds); ``--methods``, ``--half`` and ``--seeds`` do a part, and
-``--quick`` a small one of which nothing is written. Settings were chosen on the problems of the half "chosen"; "reported" are
-others, on which nothing was tuned. For each problem, method and n = 15, 30, 60 evaluations:
+Run with ``python benchmarks/places.py`` (all methods with intervals, 5 seeds); ``--methods``, ``--half`` and ``--seeds`` do a
+part, and ``--quick`` a small one of which nothing is written. Settings were chosen on the problems of the half "chosen"; those
+of the half "reported" are others. For each problem, method and n = 15, 30, 60 evaluations:
 
 * next: the forecasts of ten queries around n, as stored before they were measured;
 * fresh: 200 uniform points, as ``Optimizer.predict`` forecasts them;
@@ -47,7 +47,7 @@ COVERAGES = (0.5, 0.8, 0.95)
 FRESH, NEAR, RADIUS = 200, 60, 0.05
 #: Queries before and after n that count as the next query.
 WINDOW = 5
-METHODS = ("gp_ei", "ocbo", "locbo", "ocbo_local", "cbo")
+METHODS = ("gp_ei", "ocbo", "locbo", "ocbo_local", "cbo", "cqr", "conformal_ensemble")
 RESULTS = Path(__file__).parent / "results" / "places.csv"
 Points = Sequence[Mapping[str, Any]]
 

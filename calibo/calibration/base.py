@@ -20,8 +20,6 @@ from calibo.models.base import MODEL_ALONE, Capability, ModelWrapper, SurrogateW
 
 #: Maps (distribution, its points `... x q x d`) to the calibrated distribution.
 LevelMap = Callable[[Distribution, Array], Distribution]
-
-
 #: With at least this many similar forecasts in the past, an interval rests on how they came out.
 ENOUGH_SIMILAR = 4.0
 #: With fewer than this, it rests on the model alone.
@@ -129,8 +127,8 @@ class CalibratedModel(ModelWrapper):
 class Calibrated(SurrogateWrapper):
     """A surrogate whose predictions are corrected by how its past forecasts came out.
 
-    Latent distributions are mapped by the same levels as measurements: what was learned of the scale and shape of the
-    forecasts is assumed to hold for f as well.
+    Latent distributions are mapped by the same levels as measurements, unless the recalibrator says otherwise: what was
+    learned of the scale and shape of the forecasts is assumed to hold for f as well.
 
     Attributes:
         surrogate: The surrogate that is calibrated; may itself be `Calibrated`.

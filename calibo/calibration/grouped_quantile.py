@@ -25,7 +25,8 @@ class GroupedQuantile(Recalibrator):
 
     The group of a forecast is known before its outcome, so that the bound of `OnlineQuantile` holds in each group by itself:
     of T outcomes in a group, |share at or below the level played - level| <= (1 + eta) / (eta T), on any sequence of them.
-    What is learned where a search has converged then does not change intervals far away.
+    What is learned where a search has converged then does not change intervals far away. (The report tells places apart at
+    the same values, but by the standard deviation of the model before calibration and by all results.)
 
     Shown is the mean of the levels played and of the model's own, with weight T / (T + trust) for the former: levels that are
     played may coincide, which is the price of the guarantee, and those shown do not. In the long run the two are the same.

@@ -52,8 +52,8 @@ class OnlineQuantile(Recalibrator):
     Deviations from the paper: the state starts at h_1(p) = p instead of 0, which starts from the
     model's own quantiles and keeps the bound; raw states cross (the paper's monotonicity lemma is false), so their
     projection is played *and* used in the update, which keeps the bound; the state is never clipped, only the
-    map that `fit` returns is, to [0.001, 0.999]. Levels that are played together are spread in that map, so that quantiles
-    increase strictly and no interval begins at the median.
+    map that `fit` returns is, to [0.001, 0.999]. Where several levels have the same value in play, that map spreads them
+    between their neighbours, so that quantiles increase strictly and no interval begins at the median.
 
     Attributes:
         eta: Step size, positive. Large steps adapt fast and bound tightly, small steps are smooth.
@@ -96,9 +96,6 @@ class OnlineQuantile(Recalibrator):
     def bound(self, steps: int) -> float:
         """Return the largest possible long-run error of any level after `steps` outcomes."""
         return (1.0 + self.eta) / (self.eta * steps)
-
-    def _project(self, hidden: Array) -> Array:
-        return np.array(self._play(hidden.tolist()))
 
     def _play(self, hidden: list[float]) -> list[float]:
         """Return the levels in use, K, given the state."""

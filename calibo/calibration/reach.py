@@ -70,7 +70,7 @@ def log_spread(distribution: Distribution, std: Array | float) -> Array:
     """Return the logarithm of the spread of forecasts, `... x q`, relative to the standard deviation of outcomes.
 
     The spread is half the distance of the quantiles one standard deviation below and above the median of a normal
-    distribution. Relative to outcomes that are all alike every spread is as large as any: nothing is known of their scale.
+    distribution. While all outcomes are equal nothing is known of their scale, and every spread counts as the largest.
     """
     if isinstance(distribution, Gaussian):
         spread = distribution.std

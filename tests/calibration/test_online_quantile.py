@@ -112,7 +112,7 @@ def adversary(online: OnlineQuantile, n: int, pain: Callable[[np.ndarray], float
     pits: list[float] = []
     errors = np.zeros(p.size)
     for _ in range(n):
-        played = online._project(p + online.eta * errors)  # the hidden state is p + eta x errors
+        played = np.array(online._play((p + online.eta * errors).tolist()))  # the hidden state is p + eta x errors
         u = max(reachable(played), key=lambda v: pain(errors + p - (v <= played)))
         errors = errors + p - (u <= played)
         pits.append(u)
@@ -153,7 +153,7 @@ def test_bound_against_an_adversary_led_by_hypothesis(
     online = OnlineQuantile(eta, levels)
     hidden, pits = np.asarray(levels), list[float]()
     for choice in choices:
-        played = online._project(hidden)
+        played = np.array(online._play(hidden.tolist()))
         options = reachable(played)
         pits.append(options[choice % len(options)])
         hidden = hidden - eta * ((pits[-1] <= played) - np.asarray(levels))
