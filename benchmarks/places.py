@@ -1,8 +1,8 @@
 """Coverage wherever forecasts are shown: at the next query, at fresh points, and near the best point.
 
 Run with ``python benchmarks/places.py`` (all methods with intervals, 5 seeds); ``--methods``, ``--half`` and ``--seeds`` do a
-part, and ``--quick`` a small one of which nothing is written. Settings were chosen on the problems of the half "chosen"; those
-of the half "reported" are others. For each problem, method and n = 15, 30, 60 evaluations:
+part, and ``--quick`` a small one of which nothing is written. Settings were chosen on the problems of the half "chosen";
+those of the half "reported" are others. For each problem, method and n = 15, 30, 60 evaluations:
 
 * next: the forecasts of ten queries around n, as stored before they were measured;
 * fresh: 200 uniform points, as ``Optimizer.predict`` forecasts them;
