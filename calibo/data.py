@@ -194,7 +194,7 @@ class Dataset:
             pruned evaluations have such values, which may be far from final.
         categories: Number of choices of each categorical column, 0 for a numeric one, `d`. ``()`` means all numeric.
         hyperparameters: Hyperparameters of the model of each outcome, as stored with the latest suggestion: where the
-            next fit may start.
+            next fit may start. After them may come those of further models, which only their strategy knows.
         refit: Whether models fit their hyperparameters. ``False`` takes those stored as they are where a surrogate can,
             which is quicker; without any stored they are fitted.
         constraints: Number of constraints, c.

@@ -78,7 +78,8 @@ class Plan:
         avoid: Points that must not be suggested, `t x d`.
         models: Model of each outcome; empty for a strategy without a predictive distribution.
         forecaster: Maps `q x d` points to their `q` forecasts, one per outcome; ``None`` without models.
-        hyperparameters: Fitted hyperparameters of each model, stored with the suggestion.
+        hyperparameters: Fitted hyperparameters of each model, and of further models that only the strategy knows; stored
+            with the suggestion.
         region: Trust region: candidates are searched within this box only. ``None`` for the whole space.
         repeats: Points to suggest again before any new one, `r x d`.
         replicates: How often each new point is suggested.

@@ -179,7 +179,7 @@ def dataset(
         X_pending=points(running),
         X_failed=points(failed),
         categories=categories,
-        hyperparameters=hyperparameters if len(hyperparameters) == len(outcomes) else (),
+        hyperparameters=hyperparameters if len(hyperparameters) >= len(outcomes) else (),
         constraints=len(names),
         reference=reference,
         Y_failed=convert_values([t.intermediate or unknown for t in failed], directions),
