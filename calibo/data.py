@@ -403,6 +403,7 @@ class Suggestion:
         number: Number of the suggestion, counted from 0; -1 if it has none.
         constraints: Names of the constraints, whose forecasts come after those of the objectives.
         method: Name of the method that made it, or ``None``.
+        why_method: Why that method chose the parts it did, in words, or ``None`` if it does not choose.
 
     Examples:
         >>> from calibo import Float, Optimizer
@@ -421,6 +422,7 @@ class Suggestion:
     number: int = -1
     constraints: tuple[str, ...] = ()
     method: str | None = None
+    why_method: str | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Suggestion):

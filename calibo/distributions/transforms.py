@@ -227,8 +227,12 @@ class HalfRank(OutcomeTransform):
     def linear_above(self) -> float:
         return self.location
 
+    @property
+    def slope_steps(self) -> SlopeSteps:
+        return self._steps
+
     @cached_property
-    def slope_steps(self) -> SlopeSteps:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _steps(self) -> SlopeSteps:
         slopes = np.diff(self.values) / np.diff(self.scores)
         return SlopeSteps(self.scores, np.concatenate([[1.0 / self._lowest], slopes, [self.scale]]))
 

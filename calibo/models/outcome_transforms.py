@@ -43,7 +43,7 @@ def lower_tail_power(y: Array) -> LowerTailPower | None:
         return None
     first, median, third = np.quantile(y, [0.25, 0.5, 0.75])
     # The distance of the quartiles of a normal distribution is 1.35 standard deviations.
-    scale = (third - first) / 1.35 or np.std(y)
+    scale = float((third - first) / 1.35) or float(np.std(y))
     if not _is_spread(scale, median, y):
         return None
     z = (y - median) / scale
@@ -51,7 +51,7 @@ def lower_tail_power(y: Array) -> LowerTailPower | None:
     transformed = np.array([above - power_of(below, power) for power in _POWERS])
     likelihood = (_POWERS - 1.0) * np.log1p(below).sum() - 0.5 * len(y) * np.log(transformed.var(axis=1))
     power = float(_POWERS[int(np.argmax(likelihood))])
-    return None if power == 1.0 else LowerTailPower(power, float(median), float(scale), float(y.min()))
+    return None if power == 1.0 else LowerTailPower(power, float(median), scale, float(y.min()))
 
 
 def half_rank(y: Array) -> HalfRank | None:

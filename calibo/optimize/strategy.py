@@ -61,6 +61,11 @@ class Strategy(ABC):
         """Whether the method optimizes one objective without constraints only."""
         return False
 
+    @property
+    def compares_rows(self) -> bool:
+        """Whether values of the acquisition function can be compared between any two rows of a table, as ranking must."""
+        return False
+
     @abstractmethod
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         """Return the plan for the next suggestions.
@@ -196,6 +201,10 @@ class ModelBased(Strategy):
     def forecasting(self) -> Surrogate | None:
         return self.surrogate
 
+    @property
+    def compares_rows(self) -> bool:
+        return self.rule.smooth
+
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         models = fit_models(self.surrogate, data, rng=rng)
         acting = self._acting_models(data, rng)
@@ -203,10 +212,14 @@ class ModelBased(Strategy):
         # While a plan learns, the models change but not the base samples of the rule.
         seed = int(rng.integers(2**63)) if learns else None
         success = SuccessModel.of(data, rng=rng) if len(data.X_failed) else None
+        rule = None
+        if data.objectives == 1:
+            rule = self.rule.chosen((acting or self._acted_on(models))[0], data.without_constraints())
 
         def acquisition(models: tuple[Model, ...]) -> Acquisition:
+            goals = acting or self._acted_on(models[: data.objectives])
             generator = rng if seed is None else np.random.default_rng(seed)
-            return self._acquisition(models, acting, data, success, generator)
+            return self._acquisition(goals, models, rule, data, success, generator)
 
         def learn(plan: Plan, proposals: Array, rng: np.random.Generator) -> Plan:
             # All outcomes were measured at the same points, so all models learn the same density ratio.
@@ -223,6 +236,7 @@ class ModelBased(Strategy):
             forecaster=ModelForecaster(models, self.surrogate.stage_names),
             hyperparameters=tuple(model.hyperparameters for model in (*models, *acting)),
             learn=learn if learns else None,
+            rule=type(rule or self.tradeoff).__name__,
         )
 
     def _acting_models(self, data: Dataset, rng: np.random.Generator) -> tuple[Model, ...]:
@@ -245,15 +259,22 @@ class ModelBased(Strategy):
             search = MultiStart() if self.rule.smooth else RandomDraw()
         return Langevin(then=search) if learns_from_proposals(self.surrogate) else search
 
+    def _acted_on(self, models: tuple[Model, ...]) -> tuple[Model, ...]:
+        """Return what the acquisition function sees of the models that are shown."""
+        return tuple(model.stages[0] for model in models) if self.acts_on == "raw" else models
+
     def _acquisition(
         self,
+        goal_models: tuple[Model, ...],
         models: tuple[Model, ...],
-        acting: tuple[Model, ...],
+        rule: AcquisitionRule | None,
         data: Dataset,
         success: SuccessModel | None,
         rng: np.random.Generator,
     ) -> Acquisition:
-        """Build the acquisition function on the feasible observations, weighted by probabilities.
+        """Build the acquisition function of models of the objectives on the feasible observations, weighted by probabilities.
+
+        With several objectives it is that of ``tradeoff``, and there is no rule.
 
         The weights are the probabilities that the model's data support the prediction, that the evaluation succeeds, and
         that the constraints are met. Where they are 0, a logarithmic utility is minus infinity and any other value is the
@@ -273,15 +294,12 @@ class ModelBased(Strategy):
         if data.constraints:
             weights.append(Weight(feasibility.log, worst))
         observed = data.feasible_only().without_constraints()
-        goal_models = acting or models[: data.objectives]
-        if not acting and self.acts_on == "raw":
-            goal_models = tuple(model.stages[0] for model in goal_models)
-        if data.objectives > 1:
+        if rule is None:
             acquisition = self.tradeoff.build(goal_models, observed, rng=rng)
             return weighted_last(acquisition, [weight.log_probability for weight in weights])
-        acquisition = self.rule.build(goal_models[0], observed, rng=rng)
-        if self.rule.smooth:
-            return weighted(acquisition, weights, logarithmic=self.rule.logarithmic, pending=data.X_pending)
+        acquisition = rule.build(goal_models[0], observed, rng=rng)
+        if rule.smooth:
+            return weighted(acquisition, weights, logarithmic=rule.logarithmic, pending=data.X_pending)
         # A draw of f depends on the last point of a batch alone.
         product = weighted(acquisition, weights, logarithmic=False, pending=data.X_pending[:0])
         return lambda X: product(last_points(X))

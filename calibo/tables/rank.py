@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from calibo.checks import check_seed, check_whole
 from calibo.errors import DataError, FallbackWarning, RecipeError
-from calibo.optimize import ModelBased, Strategy
+from calibo.optimize import Strategy
 from calibo.tables.answer import own_columns
 from calibo.tables.encoding import encoding
 from calibo.tables.reading import BATCH, joined, open_table
@@ -153,12 +153,11 @@ class Progress:
                 yield part
 
 
-def _checked_strategy(strategy: Strategy) -> ModelBased:
-    if not isinstance(strategy, ModelBased) or not strategy.rule.smooth:
+def _checked_strategy(strategy: Strategy) -> Strategy:
+    if not strategy.compares_rows:
         raise RecipeError(
             f"ranking needs a method with one model and values that can be compared between any two rows, and "
-            f"{getattr(strategy, 'name', type(strategy).__name__)!r} is not one; use cbo, ocbo, locbo, "
-            "ocbo_local, cqr, conformal_ensemble or gp_ei"
+            f"{strategy.name!r} is not one; use auto, cbo, ocbo, locbo, ocbo_local, cqr, conformal_ensemble or gp_ei"
         )
     return strategy
 
