@@ -200,6 +200,7 @@ class Dataset:
         constraints: Number of constraints, c.
         reference: Reference point for the hypervolume, one value per objective. Inferred from the Pareto front if ``()``.
         features: Maps `m x d` points to the `m x D` features that models of features see; ``None`` if the space has none.
+        from_pool: Whether candidates are the rows of a list, not all points of the cube.
         H: Measured vectors of a composite objective, `n x length`, of which Y is a known function; rows of NaN where only
             Y is known, ``None`` if no vector is known. In the user's own units and sign, as the function takes them.
     """
@@ -218,6 +219,7 @@ class Dataset:
     H: Array | None = None
     features: Callable[[Array], Array] | None = None
     refit: bool = True
+    from_pool: bool = False
 
     def __post_init__(self) -> None:
         n, d = _two_dimensional("X", self.X)

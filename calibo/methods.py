@@ -59,23 +59,23 @@ _FEWER = Mutation(1200, 800, shortlist=256)
 def auto(**options: Any) -> Auto:
     """Compose the default method: a rule chooses the parts that suit the data, and says why.
 
-    Forecasts are those of ``ocbo``, right wherever they are shown. With one objective the search acts on a model of its own,
-    of outcomes whose worse half counts by its order only, and maximizes the expected improvement, in its noisy form where
-    measurements are noisy. docs/choosing.md has the rule and what it rests on.
+    Forecasts are those of ``ocbo``, right wherever they are shown. Where all parameters are numbers the search acts on a
+    model of its own, of outcomes whose worse half counts by its order only; it maximizes the expected improvement, in its
+    noisy form where measurements are noisy. docs/choosing.md has the rule and what it rests on.
 
         >>> from calibo import Float, Optimizer
         >>> optimizer = Optimizer({"x": Float(-1, 1)}, "auto", seed=0)
         >>> for _ in range(10):
         ...     suggestion = optimizer.ask()
         ...     optimizer.tell(suggestion, suggestion.params["x"] ** 2)
-        >>> suggestion.why_method
-        'exact Gaussian process; expected improvement, as measurements are nearly exact'
+        >>> suggestion.why_method  # doctest: +ELLIPSIS
+        'exact Gaussian process; bad outcomes count by rank, as all parameters are numbers; expected improvement, as ...'
 
     Args:
         **options: Further settings of ``ModelBased``, such as ``search`` or ``replicate``.
     """
     acting = Warped(GaussianProcess(), shapes=(OutcomeShape.HALF_RANK,))
-    return Auto(ocbo(rule=ImprovementByNoise(), acting=acting, **options), large=1000)
+    return Auto(ocbo(rule=ImprovementByNoise(), acting=acting, **options), ocbo(**options), large=1000)
 
 
 def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = None, **options: Any) -> ModelBased:

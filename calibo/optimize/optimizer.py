@@ -269,6 +269,7 @@ class Optimizer:
             hyperparameters=self._latest,
             reference=self._reference,
             features=self.space.features,
+            from_pool=self.space.is_pool,
         )
 
     def _plan(self) -> Plan:

@@ -72,6 +72,7 @@ class TableRound:
             directions=self.directions,
             categories=self.encoding.categories,
             hyperparameters=study.start(number, self.encoding.names, question.targets),
+            from_pool=True,
         )
         suggest = self._chosen if len(data) >= _FEWEST_LABELS else self._spread
         chosen = suggest(data, generator(self.seed, number))

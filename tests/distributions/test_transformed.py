@@ -72,7 +72,9 @@ def test_improvement_under_ranks_is_exact(c: float, mean: float, std: float) -> 
     predicted = Transformed(Gaussian(np.array([mean]), np.array([std])), RANKS)
     edges = [c, *(k for k in RANKS.values if k > c), max(float(RANKS.inverse(mean + 12.0 * std)), c + 1.0)]
     tail = lambda y: float(predicted.probability_of_improvement(y)[0])
-    exact = sum(quad(tail, low, high, epsabs=0.0, epsrel=1e-10, limit=200)[0] for low, high in itertools.pairwise(edges))
+    exact = sum(
+        quad(tail, low, high, epsabs=0.0, epsrel=1e-10, limit=200)[0] for low, high in itertools.pairwise(edges)
+    )
     if exact > 1e-12:
         np.testing.assert_allclose(predicted.expected_improvement(c)[0], exact, rtol=2e-6)
 

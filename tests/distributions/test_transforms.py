@@ -144,7 +144,12 @@ class TestHalfRank:
 
     @pytest.mark.parametrize(
         ("values", "scores", "scale"),
-        [([1.0, 1.0], [-1.0, 0.0], 1.0), ([0.0, 1.0], [-1.0, 0.5], 1.0), ([0.0, 1.0], [-1.0, 0.0], 0.0), ([1.0], [0.0], 1.0)],
+        [
+            ([1.0, 1.0], [-1.0, 0.0], 1.0),
+            ([0.0, 1.0], [-1.0, 0.5], 1.0),
+            ([0.0, 1.0], [-1.0, 0.0], 0.0),
+            ([1.0], [0.0], 1.0),
+        ],
     )
     def test_knots_that_do_not_fit_are_refused(self, values: list[float], scores: list[float], scale: float) -> None:
         with pytest.raises(RecipeError, match="increasing knots that end at the location"):

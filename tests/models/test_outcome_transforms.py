@@ -47,7 +47,12 @@ def test_the_order_of_outcomes_is_kept(y: list[float]) -> None:
 @pytest.mark.parametrize("shape", [OutcomeShape.LOWER_TAIL, OutcomeShape.HALF_RANK])
 @pytest.mark.parametrize(
     "y",
-    [np.arange(FEWEST_OUTCOMES - 1.0), np.full(20, 3.0), np.linspace(-1.0, 1.0, 20) * 1e150, 7.0 + 1e-15 * np.arange(20.0)],
+    [
+        np.arange(FEWEST_OUTCOMES - 1.0),
+        np.full(20, 3.0),
+        np.linspace(-1.0, 1.0, 20) * 1e150,
+        7.0 + 1e-15 * np.arange(20.0),
+    ],
     ids=["too few", "all alike", "too large", "rounding"],
 )
 def test_some_outcomes_are_left_as_they_are(shape: OutcomeShape, y: np.ndarray) -> None:

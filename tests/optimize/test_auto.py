@@ -14,17 +14,26 @@ from calibo import Float, Optimizer, methods
 from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.optimize import Auto
-from calibo.optimize.auto import log_change
+from calibo.optimize.auto import default_for_rows, log_change
 from calibo.study.attributes import read_suggestions
 
 RNG = np.random.default_rng
-EXACT = "exact Gaussian process; expected improvement, as measurements are nearly exact"
+EXACT = (
+    "exact Gaussian process; bad outcomes count by rank, as all parameters are numbers; "
+    "expected improvement, as measurements are nearly exact"
+)
 
 
 def data(n: int = 20, noise: float = 0.0, objectives: int = 1) -> Dataset:
     X = RNG(0).random((n, 2))
     f = -np.square(X - 0.4).sum(axis=1, keepdims=True) + noise * RNG(1).standard_normal((n, 1))
     return Dataset(X=X, Y=np.hstack([f, -f])[:, :objectives])
+
+
+def mixed() -> Dataset:
+    """The last column is a choice."""
+    known = data()
+    return replace(known, X=np.hstack([known.X, np.full((len(known), 1), 0.25)]), categories=(0, 0, 2))
 
 
 class TestWhy:
@@ -35,13 +44,30 @@ class TestWhy:
         why = methods.auto().plan(data(80, noise=0.1), rng=RNG(0)).why
         assert why is not None and "noisy expected improvement, as measurements are noisy" in why
 
-    def test_several_objectives(self) -> None:
-        why = methods.auto().plan(data(objectives=2), rng=RNG(0)).why
-        assert why is not None and why.endswith("hypervolume improvement, as there are several objectives")
-
     def test_many_results(self) -> None:
-        few = replace(methods.auto(), large=10)
-        assert few.why(data(11), few.plan(data(11), rng=RNG(0))).startswith("nearest-neighbour Gaussian process")
+        why = replace(methods.auto(), large=10).plan(data(11), rng=RNG(0)).why
+        assert why is not None and why.startswith("Gaussian process of neighbours, over 10 results")
+
+    @pytest.mark.parametrize(
+        ("known", "words"),
+        [
+            (mixed(), "some parameters are choices; expected improvement, as measurements are nearly exact"),
+            (replace(data(), from_pool=True), "candidates are rows; expected improvement"),
+            (data(objectives=2), "there are several objectives; hypervolume improvement"),
+        ],
+        ids=["choices", "rows", "objectives"],
+    )
+    def test_elsewhere_the_search_acts_on_the_model_inside_what_is_shown(self, known: Dataset, words: str) -> None:
+        plan = methods.auto().plan(known, rng=RNG(0))
+        assert plan.why == f"exact Gaussian process; outcomes count as they are, as {words}"
+        X = RNG(3).random((5, known.X.shape[1]))
+        same = methods.ocbo().plan(known, rng=RNG(0))
+        np.testing.assert_array_equal(plan.acquisition(X), same.acquisition(X))
+
+
+def test_an_optimizer_over_rows_says_so() -> None:
+    optimizer = Optimizer([{"x": value} for value in np.linspace(0.0, 1.0, 30)], seed=0)
+    assert optimizer.data().from_pool and not Optimizer({"x": Float(0, 1)}, seed=0).data().from_pool
 
 
 def test_it_is_the_default() -> None:
@@ -76,6 +102,12 @@ def test_what_is_shown_is_not_what_is_acted_on() -> None:
     assert not np.allclose(auto.acquisition(X) - auto.acquisition(X)[0], ocbo.acquisition(X) - ocbo.acquisition(X)[0])
 
 
-def test_only_a_composition_is_taken() -> None:
+def test_only_compositions_that_show_the_same_are_taken() -> None:
     with pytest.raises(RecipeError, match="method"):
-        Auto("ocbo", large=10)  # pyright: ignore[reportArgumentType]
+        Auto("ocbo", methods.ocbo(), large=10)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(RecipeError, match="one surrogate"):
+        Auto(methods.ocbo(), methods.gp_ei(), large=10)
+
+
+def test_tables_with_categories_are_ranked_by_conformal_sets() -> None:
+    assert (default_for_rows((0, 0)), default_for_rows((0, 3)), default_for_rows(())) == ("auto", "cbo", "auto")
