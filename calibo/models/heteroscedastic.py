@@ -198,7 +198,8 @@ class HeteroscedasticGP(Surrogate):
         known = np.full(len(data), np.nan) if data.Y_var is None else units.forward_variance(data.Y_var[:, 0])
         groups = Groups.of(data.X, units.forward(y), known)
         stored = data.hyperparameters[0] if data.hyperparameters else ()
-        own, noise_own = stored[: data.X.shape[1] + 2], stored[data.X.shape[1] + 2 :]
+        size = self.means.stored_size(data.categories)
+        own, noise_own = stored[:size], stored[size:]
         if not groups.informative.any():
             if not self.replicates_follow:
                 warnings.warn(
