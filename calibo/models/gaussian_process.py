@@ -129,7 +129,9 @@ class GaussianProcess(Surrogate):
 class NegativeLogPosterior:
     """The negative log posterior density of raw hyperparameters, with its gradient.
 
-    Raw hyperparameters are log l_1..d, those of the warping, that of the trend, log outputscale and log noise. The constant mean is profiled out by generalised least squares; at its optimum the gradient in the other parameters
+    Raw hyperparameters are log l_1..d, those of the warping, that of the trend, log outputscale and log noise.
+
+    The constant mean is profiled out by generalised least squares; at its optimum the gradient in the other parameters
     is the partial one (envelope theorem). Additive constants of the priors are omitted.
 
     Attributes:
@@ -263,6 +265,12 @@ class NegativeLogPosterior:
         gradient[-1] = 0.5 * np.exp(raw[-1]) * np.diagonal(weights)[self._unknown].sum()
         prior, prior_gradient = self._prior(raw)
         return float(value + prior), gradient + prior_gradient
+
+    @cached_property
+    def prior_precision(self) -> Array:
+        """Precisions of the raw hyperparameters a priori, all of whose priors are normal."""
+        size = len(self.bounds())
+        return self._prior(np.ones(size))[1] - self._prior(np.zeros(size))[1]
 
     def _prior(self, raw: Array) -> tuple[float, Array]:
         """Return the negative log prior of the raw hyperparameters, and its gradient."""

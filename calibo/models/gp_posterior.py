@@ -122,7 +122,7 @@ class Posterior(Model):
         return self.scale(self.X)
 
     def scale(self, X: Array) -> Array:
-        """Return what covariances are functions of: features over length scales, then the b terms of the trend, `q x (D + b)`."""
+        """Return what covariances depend on, `q x (D + b)`: features over length scales, then the b terms of the trend."""
         scaled = self.features(X) / self.theta.lengthscales[self.features.column]
         if self.trend is None:
             return scaled

@@ -1,6 +1,6 @@
 """A Gaussian process whose hyperparameters are integrated over, instead of being set to the most likely ones.
 
-Draws come from the Laplace approximation of their posterior: a Gaussian around its mode, whose precision is the Hessian there.
+Draws come from the Laplace approximation of their posterior: a Gaussian around its mode, with the curvature found there.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from calibo.models.predictions import correlation_matrix, distinct_points
 _BLOCK, _FEWEST_ROWS = 16384, 8
 #: Step of the differences of gradients that give the Hessian.
 _STEP = 1e-3
-#: Least curvature of the posterior in any direction: that of the widest prior, of a length scale.
-_LEAST_CURVATURE = 1.0 / 3.0
 #: With fewer data nothing is known of the posterior but the prior.
 _FEWEST = 3
 #: Draws with less weight are left out.
@@ -193,10 +191,9 @@ def laplace_draws(objective: NegativeLogPosterior, mode: Array, draws: int, spre
         Raw hyperparameters, `K x p`, and weights, K, with K at most draws + 1.
     """
     lower, upper = np.array(objective.bounds()).T
-    curvatures, directions = np.linalg.eigh(_hessian(objective, mode))
+    root = _deviations(objective, mode)
     normal = np.vstack([np.zeros(len(mode)), _normal_points(draws, len(mode))])
-    scale = directions / np.sqrt(np.maximum(curvatures, _LEAST_CURVATURE))
-    raw = np.clip(mode + spread * normal @ scale.T, lower, upper)
+    raw = np.clip(mode + spread * normal @ root.T, lower, upper)
     values = np.array([objective.value(row) for row in raw])
     log_weights = 0.5 * np.square(normal).sum(axis=1) - values
     weights = _weights(np.where(np.isfinite(log_weights), log_weights, -np.inf))
@@ -212,15 +209,27 @@ def _weights(log_weights: Array) -> Array:
     return weights / weights.sum()
 
 
+def _deviations(objective: NegativeLogPosterior, mode: Array) -> Array:
+    """Return a root of the covariance of the Laplace approximation: columns along its axes, the longest first.
+
+    Where the likelihood is not concave, its curvature is not counted: the data make no hyperparameter less certain than it
+    is a priori.
+    """
+    prior = np.sqrt(objective.prior_precision)
+    # In units of the prior, whose precision is 1.
+    relative = _hessian(objective, mode) / np.outer(prior, prior)
+    curvatures, directions = np.linalg.eigh(relative)
+    root = directions / np.sqrt(np.maximum(curvatures, 1.0)) / prior[:, None]
+    axes, lengths, _ = np.linalg.svd(root)
+    return axes * lengths
+
+
 def _hessian(objective: NegativeLogPosterior, raw: Array) -> Array:
     """Return the matrix of second derivatives, by differences of gradients towards the middle of the bounds."""
     lower, upper = np.array(objective.bounds()).T
     steps = np.where(raw > (lower + upper) / 2.0, -_STEP, _STEP)
     here = objective(raw)[1]
-    rows = [
-        (objective(raw + np.where(np.arange(len(raw)) == j, step, 0.0))[1] - here) / step
-        for j, step in enumerate(steps)
-    ]
+    rows = [(objective(raw + step * unit)[1] - here) / step for step, unit in zip(steps, np.eye(len(raw)), strict=True)]
     matrix = np.array(rows)
     return 0.5 * (matrix + matrix.T)
 

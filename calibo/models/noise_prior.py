@@ -13,7 +13,9 @@ _LARGEST = 2.0
 
 @dataclass(frozen=True)
 class NoisePrior:
-    """A log-normal prior of the noise variance of standardized outcomes, with a least variance.
+    """A normal prior of the log noise variance of standardized outcomes, with a least variance.
+
+    The default has its mode where the density of the log-normal distribution with location -4 and width 1 has it.
 
     Attributes:
         location: Mean of the log variance.
@@ -21,11 +23,12 @@ class NoisePrior:
         floor: Least variance; that of known noise, too.
     """
 
-    location: float = -4.0
+    location: float = -5.0
     width: float = 1.0
     floor: float = 1e-6
 
     def __post_init__(self) -> None:
+        check_between("location", self.location, -np.inf, np.inf)
         check_between("width", self.width, 0.0, np.inf)
         check_between("floor", self.floor, 0.0, _LARGEST)
 
@@ -35,6 +38,6 @@ class NoisePrior:
         return float(np.log(self.floor)), float(np.log(_LARGEST))
 
     def __call__(self, raw: float) -> tuple[float, float]:
-        """Return the negative log density of the variance at its logarithm, up to a constant, and the derivative."""
+        """Return the negative log prior at a log variance, up to a constant, and its derivative."""
         deviation = (raw - self.location) / self.width
-        return raw + 0.5 * deviation**2, 1.0 + deviation / self.width
+        return 0.5 * deviation**2, deviation / self.width

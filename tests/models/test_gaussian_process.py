@@ -183,7 +183,7 @@ def test_value_is_the_likelihood_and_the_priors() -> None:
     raw = np.array(model.hyperparameters)
     lengths, scale, noise = raw[:3], raw[3], raw[4]
     location = np.sqrt(2) + np.log(3) / 2
-    prior = np.sum(lengths + (lengths - location) ** 2 / 6) + scale**2 / 2 + noise + (noise + 4) ** 2 / 2
+    prior = np.sum(lengths + (lengths - location) ** 2 / 6) + scale**2 / 2 + (noise + 5) ** 2 / 2
     expected = -model.log_marginal_likelihood() - 6 * np.log(2 * np.pi) + prior
     assert f(raw)[0] == pytest.approx(expected, rel=1e-9)
 

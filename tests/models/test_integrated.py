@@ -11,7 +11,7 @@ from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian, averaged
 from calibo.errors import RecipeError
 from calibo.models import Capability, GaussianProcess, InputWarping, IntegratedGP, Matern32
-from calibo.models.integrated import IntegratedPosterior, _hessian, _normal_points, laplace_draws
+from calibo.models.integrated import IntegratedPosterior, _deviations, _hessian, _normal_points, laplace_draws
 
 RNG = np.random.default_rng
 PROCESSES = {
@@ -91,6 +91,7 @@ def test_draws_of_a_normal_posterior_have_equal_weights_and_its_moments() -> Non
         """The negative log density of a normal distribution."""
 
         precision = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
+        prior_precision = np.array([0.3, 0.2, 0.1])
         mode = np.array([0.3, -0.2, 0.1])
 
         def __call__(self, raw: Array) -> tuple[float, Array]:
@@ -110,6 +111,18 @@ def test_draws_of_a_normal_posterior_have_equal_weights_and_its_moments() -> Non
     np.testing.assert_allclose(weights @ raw, posterior.mode, atol=1e-9)
     covariance = (raw - posterior.mode).T @ (weights[:, None] * (raw - posterior.mode))
     np.testing.assert_allclose(covariance, np.linalg.inv(posterior.precision), atol=0.06)
+
+
+def test_the_data_make_nothing_less_certain_than_it_is_a_priori() -> None:
+    process = GaussianProcess(warping=InputWarping(), trend="linear")
+    objective = process.objective(data(5))
+    prior = objective.prior_precision
+    np.testing.assert_allclose(prior, [1 / 3] * 3 + [4.0] * 4 + [1 / 2.25, 1.0, 1.0])
+    anywhere = RNG(0).uniform(-0.5, 0.5, len(prior))
+    root = _deviations(objective, anywhere)
+    assert np.linalg.eigvalsh(np.diag(1 / prior) - root @ root.T).min() > -1e-9
+    lengths = np.linalg.norm(root, axis=0)
+    assert np.all(np.diff(lengths) <= 1e-12)
 
 
 @pytest.mark.parametrize(("count", "dimensions"), [(1, 1), (8, 7), (9, 4), (64, 17)])
