@@ -46,7 +46,7 @@ class GaussianProcess(Surrogate):
         warping: How numeric columns are warped; ``None`` for not at all.
         trend: Besides the constant mean: ``"constant"`` for nothing, ``"linear"`` in numeric columns, or ``"quadratic"``,
             which adds their squares. Its coefficients have a prior whose variance is learned (``PolynomialTrend``).
-        noise: The prior of the noise variance.
+        noise: The prior of the noise variance: ``NoisePrior()``, or ``NoisePrior.wide()`` for noise of any size, also none.
     """
 
     kernel: Kernel = field(default_factory=Matern52)
@@ -105,8 +105,7 @@ class GaussianProcess(Surrogate):
             starts = np.vstack([stored, starts[-1:]])
             if not refit:
                 return stored
-        values = [objective.value(start) for start in starts]
-        best = int(np.nanargmin(values))
+        best = int(np.nanargmin([objective.value(start) for start in starts])) if len(starts) > 1 else 0
         result = minimize(
             objective,
             starts[best],
@@ -206,6 +205,8 @@ class NegativeLogPosterior:
         mode = location - width**2
         warps = [0.0] * (self._warps.stop - self._warps.start)
         others = warps + ([] if self.trend is None else [self.trend.start]) + [0.0]
+        if self.noise.start is not None:
+            return np.array([[mode] * self.dimensions + [*others, self.noise.start]])
         rows = [[mode + shift] * self.dimensions + [*others, noise] for shift in (-1.2, 0.0) for noise in (-8.0, -5.0)]
         return np.asarray(rows)
 

@@ -21,7 +21,7 @@ from calibo.models.gaussian_process import GaussianProcess
 from calibo.models.gp_posterior import Posterior
 from calibo.models.standardization import Standardization, single_outcome
 
-#: Least noise variance, as a share of the outcomes' variance: the least that the Gaussian process itself allows.
+#: Least noise variance, as a share of the outcomes' variance: the least that the Gaussian process itself allows by default.
 NOISE_FLOOR = 1e-6
 #: Points nearer than this are the same point: storage may round them.
 _SAME_POINT = 1e-9
