@@ -12,8 +12,11 @@ from calibo.models.base import (
 from calibo.models.gaussian_moments import GaussianMoments
 from calibo.models.gaussian_process import GaussianProcess
 from calibo.models.heteroscedastic import HeteroscedasticGP
-from calibo.models.kernels import RBF, Kernel, Matern52
+from calibo.models.input_warping import InputWarping
+from calibo.models.integrated import IntegratedGP
+from calibo.models.kernels import RBF, Kernel, Matern32, Matern52
 from calibo.models.networks import NeuralEnsemble, Perceptron, QuantileNetwork
+from calibo.models.noise_prior import NoisePrior
 from calibo.models.quantile_trees import (
     QUANTILE_LEVELS,
     QuantileBoosting,
@@ -33,11 +36,15 @@ __all__ = [
     "GaussianMoments",
     "GaussianProcess",
     "HeteroscedasticGP",
+    "InputWarping",
+    "IntegratedGP",
     "Kernel",
+    "Matern32",
     "Matern52",
     "Model",
     "ModelWrapper",
     "NeuralEnsemble",
+    "NoisePrior",
     "Perceptron",
     "QuantileBoosting",
     "QuantileEngine",

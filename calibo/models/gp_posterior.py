@@ -19,9 +19,10 @@ from calibo.models.base import Model
 from calibo.models.kernels import Kernel, squared_distances
 from calibo.models.predictions import correlation_matrix, distinct_points
 from calibo.models.standardization import Standardization
+from calibo.models.trend import PolynomialTrend
 from calibo.spaces.encoding import one_hot
 
-_SMALLEST_VARIANCE = 1e-14
+SMALLEST_VARIANCE = 1e-14
 #: Distance between two choices of a categorical column.
 _APART = 0.25
 
@@ -60,19 +61,21 @@ class Hyperparameters:
         outputscale: Variance of f.
         noise: Variance of the noise of a measurement whose variance is not known.
         mean: The constant mean.
+        trend: Variance of the trend, if there is one.
     """
 
     lengthscales: Array
     outputscale: float
     noise: float
     mean: float = 0.0
+    trend: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class _Projection:
     """Distinct points projected on the data, standardized."""
 
-    scaled: Array  # Features over length scales, p x D.
+    scaled: Array  # What covariances are functions of, p x (D + b).
     projected: Array  # L^-1 k, p x n.
     mean: Array
     variance: Array
@@ -92,6 +95,7 @@ class Posterior(Model):
         noise: Standardized noise variance of each outcome, n.
         units: The standardization of the outcomes.
         stored: The numbers to store for a warm start.
+        trend: The trend besides the constant mean, if any.
     """
 
     kernel: Kernel
@@ -102,6 +106,7 @@ class Posterior(Model):
     noise: Array
     units: Standardization
     stored: tuple[float, ...] = ()
+    trend: PolynomialTrend | None = None
 
     @property
     def hyperparameters(self) -> tuple[float, ...]:
@@ -112,17 +117,33 @@ class Posterior(Model):
         return self.theta.lengthscales
 
     @cached_property
-    def _scaled(self) -> Array:
-        return self._scale(self.X)
+    def scaled(self) -> Array:
+        """The data as `scale` returns them."""
+        return self.scale(self.X)
 
-    def _scale(self, X: Array) -> Array:
-        return self.features(X) / self.theta.lengthscales[self.features.column]
+    def scale(self, X: Array) -> Array:
+        """Return what covariances depend on, `q x (D + b)`: features over length scales, then the b terms of the trend."""
+        scaled = self.features(X) / self.theta.lengthscales[self.features.column]
+        if self.trend is None:
+            return scaled
+        return np.hstack([scaled, np.sqrt(self.theta.trend) * self.trend.basis(X)])
+
+    def between(self, A: Array, B: Array) -> Array:
+        """Return the prior covariances of f, `... x a x b`, of points as `scale` returns them."""
+        size = len(self.features.column)
+        covariance = self.theta.outputscale * self.kernel.correlation(_distances(A[..., :size], B[..., :size]))
+        if self.trend is not None:
+            covariance += A[..., size:] @ np.swapaxes(B[..., size:], -1, -2)
+        return covariance
+
+    def prior_variance(self, A: Array) -> Array:
+        """Return the prior variances of f, `... x a`, at points as `scale` returns them."""
+        return self.theta.outputscale + np.square(A[..., len(self.features.column) :]).sum(axis=-1)
 
     @cached_property
     def covariance(self) -> Array:
         """A = K + diag(noise), `n x n`."""
-        s = squared_distances(self._scaled, self._scaled)
-        return self.theta.outputscale * self.kernel.correlation(s) + np.diag(self.noise)
+        return self.between(self.scaled, self.scaled) + np.diag(self.noise)
 
     @cached_property
     def cholesky(self) -> Array:
@@ -130,24 +151,25 @@ class Posterior(Model):
         return stable_cholesky(self.covariance)
 
     @cached_property
-    def _inverse_cholesky(self) -> Array:
+    def inverse_cholesky(self) -> Array:
+        """L^-1, `n x n`."""
         # One triangular inverse makes every later prediction a matrix product, which is faster than a solve per call.
         return solve_triangular(self.cholesky, np.eye(len(self.y)), lower=True)
 
     @cached_property
     def residuals(self) -> Array:
         """e = L^-1 (y - mean), n: standardized one-step-ahead residuals."""
-        return self._inverse_cholesky @ (self.units.forward(self.y) - self.theta.mean)
+        return self.inverse_cholesky @ (self.units.forward(self.y) - self.theta.mean)
 
     @cached_property
     def dual(self) -> Array:
         """a = A^-1 (y - mean), n."""
-        return self._inverse_cholesky.T @ self.residuals
+        return self.inverse_cholesky.T @ self.residuals
 
     @cached_property
     def precision_diagonal(self) -> Array:
         """d = diag(A^-1), n."""
-        return np.square(self._inverse_cholesky).sum(axis=0)
+        return np.square(self.inverse_cholesky).sum(axis=0)
 
     def log_marginal_likelihood(self) -> float:
         """Return the log density of the standardized outcomes."""
@@ -165,7 +187,7 @@ class Posterior(Model):
             dual=self.dual,
             precision=self.precision_diagonal,
             noise=self.noise,
-            influence=seen.projected @ self._inverse_cholesky,
+            influence=seen.projected @ self.inverse_cholesky,
             mean=seen.mean,
             variance=seen.variance,
             own_noise=self.theta.noise,
@@ -175,12 +197,11 @@ class Posterior(Model):
 
     def _projection(self, X: Array) -> _Projection:
         points, index = distinct_points(X)
-        scaled = self._scale(points)
-        scale = self.theta.outputscale
-        cross = scale * self.kernel.correlation(squared_distances(scaled, self._scaled))
-        projected = cross @ self._inverse_cholesky.T
+        scaled = self.scale(points)
+        projected = self.between(scaled, self.scaled) @ self.inverse_cholesky.T
         mean = self.theta.mean + projected @ self.residuals
-        variance = np.maximum(scale - np.einsum("ij,ij->i", projected, projected), _SMALLEST_VARIANCE * scale)
+        prior = self.prior_variance(scaled)
+        variance = np.maximum(prior - np.einsum("ij,ij->i", projected, projected), SMALLEST_VARIANCE * prior)
         return _Projection(scaled, projected, mean, variance, index)
 
     def _distribution(self, seen: _Projection, latent: bool) -> Gaussian:
@@ -189,12 +210,9 @@ class Posterior(Model):
 
         def correlation() -> Array:
             scaled, projected = seen.scaled[index], seen.projected[index]
-            if scaled.ndim == 2:
-                distances = squared_distances(scaled, scaled)
-            else:
-                distances = np.square(scaled[..., :, None, :] - scaled[..., None, :, :]).sum(axis=-1)
-            prior = self.theta.outputscale * self.kernel.correlation(distances)
-            return correlation_matrix(prior - projected @ np.swapaxes(projected, -1, -2), std[index])
+            return correlation_matrix(
+                self.between(scaled, scaled) - projected @ np.swapaxes(projected, -1, -2), std[index]
+            )
 
         noise_std = np.sqrt(self.theta.noise) if latent else None
         return self.units.gaussian(seen.mean[index], std[index], correlation, noise_std)
@@ -208,3 +226,10 @@ class Posterior(Model):
         """Predict each measurement from those before it, n: standard deviation L_tt, standardized residual e_t."""
         std = np.diagonal(self.cholesky)
         return self.units.gaussian(self.units.forward(self.y) - std * self.residuals, std)
+
+
+def _distances(A: Array, B: Array) -> Array:
+    """Return squared distances, `... x a x b`, of `... x a x D` and `... x b x D` points."""
+    if A.ndim == 2:
+        return squared_distances(A, B)
+    return np.square(A[..., :, None, :] - B[..., None, :, :]).sum(axis=-1)
