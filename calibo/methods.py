@@ -41,6 +41,7 @@ from calibo.classifiers import BoreLabels, BySize, Classifier, Improvement, Util
 from calibo.classifiers.composite import CompositeNetwork, Outer
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, HeteroscedasticGP, NeuralEnsemble, QuantileTrees, Surrogate, Warped
+from calibo.models.noise_prior import NoisePrior
 from calibo.models.outcome_transforms import OutcomeShape
 from calibo.optimize.auto import Auto
 from calibo.optimize.likelihood_free import CompositeLikelihoodFree, LikelihoodFree
@@ -51,6 +52,8 @@ from calibo.search import Langevin, MutatedBest, Mutation, Search
 
 #: Outcomes after which what is shown is half of what the online recalibrators play: their guarantees are for the long run.
 _TRUST = 200.0
+#: The Gaussian process of the methods that calibrate by reach: it fits outcomes without noise as well as noisy ones.
+_PROCESS = GaussianProcess(noise=NoisePrior.wide())
 #: Search of methods whose predictions cost more than those of a Gaussian process: fewer candidates than Mutation()'s, and a
 #: shortlist for the further points of a batch.
 _FEWER = Mutation(1200, 800, shortlist=256)
@@ -74,7 +77,7 @@ def auto(**options: Any) -> Auto:
     Args:
         **options: Further settings of ``ModelBased``, such as ``search`` or ``replicate``.
     """
-    acting = Warped(GaussianProcess(), shapes=(OutcomeShape.HALF_RANK,))
+    acting = Warped(_PROCESS, shapes=(OutcomeShape.HALF_RANK,))
     return Auto(ocbo(rule=ImprovementByNoise(), acting=acting, **options), ocbo(**options), large=1000)
 
 
@@ -129,7 +132,8 @@ def ocbo(
     Args:
         eta: Step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(GaussianProcess(noise=NoisePrior.wide()))``, in the paper's form
+            ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
@@ -167,7 +171,8 @@ def locbo(
             several by their recent loss.
         eta0: First step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(GaussianProcess(noise=NoisePrior.wide()))``, in the paper's form
+            ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``.
         **options: Further settings of ``ModelBased``.
     """
@@ -196,7 +201,8 @@ def ocbo_local(
         kappa: Scale of the localized part against the constant part.
         length_scale: As in ``locbo``.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(GaussianProcess(noise=NoisePrior.wide()))``, in the paper's form
+            ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
@@ -210,7 +216,7 @@ def ocbo_local(
 
 def _by_reach(surrogate: Surrogate | None) -> Calibrated:
     """Return a surrogate that is calibrated by how earlier forecasts of the same reach came out."""
-    inner = surrogate or Warped(GaussianProcess())
+    inner = surrogate or Warped(_PROCESS)
     return Calibrated(inner, by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
 
 

@@ -18,7 +18,7 @@ from calibo.acquisition.base import (
     log_fatstep,
     most_frequent,
 )
-from calibo.checks import check_between, check_instance
+from calibo.checks import check_between, check_instance, check_whole
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
 from calibo.models.base import Model
@@ -125,11 +125,13 @@ class ImprovementByNoise(AcquisitionRule):
         exact: The rule for nearly exact measurements.
         noisy: The rule for noisy ones.
         threshold: Share of noise above which measurements count as noisy (`noise_share`).
+        fewest: Number of outcomes below which their noise cannot be told, and counts as none.
     """
 
     exact: AcquisitionRule = field(default_factory=ExpectedImprovement)
     noisy: AcquisitionRule = field(default_factory=lambda: NoisyExpectedImprovement(draws=64))
     threshold: float = 0.25
+    fewest: int = 10
     logarithmic: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
 
@@ -141,9 +143,11 @@ class ImprovementByNoise(AcquisitionRule):
                     f"{name} must be a rule of improvement, in logarithms, such as ExpectedImprovement(), got {rule!r}"
                 )
         check_between("threshold", self.threshold, 0.0, np.inf)
+        check_whole("fewest", self.fewest)
 
     def chosen(self, model: Model, data: Dataset) -> AcquisitionRule:
-        return self.noisy if noise_share(model, data) > self.threshold else self.exact
+        noisy = len(data) >= self.fewest and noise_share(model, data) > self.threshold
+        return self.noisy if noisy else self.exact
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         return self.chosen(model, data).build(model, data, rng=rng)
