@@ -114,7 +114,7 @@ class RemoteHost(Host):
         return Judged(**judged) if judged else None
 
     def footprint(self) -> dict[str, float]:
-        """Return seconds of CPU for importing the optimizer, and the largest memory in MB so far."""
+        """Return CPU seconds of importing the optimizer and of the process so far, and its largest memory so far in MB."""
         return self._call("footprint")
 
     def close(self) -> None:
@@ -164,7 +164,8 @@ def _answer(host: LocalHost, request: dict[str, Any], imported: float) -> Any:
     if what == "tell":
         judged = host.tell(**request)
         return asdict(judged) if judged else None
-    return {"import_seconds": imported, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"import_seconds": imported, "cpu_seconds": time.process_time(), "peak_mb": peak}
 
 
 if __name__ == "__main__":
