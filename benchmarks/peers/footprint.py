@@ -1,6 +1,6 @@
 """What an optimizer needs to start: CPU for its imports and until its first suggestion, and memory, in a fresh process.
 
-    python -m benchmarks.peers.footprint --optimizers gp_ei,optuna_tpe,botorch
+python -m benchmarks.peers.footprint --optimizers gp_ei,optuna_tpe,botorch
 """
 
 from __future__ import annotations

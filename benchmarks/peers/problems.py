@@ -96,7 +96,9 @@ def get(name: str, seed: int) -> PeerProblem:
         return _training(name, rest)
     if kind in ("fcnet", "hpobench"):
         return _table(name, kind, rest)
-    raise ValueError(f"unknown problem {name!r}: expected bbob_f<function>_<dimension>d[_noisy], train_, fcnet_ or hpobench_")
+    raise ValueError(
+        f"unknown problem {name!r}: expected bbob_f<function>_<dimension>d[_noisy], train_, fcnet_ or hpobench_"
+    )
 
 
 def _bbob(name: str, function: int, d: int, *, noisy: bool, instance: int) -> PeerProblem:
@@ -113,7 +115,9 @@ def _bbob(name: str, function: int, d: int, *, noisy: bool, instance: int) -> Pe
         return float(problem([params[name] for name in space]))
 
     family = "noisy" if noisy else f"bbob{d}"
-    return PeerProblem(name, space, value, float(problem.optimum.y), NOISE_SHARE * scale if noisy else 0.0, scale, family)
+    return PeerProblem(
+        name, space, value, float(problem.optimum.y), NOISE_SHARE * scale if noisy else 0.0, scale, family
+    )
 
 
 def _training(name: str, training: str) -> PeerProblem:

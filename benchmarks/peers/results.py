@@ -66,8 +66,8 @@ def row_of(key: Key, run: Run, problem: PeerProblem, optimum: float) -> dict[str
     row |= {f"regret_{n}": _short(regret[n - 1]) for n in CHECKPOINTS if n <= len(regret)}
     row |= {f"area_{n}": round(float(np.log10(relative[n0:n]).mean()), 4) for n in AREAS if n0 < n <= len(regret)}
     for t in TARGETS:
-        reached = np.flatnonzero(relative <= t)
-        row[f"hit_{t:g}"] = int(reached[0]) + 1 if len(reached) else ""
+        if len(reached := np.flatnonzero(relative <= t)):
+            row[f"hit_{t:g}"] = int(reached[0]) + 1
     row |= {"cpu_median": _short(np.median(run.seconds)), "cpu_mean": _short(np.mean(run.seconds))}
     return row | _forecast_cells(run, n0, problem.scale)
 
@@ -78,7 +78,10 @@ def _forecast_cells(run: Run, n0: int, scale: float) -> dict[str, float]:
     if not made:
         return {}
     low, high, crps, outcome = np.asarray(made, dtype=np.float64).T
-    return {"coverage": round(float(((low <= outcome) & (outcome <= high)).mean()), 4), "crps": _short(crps.mean() / scale)}
+    return {
+        "coverage": round(float(((low <= outcome) & (outcome <= high)).mean()), 4),
+        "crps": _short(crps.mean() / scale),
+    }
 
 
 def _short(value: Any) -> float:
@@ -101,7 +104,9 @@ def with_auto(runs: Mapping[Key, Run]) -> dict[Key, Run]:
     own = {
         ("optuna_auto", problem, seed): run
         for (optimizer, problem, seed), run in runs.items()
-        if optimizer == "optuna_gp" and len(run.values) <= AUTO_LIMIT and not auto_takes_tpe(problems.get(problem, 0).space)
+        if optimizer == "optuna_gp"
+        and len(run.values) <= AUTO_LIMIT
+        and not auto_takes_tpe(problems.get(problem, 0).space)
     }
     return {**own, **runs}
 

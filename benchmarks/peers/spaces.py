@@ -83,9 +83,7 @@ def clean(space: PeerSpace, params: Mapping[str, Any]) -> Params:
 
 def to_indices(space: PeerSpace, params: Mapping[str, Any]) -> Params:
     """Return parameters with ordinals by the number of their choice: what optimizers without ordinals are given."""
-    return {
-        name: p.choices.index(params[name]) if p.kind == "ordinal" else params[name] for name, p in space.items()
-    }
+    return {name: p.choices.index(params[name]) if p.kind == "ordinal" else params[name] for name, p in space.items()}
 
 
 def from_indices(space: PeerSpace, params: Mapping[str, Any]) -> Params:

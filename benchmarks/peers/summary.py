@@ -1,6 +1,6 @@
 """Write what the results say into ``docs/benchmarks.md``, between its markers, and draw the figures.
 
-    python -m benchmarks.peers.summary [--reference auto]
+python -m benchmarks.peers.summary [--reference auto]
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def rank_table(frame: pd.DataFrame, optimizers: Sequence[str], evaluations: int)
         for name, interval in comparing.mean_ranks(by_problem).items()
     ]
     seeds = cells.groupby(level="problem").size()
-    said = f"{len(by_problem)} problems, {_span(seeds.min(), seeds.max())} seeds each that all of these optimizers have."
+    said = (
+        f"{len(by_problem)} problems, {_span(seeds.min(), seeds.max())} seeds each that all of these optimizers have."
+    )
     header = (
         "optimizer",
         f"mean rank of {len(optimizers)} at {evaluations} (90 % interval over problems)",
@@ -100,7 +102,10 @@ def coverage_table(frame: pd.DataFrame) -> str:
 def footprint_table(folder: Path) -> str:
     """Time until the first suggestion, and memory, of a process of its own."""
     found = pd.read_csv(folder / "footprint.csv").sort_values("ready_seconds")
-    rows = [(f"`{r.optimizer}`", f"{r.import_seconds:.1f}", f"{r.ready_seconds:.1f}", f"{r.peak_mb:.0f}") for r in found.itertuples()]
+    rows = [
+        (f"`{r.optimizer}`", f"{r.import_seconds:.1f}", f"{r.ready_seconds:.1f}", f"{r.peak_mb:.0f}")
+        for r in found.itertuples()
+    ]
     return table(("optimizer", "import, CPU s", "first suggestion, CPU s", "peak memory, MB"), rows)
 
 
@@ -162,7 +167,9 @@ def main(arguments: list[str] | None = None) -> None:
     optimizers = ranked(short, 60, SUITES["all"])
     pictures = given.page.parent / PICTURES.name
     pictures.mkdir(exist_ok=True)
-    figures.draw_ranks(comparing.mean_ranks(comparing.ranks(short, 60, optimizers)), pictures / "ranks.png", peers=PEERS)
+    figures.draw_ranks(
+        comparing.mean_ranks(comparing.ranks(short, 60, optimizers)), pictures / "ranks.png", peers=PEERS
+    )
     figures.draw_reached(comparing.reached(short, 60, optimizers), pictures / "targets.png", peers=PEERS)
 
 

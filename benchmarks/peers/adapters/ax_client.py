@@ -52,6 +52,4 @@ def _config(name: str, parameter: Parameter) -> Any:
     kinds = {type(choice).__name__ for choice in parameter.choices}
     kind = kinds.pop() if len(kinds) == 1 else "float"
     values = [float(choice) for choice in parameter.choices] if kind == "float" else list(parameter.choices)
-    return ChoiceParameterConfig(
-        name=name, parameter_type=kind, values=values, is_ordered=parameter.kind == "ordinal"
-    )
+    return ChoiceParameterConfig(name=name, parameter_type=kind, values=values, is_ordered=parameter.kind == "ordinal")

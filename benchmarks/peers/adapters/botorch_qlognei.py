@@ -35,7 +35,9 @@ class BoTorchQLogNEI(Adapter):
         self.y: list[float] = []
         parameters = list(enumerate(space.values()))
         self.choices = {j: _grid(p) for j, p in parameters if p.kind in ("int", "ordinal")}
-        self.categories = {j: [float(i) for i in range(len(p.choices))] for j, p in parameters if p.kind == "categorical"}
+        self.categories = {
+            j: [float(i) for i in range(len(p.choices))] for j, p in parameters if p.kind == "categorical"
+        }
         listed = self.choices | self.categories
         ends = [(listed[j][0], listed[j][-1]) if j in listed else (0.0, 1.0) for j, _ in parameters]
         self.bounds = torch.tensor(ends, dtype=torch.float64).T
