@@ -56,7 +56,8 @@ class Host(ABC):
         """Record a measurement, and return the forecast that was made for it, judged."""
 
     def close(self) -> None:
-        """End what was started."""
+        """End what was started: nothing, unless a host says otherwise."""
+        return
 
 
 class LocalHost(Host):

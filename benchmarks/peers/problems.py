@@ -75,7 +75,7 @@ class PeerProblem:
         return [from_unit(self.space, u) for u in rng.random((self.n_initial, len(self.space)))]
 
     def evaluate(self, params: Params, seed: int, number: int) -> tuple[float, float]:
-        """Return what evaluation ``number`` of a run measures, with the noise that every optimizer gets, and the noise-free value."""
+        """Return what evaluation ``number`` of a run measures, and the noise-free value; the noise is the same for all."""
         rng = np.random.default_rng([seed, 11, self._key, number])
         value = self.value(params)
         if self.sampled is not None:
