@@ -68,7 +68,7 @@ format: $(VENV)/.test-installed
 RUN_PEERS := OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers
 QUICK_PEERS := benchmarks/peers/runs/quick
 OWN_METHODS := gp_ei,ocbo,locbo,cbo,turbo
-PEERS_HERE := random,optuna_tpe,optuna_cmaes,optuna_auto,optuna_gp,botorch
+PEERS_HERE := random,optuna_tpe,optuna_cmaes,optuna_gp,botorch
 PEERS_ELSEWHERE := syne_tune_cqr,syne_tune_bore,confopt,smac,ax,vizier,hebo
 
 peers: $(VENV)/.extras-installed

@@ -98,17 +98,16 @@ def optima(runs: Mapping[Key, Run]) -> dict[str, float]:
 
 
 def with_auto(runs: Mapping[Key, Run]) -> dict[Key, Run]:
-    """Add the runs of AutoSampler's rule where it takes GPSampler: the same sampler with the same seed, not run twice."""
+    """Add the runs of AutoSampler's rule: those of the sampler that it takes, with the same seed, which are not run twice."""
     from benchmarks.peers.adapters.optuna_samplers import AUTO_LIMIT, auto_takes_tpe
 
-    own = {
-        ("optuna_auto", problem, seed): run
-        for (optimizer, problem, seed), run in runs.items()
-        if optimizer == "optuna_gp"
-        and len(run.values) <= AUTO_LIMIT
-        and not auto_takes_tpe(problems.get(problem, 0).space)
-    }
-    return {**own, **runs}
+    added: dict[Key, Run] = {}
+    for (optimizer, problem, seed), run in runs.items():
+        if optimizer in ("optuna_gp", "optuna_tpe") and len(run.values) <= AUTO_LIMIT:
+            taken = "optuna_tpe" if auto_takes_tpe(problems.get(problem, 0).space) else "optuna_gp"
+            if optimizer == taken:
+                added["optuna_auto", problem, seed] = run
+    return {**added, **runs}
 
 
 def rows(runs: Mapping[Key, Run]) -> list[dict[str, Any]]:

@@ -19,14 +19,15 @@ from benchmarks.peers.results import FOLDER
 
 ROOT = Path(__file__).parents[2]
 PAGE, PICTURES = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmarks"
-#: An optimizer is ranked with the others if it has runs on this share of the problems.
-_SHARE = 0.8
+#: Share of the problems on which a ranked optimizer has runs; and from how many seeds in the second table.
+_SHARE, _SEEDS = 0.8, 10
 
 
-def ranked(frame: pd.DataFrame, evaluations: int, names: Sequence[str]) -> list[str]:
-    """Return the optimizers with runs of that length on most of the problems."""
+def ranked(frame: pd.DataFrame, evaluations: int, names: Sequence[str], seeds: int = 1) -> list[str]:
+    """Return the optimizers with runs of that length on most of the problems, from so many seeds at least."""
     long = frame[frame[f"regret_{evaluations}"].notna() & frame["problem"].isin(names)]
-    counts = long.groupby("optimizer")["problem"].nunique()
+    runs = long.groupby(["optimizer", "problem"])["seed"].nunique()
+    counts = runs[runs >= seeds].groupby(level="optimizer").size()
     return sorted(str(name) for name in counts.index[counts >= _SHARE * len(names)])
 
 
@@ -132,6 +133,7 @@ def parts(frame: pd.DataFrame, reference: str, folder: Path) -> dict[str, str]:
     optimizers = ranked(short, 60, SUITES["all"])
     found = {
         "rank": rank_table(short, optimizers, 60),
+        "rank-seeds": rank_table(short, ranked(short, 60, SUITES["all"], _SEEDS), 60),
         "families": family_tables(short, optimizers, 60),
         "wins": wins_table(short, reference, (30, 60)),
         "coverage": coverage_table(short),

@@ -109,6 +109,11 @@ def test_auto_sampler_is_gp_sampler_or_tpe_by_its_rule() -> None:
     from benchmarks.peers.adapters.optuna_samplers import auto_takes_tpe
 
     assert auto_takes_tpe(SPACE) and not auto_takes_tpe(numeric)
+    job = Job("optuna_auto", "train_linear_wine", 0, 14)
+    one, other = (perform(job, LocalHost(name)) for name in ("optuna_auto", "optuna_tpe"))
+    assert one.points == other.points, "so that its runs need not be done again"
+    found = results.with_auto({("optuna_tpe", job.problem, 0): other, ("optuna_gp", job.problem, 0): one})
+    assert found["optuna_auto", job.problem, 0] is other
 
 
 def run_two(folder: Path, **changed: str) -> None:

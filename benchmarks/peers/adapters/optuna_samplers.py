@@ -90,7 +90,7 @@ def cmaes(space: PeerSpace, seed: int, n_initial: int) -> Adapter:
 def auto(space: PeerSpace, seed: int, n_initial: int) -> Adapter:
     """The rule of OptunaHub's AutoSampler for one objective, below its limit of 250 trials.
 
-    Multivariate TPE if a parameter is categorical, else GPSampler.
+    Multivariate TPE, which is TPESampler's default for such spaces, if a parameter is categorical; else GPSampler.
     """
     if not auto_takes_tpe(space):
         return gp(space, seed, n_initial)
