@@ -132,7 +132,7 @@ def run(
     trials: Annotated[int, typer.Option(min=1, help="How many trials to add.")] = 50,
     method: Annotated[
         str | None,
-        typer.Option(help="See `calibo methods`; by default that of the study, or ocbo.", show_default=False),
+        typer.Option(help="See `calibo methods`; by default that of the study, or auto.", show_default=False),
     ] = None,
     storage: Annotated[str, typer.Option(help="A URL such as sqlite:///study.db, or a .db file.")] = STORAGE,
     study: Annotated[
