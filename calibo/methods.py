@@ -39,7 +39,16 @@ from calibo.calibration import (
 from calibo.classifiers import BoreLabels, BySize, Classifier, Improvement, Utility, WeightedLabels
 from calibo.classifiers.composite import CompositeNetwork, Outer
 from calibo.errors import RecipeError
-from calibo.models import GaussianProcess, HeteroscedasticGP, NeuralEnsemble, QuantileTrees, Surrogate, Warped
+from calibo.models import (
+    GaussianProcess,
+    GPBySize,
+    HeteroscedasticGP,
+    NeuralEnsemble,
+    QuantileTrees,
+    Scheduled,
+    Surrogate,
+    Warped,
+)
 from calibo.optimize.likelihood_free import CompositeLikelihoodFree, LikelihoodFree
 from calibo.optimize.replicated import Replicated
 from calibo.optimize.strategy import ModelBased, Strategy
@@ -65,11 +74,11 @@ def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = 
         True
 
     Args:
-        surrogate: Model of each outcome; by default ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Scheduled(GPBySize())``, a Gaussian process.
         rule: Acquisition rule; by default ``ExpectedImprovement()``.
         **options: Further settings of ``ModelBased``, such as ``search`` or ``replicate``.
     """
-    return ModelBased(surrogate or GaussianProcess(), rule or ExpectedImprovement(), name="gp_ei", **options)
+    return ModelBased(surrogate or _process(), rule or ExpectedImprovement(), name="gp_ei", **options)
 
 
 def ocbo(
@@ -104,7 +113,7 @@ def ocbo(
     Args:
         eta: Step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))``, in the paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
@@ -142,7 +151,7 @@ def locbo(
             several by their recent loss.
         eta0: First step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))``, in the paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``.
         **options: Further settings of ``ModelBased``.
     """
@@ -171,7 +180,7 @@ def ocbo_local(
         kappa: Scale of the localized part against the constant part.
         length_scale: As in ``locbo``.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))``, in the paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
@@ -183,9 +192,14 @@ def ocbo_local(
     return ModelBased(Calibrated(inner, by=by), rule or ExpectedImprovement(), name="ocbo_local", **options)
 
 
+def _process() -> Scheduled:
+    """Return the Gaussian process of methods for any number of results."""
+    return Scheduled(GPBySize())
+
+
 def _by_reach(surrogate: Surrogate | None) -> Calibrated:
     """Return a surrogate that is calibrated by how earlier forecasts of the same reach came out."""
-    inner = surrogate or Warped(GaussianProcess())
+    inner = surrogate or Warped(_process())
     return Calibrated(inner, by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
 
 

@@ -9,10 +9,12 @@ from calibo.models.base import (
     check_model,
     check_surrogate,
 )
+from calibo.models.by_size import GPBySize
 from calibo.models.gaussian_moments import GaussianMoments
 from calibo.models.gaussian_process import GaussianProcess
 from calibo.models.heteroscedastic import HeteroscedasticGP
 from calibo.models.kernels import RBF, Kernel, Matern52
+from calibo.models.neighbours import NearestNeighbourGP
 from calibo.models.networks import NeuralEnsemble, Perceptron, QuantileNetwork
 from calibo.models.quantile_trees import (
     QUANTILE_LEVELS,
@@ -22,6 +24,7 @@ from calibo.models.quantile_trees import (
     QuantileTrees,
     XGBoostQuantiles,
 )
+from calibo.models.scheduled import Scheduled
 from calibo.models.scikit import ScikitSurrogate
 from calibo.models.success import SuccessModel
 from calibo.models.warped import Warped
@@ -30,6 +33,7 @@ __all__ = [
     "QUANTILE_LEVELS",
     "RBF",
     "Capability",
+    "GPBySize",
     "GaussianMoments",
     "GaussianProcess",
     "HeteroscedasticGP",
@@ -37,6 +41,7 @@ __all__ = [
     "Matern52",
     "Model",
     "ModelWrapper",
+    "NearestNeighbourGP",
     "NeuralEnsemble",
     "Perceptron",
     "QuantileBoosting",
@@ -44,6 +49,7 @@ __all__ = [
     "QuantileForest",
     "QuantileNetwork",
     "QuantileTrees",
+    "Scheduled",
     "ScikitSurrogate",
     "SuccessModel",
     "Surrogate",

@@ -12,6 +12,7 @@ from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpotri  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.optimize import minimize
 
+from calibo.checks import check_whole
 from calibo.data import Array, Dataset
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.errors import FallbackWarning
@@ -19,6 +20,7 @@ from calibo.models.base import Surrogate
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
 from calibo.models.kernels import Kernel, Matern52, squared_distances
 from calibo.models.standardization import Standardization, single_outcome
+from calibo.models.subsets import representative
 
 #: Log-normal prior of the noise variance, and the bounds within which it is sought (standardised outcomes).
 _NOISE_PRIOR = (-4.0, 1.0)
@@ -41,11 +43,19 @@ class GaussianProcess(Surrogate):
     Attributes:
         kernel: ``Matern52()`` or ``RBF()``.
         max_iterations: Maximum number of L-BFGS-B iterations.
+        subset: Hyperparameters are fitted to at most this many of the data (`representative`), since a fit costs the cube of
+            their number; ``None`` for all of them.
     """
 
     kernel: Kernel = field(default_factory=Matern52)
     max_iterations: int = 60
+    subset: int | None = None
     model_type: ClassVar = Posterior
+
+    def __post_init__(self) -> None:
+        check_whole("max_iterations", self.max_iterations, 0)
+        if self.subset is not None:
+            check_whole("subset, the number of data that hyperparameters are fitted to,", self.subset)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Posterior:
         """Fit the hyperparameters by maximum a posteriori, and return the posterior; `rng` is not used.
@@ -55,9 +65,12 @@ class GaussianProcess(Surrogate):
         y = single_outcome(data.Y)
         units = Standardization.of(y)
         known = np.full(len(y), np.nan) if data.Y_var is None else units.forward_variance(data.Y_var[:, 0])
-        objective = NegativeLogPosterior(self.kernel, Features(data.categories), data.X, units.forward(y), known)
+        rows = slice(None) if self.subset is None else representative(data.X, y, self.subset)
+        objective = NegativeLogPosterior(
+            self.kernel, Features(data.categories), data.X[rows], units.forward(y[rows]), known[rows]
+        )
         stored = data.hyperparameters[0] if data.hyperparameters else ()
-        raw = self._optimum(objective, np.asarray(stored), refit=data.refit)
+        raw = self._optimum(objective, np.asarray(stored), refit=data.refit is not False)
         theta = objective.hyperparameters(raw)
         noise = np.where(np.isnan(known), theta.noise, np.maximum(known, np.exp(_NOISE_BOUNDS[0])))
         return Posterior(

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from calibo.data import Array
+from calibo.data import Array, Rows
 from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.models.augmentation import Augmentation
@@ -21,7 +21,7 @@ from calibo.models.predictions import correlation_matrix, distinct_points
 from calibo.models.standardization import Standardization
 from calibo.spaces.encoding import one_hot
 
-_SMALLEST_VARIANCE = 1e-14
+SMALLEST_VARIANCE = 1e-14
 #: Distance between two choices of a categorical column.
 _APART = 0.25
 
@@ -69,19 +69,25 @@ class Hyperparameters:
 
 
 @dataclass(frozen=True, eq=False)
-class _Projection:
-    """Distinct points projected on the data, standardized."""
+class Projection:
+    """Points projected on the data, standardized.
 
-    scaled: Array  # Features over length scales, p x D.
-    projected: Array  # L^-1 k, p x n.
+    Attributes:
+        scaled: Features over length scales, `p x D`.
+        projected: L^-1 k, `p x n`.
+        mean: Expected values of f, p.
+        variance: Its variances, p.
+    """
+
+    scaled: Array
+    projected: Array
     mean: Array
     variance: Array
-    index: np.ndarray  # Which of the p points stands where, ... x q.
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior(Model):
-    """A Gaussian process given data.
+class GaussianProcessModel(Model):
+    """Data and hyperparameters of a Gaussian process: what every posterior starts from.
 
     Attributes:
         kernel: The correlation function.
@@ -112,16 +118,23 @@ class Posterior(Model):
         return self.theta.lengthscales
 
     @cached_property
-    def _scaled(self) -> Array:
-        return self._scale(self.X)
+    def scaled(self) -> Array:
+        """Features of the data over their length scales, `n x D`."""
+        return self.scale(self.X)
 
-    def _scale(self, X: Array) -> Array:
+    def scale(self, X: Array) -> Array:
+        """Return the features of `q x d` points over their length scales, `q x D`."""
         return self.features(X) / self.theta.lengthscales[self.features.column]
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior(GaussianProcessModel):
+    """A Gaussian process given all of its data; the attributes are those of `GaussianProcessModel`."""
 
     @cached_property
     def covariance(self) -> Array:
         """A = K + diag(noise), `n x n`."""
-        s = squared_distances(self._scaled, self._scaled)
+        s = squared_distances(self.scaled, self.scaled)
         return self.theta.outputscale * self.kernel.correlation(s) + np.diag(self.noise)
 
     @cached_property
@@ -130,24 +143,25 @@ class Posterior(Model):
         return stable_cholesky(self.covariance)
 
     @cached_property
-    def _inverse_cholesky(self) -> Array:
+    def inverse_cholesky(self) -> Array:
+        """L^-1, `n x n`."""
         # One triangular inverse makes every later prediction a matrix product, which is faster than a solve per call.
         return solve_triangular(self.cholesky, np.eye(len(self.y)), lower=True)
 
     @cached_property
     def residuals(self) -> Array:
         """e = L^-1 (y - mean), n: standardized one-step-ahead residuals."""
-        return self._inverse_cholesky @ (self.units.forward(self.y) - self.theta.mean)
+        return self.inverse_cholesky @ (self.units.forward(self.y) - self.theta.mean)
 
     @cached_property
     def dual(self) -> Array:
         """a = A^-1 (y - mean), n."""
-        return self._inverse_cholesky.T @ self.residuals
+        return self.inverse_cholesky.T @ self.residuals
 
     @cached_property
     def precision_diagonal(self) -> Array:
         """d = diag(A^-1), n."""
-        return np.square(self._inverse_cholesky).sum(axis=0)
+        return np.square(self.inverse_cholesky).sum(axis=0)
 
     def log_marginal_likelihood(self) -> float:
         """Return the log density of the standardized outcomes."""
@@ -157,35 +171,36 @@ class Posterior(Model):
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         """Predict the outcome at `... x q x d` points; the joint covariance is computed only for joint draws."""
-        return self._distribution(self._projection(X), latent)
+        points, index = distinct_points(X)
+        return self._distribution(self.project(self.scale(points)), index, latent)
 
     def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
-        seen = self._projection(X)
-        return self._distribution(seen, latent), Augmentation(
+        points, index = distinct_points(X)
+        seen = self.project(self.scale(points))
+        return self._distribution(seen, index, latent), Augmentation(
             dual=self.dual,
             precision=self.precision_diagonal,
             noise=self.noise,
-            influence=seen.projected @ self._inverse_cholesky,
+            influence=seen.projected @ self.inverse_cholesky,
             mean=seen.mean,
             variance=seen.variance,
             own_noise=self.theta.noise,
             units=self.units,
-            index=seen.index,
+            index=index,
         )
 
-    def _projection(self, X: Array) -> _Projection:
-        points, index = distinct_points(X)
-        scaled = self._scale(points)
+    def project(self, scaled: Array) -> Projection:
+        """Return the projection of points, given by their scaled features, `p x D`."""
         scale = self.theta.outputscale
-        cross = scale * self.kernel.correlation(squared_distances(scaled, self._scaled))
-        projected = cross @ self._inverse_cholesky.T
+        cross = scale * self.kernel.correlation(squared_distances(scaled, self.scaled))
+        projected = cross @ self.inverse_cholesky.T
         mean = self.theta.mean + projected @ self.residuals
-        variance = np.maximum(scale - np.einsum("ij,ij->i", projected, projected), _SMALLEST_VARIANCE * scale)
-        return _Projection(scaled, projected, mean, variance, index)
+        variance = np.maximum(scale - np.einsum("ij,ij->i", projected, projected), SMALLEST_VARIANCE * scale)
+        return Projection(scaled, projected, mean, variance)
 
-    def _distribution(self, seen: _Projection, latent: bool) -> Gaussian:
+    def _distribution(self, seen: Projection, index: np.ndarray, latent: bool) -> Gaussian:
         total = seen.variance if latent else seen.variance + self.theta.noise
-        index, std = seen.index, np.sqrt(total)
+        std = np.sqrt(total)
 
         def correlation() -> Array:
             scaled, projected = seen.scaled[index], seen.projected[index]
@@ -199,10 +214,11 @@ class Posterior(Model):
         noise_std = np.sqrt(self.theta.noise) if latent else None
         return self.units.gaussian(seen.mean[index], std[index], correlation, noise_std)
 
-    def leave_one_out(self) -> Gaussian:
-        """Predict each measurement from all the others, n: mean y_i - a_i / d_i, variance 1 / d_i."""
+    def leave_one_out(self, rows: Rows | None = None) -> Gaussian:
+        """Predict each measurement from all the others: mean y_i - a_i / d_i, variance 1 / d_i."""
         y, d = self.units.forward(self.y), self.precision_diagonal
-        return self.units.gaussian(y - self.dual / d, np.sqrt(1.0 / d))
+        mean, std = y - self.dual / d, np.sqrt(1.0 / d)
+        return self.units.gaussian(mean, std) if rows is None else self.units.gaussian(mean[rows], std[rows])
 
     def one_step_ahead(self) -> Gaussian:
         """Predict each measurement from those before it, n: standard deviation L_tt, standardized residual e_t."""

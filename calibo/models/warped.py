@@ -9,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from calibo.checks import check_between
-from calibo.data import Array, Dataset
+from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Distribution, LowerTailPower, OutcomeTransform, Transformed
 from calibo.distributions.transforms import power_of
 from calibo.errors import RecipeError
 from calibo.models.base import Capability, Model, ModelWrapper, SurrogateWrapper
 from calibo.models.standardization import single_outcome
+from calibo.models.subsets import left_out_rows
 
 #: With fewer outcomes their shape is not known well enough for a transform.
 FEWEST_OUTCOMES = 8
@@ -59,8 +60,8 @@ class WarpedModel(ModelWrapper):
     def predict(self, X: Array, *, latent: bool) -> Distribution:
         return self._in_units(self.base.predict(X, latent=latent))
 
-    def leave_one_out(self) -> Distribution:
-        return self._in_units(super().leave_one_out())
+    def leave_one_out(self, rows: Rows | None = None) -> Distribution:
+        return self._in_units(super().leave_one_out(rows))
 
     def one_step_ahead(self) -> Distribution:
         return self._in_units(super().one_step_ahead())
@@ -146,9 +147,11 @@ class Warped(SurrogateWrapper):
 
     def _better(self, warped: WarpedModel, plain: WarpedModel, y: Array) -> bool:
         """Return whether the transform predicts points left out better."""
-        if not log_score(warped, y) > log_score(plain, y):
+        rows = left_out_rows(len(y))
+        if not log_score(warped, y, rows) > log_score(plain, y, rows):
             return False
-        return quantile_loss(warped.leave_one_out(), y) <= self.tolerance * quantile_loss(plain.leave_one_out(), y)
+        losses = [quantile_loss(model.leave_one_out(rows), y[rows]) for model in (warped, plain)]
+        return losses[0] <= self.tolerance * losses[1]
 
 
 def lower_tail_power(y: Array) -> LowerTailPower | None:
@@ -168,10 +171,17 @@ def lower_tail_power(y: Array) -> LowerTailPower | None:
     return None if power == 1.0 else LowerTailPower(power, float(median), float(scale), float(y.min()))
 
 
-def log_score(model: WarpedModel, y: Array) -> float:
-    """Return the leave-one-out log score of outcomes, n, by Gaussian predictions of the transformed ones."""
+def log_score(model: WarpedModel, y: Array, rows: Rows | None = None) -> float:
+    """Return the leave-one-out log score of outcomes, n, by Gaussian predictions of the transformed ones.
+
+    Args:
+        model: The model.
+        y: Outcomes.
+        rows: Which of them to predict; by default all.
+    """
     transform = model.transform
-    left_out = model.base.leave_one_out()
+    y = y if rows is None else y[rows]
+    left_out = model.base.leave_one_out(rows)
     scores = left_out.normal_scores(y if transform is None else transform.forward(y))
     total = -0.5 * np.square(scores) - np.log(left_out.std)
     return float(np.sum(total if transform is None else total + transform.log_derivative(y)))
