@@ -19,7 +19,7 @@ from calibo.models.base import Model
 #: Values closer together than this share of the larger one are equal.
 _EQUAL = 1e-15
 #: Up to this many observed points any may be the best, of more so many with the best outcomes.
-_ALL_PROMISING, _PROMISING = 1000, 500
+_ALL_PROMISING, _PROMISING = 1000, 200
 
 #: Maps `m x d` points, or `m x q x d` batches, to `m` values; larger is better.
 Acquisition = Callable[[Array], Array]
@@ -59,7 +59,7 @@ def incumbent(model: Model, data: Dataset) -> float:
 
 
 def promising(X: Array, Y: Array) -> Array:
-    """Return observed points that may be the best: all of `n x d` points up to 1,000, then the 500 with the best outcomes.
+    """Return observed points that may be the best: all of `n x d` points up to 1,000, then the 200 with the best outcomes.
 
     Args:
         X: Points.

@@ -17,7 +17,7 @@ from calibo.models.neighbours import NearestNeighbourGP
 class GPBySize(Surrogate):
     """An exact Gaussian process up to some number of data, one of a core and nearest neighbours beyond.
 
-    Both have the same hyperparameters, fitted to at most 500 data, so that a search that crosses the limit goes on with those
+    Both have the same hyperparameters, fitted to at most 400 data, so that a search that crosses the limit goes on with those
     it has; and forecasts of both are stages of one name, since one approximates the other.
 
     Attributes:
@@ -26,7 +26,7 @@ class GPBySize(Surrogate):
         exact_below: The limit, a number of outcomes.
     """
 
-    few: Surrogate = field(default_factory=lambda: GaussianProcess(subset=500))
+    few: Surrogate = field(default_factory=lambda: GaussianProcess(subset=400))
     many: Surrogate = field(default_factory=NearestNeighbourGP)
     exact_below: int = 1000
 

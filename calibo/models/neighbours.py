@@ -35,6 +35,35 @@ _SEARCHED = 10_000
 _FEWEST_JOINT, _MOST_JOINT = 4, 512
 
 
+class Projections:
+    """Projections of data on the core, each computed when it is first asked for, and kept.
+
+    Args:
+        core: The process given the core.
+        scaled: Scaled features of the data, `n x D`.
+    """
+
+    def __init__(self, core: Posterior, scaled: Array) -> None:
+        self._core, self._scaled = core, scaled
+        #: Where the projection of each of the data is kept, -1 if it is not; those in use, and room for more.
+        self._place: Rows = np.full(len(scaled), -1)
+        self._used = 0
+        self._kept: Array = np.empty((0, len(core.y)))
+
+    def of(self, rows: Rows) -> Array:
+        """Return the projections v, `... x g`, of data by their rows."""
+        new = np.unique(rows[self._place[rows] < 0])
+        if len(new):
+            used = self._used + len(new)
+            if used > len(self._kept):
+                room = np.empty((max(used, 3 * len(self._kept) // 2) - self._used, len(self._core.y)))
+                self._kept = np.concatenate([self._kept[: self._used], room])
+            self._kept[self._used : used] = self._core.project(self._scaled[new]).projected
+            self._place[new] = np.arange(self._used, used)
+            self._used = used
+        return self._kept[self._place[rows]]
+
+
 @dataclass(frozen=True, eq=False)
 class NeighbourPosterior(GaussianProcessModel):
     """A Gaussian process given a core of its data, the same for all points, and the data nearest to each point.
@@ -65,18 +94,8 @@ class NeighbourPosterior(GaussianProcessModel):
         return NeighbourSearch(self.scaled, others, self.count)
 
     @cached_property
-    def _projections(self) -> tuple[np.ndarray, Array]:
-        """Which of the data have been projected on the core, n, and their projections v, `n x g`."""
-        return np.zeros(len(self.y), dtype=bool), np.empty((len(self.y), len(self.core_rows)))
-
-    def _projected(self, rows: Rows) -> Array:
-        """Return the projections on the core, `... x g`, of data by their rows; each is computed once."""
-        known, projected = self._projections
-        new = np.unique(rows[~known[rows]])
-        if len(new):
-            projected[new] = self.core.project(self.scaled[new]).projected
-            known[new] = True
-        return projected[rows]
+    def _projections(self) -> Projections:
+        return Projections(self.core, self.scaled)
 
     @cached_property
     def _residual(self) -> Array:
@@ -162,7 +181,7 @@ class NeighbourPosterior(GaussianProcessModel):
         rows, weight, prior = (np.take_along_axis(a, order, axis=1) for a in (around.rows, around.weight, prior))
         sets, which = np.unique(rows, axis=0, return_inverse=True)
         which = which.reshape(-1)
-        seen = self._projected(sets)
+        seen = self._projections.of(sets)
         covariance = self._covariance(self.scaled[sets]) - seen @ np.swapaxes(seen, 1, 2)
         residual = self._residual[sets] - seen @ self.core.residuals
         scale, root, noise, each = self.theta.outputscale, np.sqrt(weight), self.noise[rows], np.arange(k)
@@ -206,7 +225,7 @@ class NeighbourPosterior(GaussianProcessModel):
         rows, counts = shared_neighbours(nearest)
         j, scale = rows.shape[1], self.theta.outputscale
         own = self.core.project(scaled.reshape(-1, features)).projected.reshape(b, q, -1)
-        seen = np.concatenate([self._projected(rows), own], axis=1)
+        seen = np.concatenate([self._projections.of(rows), own], axis=1)
         matrix = self._covariance(np.concatenate([self.scaled[rows], scaled], axis=1))
         matrix -= seen @ np.swapaxes(seen, 1, 2)
         prior = matrix[:, j:, j:].copy()
@@ -265,13 +284,13 @@ class NearestNeighbourGP(Surrogate):
         core: Number of data in the core, g.
     """
 
-    process: GaussianProcess = field(default_factory=lambda: GaussianProcess(subset=500))
+    process: GaussianProcess = field(default_factory=lambda: GaussianProcess(subset=400))
     neighbours: int = 32
     core: int = 500
     model_type: ClassVar = NeighbourPosterior
 
     def __post_init__(self) -> None:
-        check_instance("process", self.process, GaussianProcess, "GaussianProcess(subset=500)")
+        check_instance("process", self.process, GaussianProcess, "GaussianProcess(subset=400)")
         check_whole("neighbours", self.neighbours)
         check_whole("core", self.core)
 

@@ -9,7 +9,7 @@ from calibo.data import Array, Rows
 #: Share of a representative subset that is taken from the best outcomes.
 _BEST = 0.25
 #: Up to this many data each of them is left out once, of more only so many.
-_ALL_LEFT_OUT, _LEFT_OUT = 1000, 300
+_ALL_LEFT_OUT, _LEFT_OUT = 1000, 200
 #: Multipliers of the hash of a point (SplitMix64).
 _GOLDEN, _FIRST, _SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
@@ -54,6 +54,6 @@ def point_keys(X: Array) -> np.ndarray:
 def left_out_rows(n: int) -> Rows:
     """Return which of n data are predicted from the others to learn how well a model predicts, increasing.
 
-    All of them up to 1,000; of more, 300 evenly spread, since each costs as much as any other prediction.
+    All of them up to 1,000; of more, 200 evenly spread, since each costs as much as any other prediction.
     """
     return np.arange(n) if n <= _ALL_LEFT_OUT else np.linspace(0, n - 1, _LEFT_OUT).round().astype(np.intp)
