@@ -113,7 +113,8 @@ def ocbo(
     Args:
         eta: Step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))``, in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))``, in the paper's form
+            ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
@@ -151,7 +152,8 @@ def locbo(
             several by their recent loss.
         eta0: First step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))``, in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))``, in the paper's form
+            ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``.
         **options: Further settings of ``ModelBased``.
     """
@@ -180,7 +182,8 @@ def ocbo_local(
         kappa: Scale of the localized part against the constant part.
         length_scale: As in ``locbo``.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))``, in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))``, in the paper's form
+            ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from calibo.calibration.evidence import Evidence
 from calibo.checks import check_between, check_whole

@@ -90,7 +90,7 @@ class NeighbourSearch:
         leads = np.concatenate([[0], np.flatnonzero(steps > _CLOSE**2) + 1])
         leader = np.repeat(np.arange(len(leads)), np.diff(np.append(leads, len(at))))
         reached, found = self._tree.query(at[leads], wanted)
-        candidates = found[leader]
+        candidates = np.asarray(found)[leader]
         # All others are at least as far from the leader as its last candidate: by the triangle inequality none of them is
         # among the nearest of a point whose own last one is nearer than that minus its distance to the leader.
         followers = np.setdiff1d(np.arange(len(at)), leads)

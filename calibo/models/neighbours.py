@@ -31,6 +31,8 @@ _BLOCK = 64
 #: 10^(1 / D).
 _FEATURES = 8
 _SEARCHED = 10_000
+#: Neighbours and size of the core up to so many features, and with more.
+_FEW, _MANY = (48, 250), (32, 500)
 #: Fewest neighbours of each point, and most of all points together, on which a joint prediction is conditioned.
 _FEWEST_JOINT, _MOST_JOINT = 4, 512
 
@@ -178,7 +180,8 @@ class NeighbourPosterior(GaussianProcessModel):
         p, k = around.rows.shape
         # In the order of the rows: points with the same neighbours share the covariances of these.
         order = np.argsort(around.rows, axis=1)
-        rows, weight, prior = (np.take_along_axis(a, order, axis=1) for a in (around.rows, around.weight, prior))
+        rows = np.take_along_axis(around.rows, order, axis=1)
+        weight, prior = (np.take_along_axis(array, order, axis=1) for array in (around.weight, prior))
         sets, which = np.unique(rows, axis=0, return_inverse=True)
         which = which.reshape(-1)
         seen = self._projections.of(sets)
@@ -251,8 +254,8 @@ def shared_neighbours(nearest: Rows) -> tuple[Rows, Array]:
     # Of very many points every so many give theirs.
     givers = slice(0, 1) if same else slice(None, None, -(-q * each // _MOST_JOINT))
     rows = np.sort(nearest[:, givers, :each].reshape(b, -1), axis=1)
-    first = np.ones((b, min(rows.shape[1], 1)))
-    return rows, np.concatenate([first, np.diff(rows, axis=1) > 0], axis=1)
+    first = np.ones((b, min(rows.shape[1], 1)), dtype=bool)
+    return rows, np.concatenate([first, np.diff(rows, axis=1) > 0], axis=1).astype(np.float64)
 
 
 def _blocks(count: int, size: int = _BLOCK) -> list[slice]:
@@ -276,28 +279,31 @@ class NearestNeighbourGP(Surrogate):
     The time of a prediction does not depend on the number of data, and predictions are those of `GaussianProcess` while all
     data are core or neighbours.
 
-    With more than 8 features, neighbours are sought among the 2,500 best and 7,500 further data.
+    With more than 8 features neighbours are far, so that the core is larger, and they are sought among the 2,500 best and 7,500
+    further data.
 
     Attributes:
         process: Kernel, priors and fit of the hyperparameters.
-        neighbours: Number of neighbours, k.
-        core: Number of data in the core, g.
+        neighbours: Number of neighbours, k; ``None`` for 48 up to 8 features and 32 with more.
+        core: Number of data in the core, g; ``None`` for 250 up to 8 features and 500 with more.
     """
 
     process: GaussianProcess = field(default_factory=lambda: GaussianProcess(subset=400))
-    neighbours: int = 32
-    core: int = 500
+    neighbours: int | None = None
+    core: int | None = None
     model_type: ClassVar = NeighbourPosterior
 
     def __post_init__(self) -> None:
         check_instance("process", self.process, GaussianProcess, "GaussianProcess(subset=400)")
-        check_whole("neighbours", self.neighbours)
-        check_whole("core", self.core)
+        for name, value in (("neighbours", self.neighbours), ("core", self.core)):
+            if value is not None:
+                check_whole(name, value)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> NeighbourPosterior:
         """Fit the hyperparameters, and return the posterior; `rng` is not used."""
         # Nothing of the exact posterior is computed before it predicts.
         exact = self.process.fit(data, rng=rng)
         given = {f.name: getattr(exact, f.name) for f in fields(GaussianProcessModel)}
-        core = representative(data.X, exact.y, self.core)
-        return NeighbourPosterior(**given, core_rows=core, count=self.neighbours)
+        neighbours, core = _FEW if len(exact.features.column) <= _FEATURES else _MANY
+        rows = representative(data.X, exact.y, self.core or core)
+        return NeighbourPosterior(**given, core_rows=rows, count=self.neighbours or neighbours)

@@ -59,8 +59,9 @@ def with_known_noise(data: Dataset) -> Dataset:
 def mixed(n: int) -> Dataset:
     rng = RNG(3)
     choice = rng.integers(0, 3, n)
-    X = np.column_stack([rng.random(n), (choice + 0.5) / 3.0])
-    return Dataset(X=X, Y=np.sin(5.0 * X[:, [0]]) + choice[:, None], categories=(0, 3))
+    X = np.asarray(np.column_stack([rng.random(n), (choice + 0.5) / 3.0]), dtype=np.float64)
+    Y = np.asarray(np.sin(5.0 * X[:, [0]]) + choice[:, None], dtype=np.float64)
+    return Dataset(X=X, Y=Y, categories=(0, 3))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_is_close_to_the_exact_process_at_800() -> None:
 
 
 def test_leave_one_out_is_that_of_a_model_without_the_point() -> None:
-    exact, model = both(wavy(200), 12, 25)
+    _, model = both(wavy(200), 12, 25)
     found = model.leave_one_out()
     for i in (*model.core_rows[:3], *np.setdiff1d(np.arange(200), model.core_rows)[:3]):
         rest = np.delete(np.arange(200), i)
