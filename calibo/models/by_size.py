@@ -17,8 +17,8 @@ from calibo.models.neighbours import NearestNeighbourGP
 class GPBySize(Surrogate):
     """An exact Gaussian process up to some number of data, one of a core and nearest neighbours beyond.
 
-    Both have the same hyperparameters, fitted to at most 400 data, so that a search that crosses the limit goes on with those
-    it has; and forecasts of both are stages of one name, since one approximates the other.
+    Both have the same hyperparameters, fitted to at most 400 and 300 data, so that a search that crosses the limit goes on
+    with those it has; and forecasts of both are stages of one name, since one approximates the other.
 
     Attributes:
         few: Surrogate up to the limit.

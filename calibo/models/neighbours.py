@@ -275,12 +275,12 @@ class NearestNeighbourGP(Surrogate):
     Hyperparameters are fitted by maximum a posteriori to a subset of the data, the best ones and others at random; a smaller
     such subset is the core, which every prediction is conditioned on. It knows the course of the outcome over the whole
     space, the neighbours know what is particular to a place: neighbours alone (Vecchia 1988; Datta et al. 2016) had up to
-    ten times the error of all data, and intervals that were too narrow, where an outcome is smooth in many columns.
+    15 times the CRPS of all data, and intervals that were too narrow, where an outcome is smooth in many columns.
     The time of a prediction does not depend on the number of data, and predictions are those of `GaussianProcess` while all
     data are core or neighbours.
 
-    With more than 8 features neighbours are far, so that the core is larger, and they are sought among the 2,500 best and 7,500
-    further data.
+    With more than 8 features neighbours are far, so that the core is larger, and they are sought among the 2,500 best and
+    7,500 further data.
 
     Attributes:
         process: Kernel, priors and fit of the hyperparameters.
@@ -288,13 +288,13 @@ class NearestNeighbourGP(Surrogate):
         core: Number of data in the core, g; ``None`` for 250 up to 8 features and 500 with more.
     """
 
-    process: GaussianProcess = field(default_factory=lambda: GaussianProcess(subset=400))
+    process: GaussianProcess = field(default_factory=lambda: GaussianProcess(subset=300))
     neighbours: int | None = None
     core: int | None = None
     model_type: ClassVar = NeighbourPosterior
 
     def __post_init__(self) -> None:
-        check_instance("process", self.process, GaussianProcess, "GaussianProcess(subset=400)")
+        check_instance("process", self.process, GaussianProcess, "GaussianProcess(subset=300)")
         for name, value in (("neighbours", self.neighbours), ("core", self.core)):
             if value is not None:
                 check_whole(name, value)
