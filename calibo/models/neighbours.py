@@ -28,9 +28,9 @@ from calibo.models.subsets import representative
 _BLOCK = 64
 #: Up to this many features all data are searched for neighbours, with more of them a subset: the time of a search then grows
 #: with the data instead of their logarithm, while a tenth of the data has neighbours not much farther away, by a factor of
-#: 10^(1 / D).
+#: 10^(1 / D), or 1.12 with 20.
 _FEATURES = 8
-_SEARCHED = 10_000
+_SEARCHED = 5_000
 #: Neighbours and size of the core up to so many features, and with more.
 _FEW, _MANY = (48, 250), (32, 500)
 #: Fewest neighbours of each point, and most of all points together, on which a joint prediction is conditioned.
@@ -279,8 +279,8 @@ class NearestNeighbourGP(Surrogate):
     The time of a prediction does not depend on the number of data, and predictions are those of `GaussianProcess` while all
     data are core or neighbours.
 
-    With more than 8 features neighbours are far, so that the core is larger, and they are sought among the 2,500 best and
-    7,500 further data.
+    With more than 8 features neighbours are far, so that the core is larger, and they are sought among the 1,250 best and
+    3,750 further data.
 
     Attributes:
         process: Kernel, priors and fit of the hyperparameters.
