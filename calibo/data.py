@@ -23,6 +23,8 @@ import numpy.typing as npt
 from calibo.errors import DataError
 
 Array = npt.NDArray[np.float64]
+#: Indices of rows of an array.
+Rows = npt.NDArray[np.intp]
 Params = dict[str, Any]
 
 #: Levels at which a distribution that is not Gaussian is stored: dense in the tails, with the ends of the 50, 80, 90, 95 and
@@ -32,6 +34,8 @@ STORED_LEVELS: tuple[float, ...] = (
     0.5,
     *(0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.999, 0.9995),
 )
+#: Stored forecasts are forgotten by calibrators so many at a time.
+_FORGOTTEN = 1000
 #: Coverages of the intervals that are shown and judged.
 COVERAGES: tuple[float, ...] = (0.5, 0.8, 0.95)
 #: Normal score of a value outside a point mass, whose tail probability is 0 in float64.
@@ -178,6 +182,17 @@ Forecasts = tuple[Forecast, ...]
 KnownForecasts = tuple[Forecast | None, ...]
 
 
+def remembered_from(n: int) -> int:
+    """Return the first of n results whose stored forecast calibrators still learn from.
+
+    All of them below 2,000 results; then the oldest are forgotten a thousand at a time, so that at least the latest thousand
+    are remembered. In between the states of online recalibrators go on as ever: of the T results of such a stretch the share
+    at or below a level differs from it by at most 2 (1 + eta) / (eta T), since the sum of the deviations is the difference of
+    two states, each of which is within its own bound.
+    """
+    return max(n // _FORGOTTEN - 1, 0) * _FORGOTTEN
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
     """The observations from which the next points are suggested, on the unit cube and maximized.
@@ -187,7 +202,8 @@ class Dataset:
         Y: Outcomes, `n x (m + c)`: the objectives, then the slacks of the constraints, which are met where they are not
             negative.
         Y_var: Known noise variances, `n x (m + c)`, NaN where unknown; ``None`` if no variance is known.
-        forecasts: Forecasts of each of the n points, one per outcome, or ``None`` if it was never suggested.
+        forecasts: Forecasts of each of the n points, one per outcome, or ``None`` if it was never suggested. Those of old
+            points, which calibrators have forgotten (``remembered_from``), may be left out.
         X_pending: Suggested points whose outcomes are awaited, `k x d`.
         X_failed: Points whose evaluation failed or was pruned, `j x d`. Their outcomes are not imputed.
         Y_failed: Last intermediate values of the objectives of the failed points, `j x m`; NaN where there are none. Only
@@ -196,7 +212,8 @@ class Dataset:
         hyperparameters: Hyperparameters of the model of each outcome, as stored with the latest suggestion: where the
             next fit may start. After them may come those of further models, which only their strategy knows.
         refit: Whether models fit their hyperparameters. ``False`` takes those stored as they are where a surrogate can,
-            which is quicker; without any stored they are fitted.
+            which is quicker; without any stored they are fitted. ``None`` leaves it to the surrogate: most always fit,
+            ``Scheduled`` ones when the data have grown.
         constraints: Number of constraints, c.
         reference: Reference point for the hypervolume, one value per objective. Inferred from the Pareto front if ``()``.
         features: Maps `m x d` points to the `m x D` features that models of features see; ``None`` if the space has none.
@@ -218,7 +235,7 @@ class Dataset:
     Y_failed: Array = field(default_factory=lambda: np.empty((0, 0)))
     H: Array | None = None
     features: Callable[[Array], Array] | None = None
-    refit: bool = True
+    refit: bool | None = None
     from_pool: bool = False
 
     def __post_init__(self) -> None:

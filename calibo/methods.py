@@ -40,8 +40,18 @@ from calibo.calibration import (
 from calibo.classifiers import BoreLabels, BySize, Classifier, Improvement, Utility, WeightedLabels
 from calibo.classifiers.composite import CompositeNetwork, Outer
 from calibo.errors import RecipeError
-from calibo.models import GaussianProcess, HeteroscedasticGP, NeuralEnsemble, QuantileTrees, Surrogate, Warped
-from calibo.models.noise_prior import NoisePrior
+from calibo.models import (
+    GaussianProcess,
+    GPBySize,
+    HeteroscedasticGP,
+    NearestNeighbourGP,
+    NeuralEnsemble,
+    NoisePrior,
+    QuantileTrees,
+    Scheduled,
+    Surrogate,
+    Warped,
+)
 from calibo.models.outcome_transforms import OutcomeShape
 from calibo.optimize.auto import Auto
 from calibo.optimize.likelihood_free import CompositeLikelihoodFree, LikelihoodFree
@@ -52,8 +62,8 @@ from calibo.search import Langevin, MutatedBest, Mutation, Search
 
 #: Outcomes after which what is shown is half of what the online recalibrators play: their guarantees are for the long run.
 _TRUST = 200.0
-#: The Gaussian process of the methods that calibrate by reach: it fits outcomes without noise as well as noisy ones.
-_PROCESS = GaussianProcess(noise=NoisePrior.wide())
+#: Number of results above which Gaussian processes are no longer exact.
+_LARGE = 1000
 #: Search of methods whose predictions cost more than those of a Gaussian process: fewer candidates than Mutation()'s, and a
 #: shortlist for the further points of a batch.
 _FEWER = Mutation(1200, 800, shortlist=256)
@@ -77,8 +87,8 @@ def auto(**options: Any) -> Auto:
     Args:
         **options: Further settings of ``ModelBased``, such as ``search`` or ``replicate``.
     """
-    acting = Warped(_PROCESS, shapes=(OutcomeShape.HALF_RANK,))
-    return Auto(ocbo(rule=ImprovementByNoise(), acting=acting, **options), ocbo(**options), large=1000)
+    acting = Warped(_process(NoisePrior.wide()), shapes=(OutcomeShape.HALF_RANK,))
+    return Auto(ocbo(rule=ImprovementByNoise(), acting=acting, **options), ocbo(**options), large=_LARGE)
 
 
 def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = None, **options: Any) -> ModelBased:
@@ -93,11 +103,11 @@ def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = 
         True
 
     Args:
-        surrogate: Model of each outcome; by default ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Scheduled(GPBySize())``, a Gaussian process.
         rule: Acquisition rule; by default ``ExpectedImprovement()``.
         **options: Further settings of ``ModelBased``, such as ``search`` or ``replicate``.
     """
-    return ModelBased(surrogate or GaussianProcess(), rule or ExpectedImprovement(), name="gp_ei", **options)
+    return ModelBased(surrogate or _process(), rule or ExpectedImprovement(), name="gp_ei", **options)
 
 
 def ocbo(
@@ -132,8 +142,8 @@ def ocbo(
     Args:
         eta: Step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(GaussianProcess(noise=NoisePrior.wide()))``, in the paper's form
-            ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))`` with a wide prior of the noise, in the
+            paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
@@ -171,8 +181,8 @@ def locbo(
             several by their recent loss.
         eta0: First step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(GaussianProcess(noise=NoisePrior.wide()))``, in the paper's form
-            ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))`` with a wide prior of the noise, in the
+            paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``.
         **options: Further settings of ``ModelBased``.
     """
@@ -201,8 +211,8 @@ def ocbo_local(
         kappa: Scale of the localized part against the constant part.
         length_scale: As in ``locbo``.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(GaussianProcess(noise=NoisePrior.wide()))``, in the paper's form
-            ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))`` with a wide prior of the noise, in the
+            paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
@@ -214,9 +224,15 @@ def ocbo_local(
     return ModelBased(Calibrated(inner, by=by), rule or ExpectedImprovement(), name="ocbo_local", **options)
 
 
+def _process(noise: NoisePrior = NoisePrior()) -> Scheduled:  # noqa: B008 (frozen)
+    """Return the Gaussian process of methods for any number of results, with a prior of the noise."""
+    few, many = (GaussianProcess(noise=noise, subset=subset) for subset in (400, 300))
+    return Scheduled(GPBySize(few, NearestNeighbourGP(many), exact_below=_LARGE))
+
+
 def _by_reach(surrogate: Surrogate | None) -> Calibrated:
     """Return a surrogate that is calibrated by how earlier forecasts of the same reach came out."""
-    inner = surrogate or Warped(_PROCESS)
+    inner = surrogate or Warped(_process(NoisePrior.wide()))
     return Calibrated(inner, by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
 
 

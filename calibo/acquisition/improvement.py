@@ -17,6 +17,7 @@ from calibo.acquisition.base import (
     log_fatplus,
     log_fatstep,
     most_frequent,
+    promising,
 )
 from calibo.checks import check_between, check_instance, check_whole
 from calibo.data import Array, Dataset
@@ -103,7 +104,7 @@ class NoisyExpectedImprovement(AcquisitionRule):
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         seed = int(rng.integers(2**63))
-        rivals = contenders(model, data.X, self.contenders, seed)
+        rivals = contenders(model, promising(data.X, data.Y), self.contenders, seed)
         count, width = len(rivals), smoothing(data)
 
         def utility(f: Array, weights: Array, others: Array, their_weights: Array) -> Array:

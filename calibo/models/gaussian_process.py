@@ -12,7 +12,7 @@ from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpotri  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.optimize import minimize
 
-from calibo.checks import check_one_of
+from calibo.checks import check_one_of, check_whole
 from calibo.data import Array, Dataset
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.errors import FallbackWarning
@@ -22,6 +22,7 @@ from calibo.models.input_warping import InputWarping
 from calibo.models.kernels import Kernel, Matern52, squared_distances
 from calibo.models.noise_prior import NoisePrior
 from calibo.models.standardization import Standardization, single_outcome
+from calibo.models.subsets import representative
 from calibo.models.trend import TRENDS, PolynomialTrend
 
 #: Bounds within which hyperparameters are sought (standardised outcomes).
@@ -47,6 +48,8 @@ class GaussianProcess(Surrogate):
         trend: Besides the constant mean: ``"constant"`` for nothing, ``"linear"`` in numeric columns, or ``"quadratic"``,
             which adds their squares. Its coefficients have a prior whose variance is learned (``PolynomialTrend``).
         noise: The prior of the noise variance: ``NoisePrior()``, or ``NoisePrior.wide()`` for noise of any size, also none.
+        subset: Hyperparameters are fitted to at most this many of the data (`representative`), since a fit costs the cube of
+            their number; ``None`` for all of them.
     """
 
     kernel: Kernel = field(default_factory=Matern52)
@@ -54,10 +57,14 @@ class GaussianProcess(Surrogate):
     warping: InputWarping | None = None
     trend: str = "constant"
     noise: NoisePrior = field(default_factory=NoisePrior)
+    subset: int | None = None
     model_type: ClassVar = Posterior
 
     def __post_init__(self) -> None:
+        check_whole("max_iterations", self.max_iterations, 0)
         check_one_of("trend", self.trend, TRENDS)
+        if self.subset is not None:
+            check_whole("subset, the number of data that hyperparameters are fitted to,", self.subset)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Posterior:
         """Fit the hyperparameters by maximum a posteriori, and return the posterior; `rng` is not used.
@@ -66,19 +73,20 @@ class GaussianProcess(Surrogate):
         """
         objective = self.objective(data)
         stored = data.hyperparameters[0] if data.hyperparameters else ()
-        raw = self._optimum(objective, np.asarray(stored), refit=data.refit)
+        raw = self._optimum(objective, np.asarray(stored), refit=data.refit is not False)
         return self.posterior(data, objective, raw)
 
     def objective(self, data: Dataset) -> NegativeLogPosterior:
-        """Return what a fit to `data` minimizes."""
+        """Return what a fit to `data`, or to a subset of them, minimizes."""
         y = single_outcome(data.Y)
         units = Standardization.of(y)
+        rows = slice(None) if self.subset is None else representative(data.X, y, self.subset)
         return NegativeLogPosterior(
             self.kernel,
             Features(data.categories),
-            data.X,
-            units.forward(y),
-            _known_noise(data, units),
+            data.X[rows],
+            units.forward(y[rows]),
+            _known_noise(data, units)[rows],
             self.warping,
             PolynomialTrend.named(self.trend, data.categories),
             self.noise,

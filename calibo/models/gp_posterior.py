@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from calibo.data import Array
+from calibo.data import Array, Rows
 from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.models.augmentation import Augmentation
@@ -72,19 +72,25 @@ class Hyperparameters:
 
 
 @dataclass(frozen=True, eq=False)
-class _Projection:
-    """Distinct points projected on the data, standardized."""
+class Projection:
+    """Points projected on the data, standardized.
 
-    scaled: Array  # What covariances are functions of, p x (D + b).
-    projected: Array  # L^-1 k, p x n.
+    Attributes:
+        scaled: What covariances are functions of, `p x (D + b)`.
+        projected: L^-1 k, `p x n`.
+        mean: Expected values of f, p.
+        variance: Its variances, p.
+    """
+
+    scaled: Array
+    projected: Array
     mean: Array
     variance: Array
-    index: np.ndarray  # Which of the p points stands where, ... x q.
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior(Model):
-    """A Gaussian process given data.
+class GaussianProcessModel(Model):
+    """Data and hyperparameters of a Gaussian process: what every posterior starts from.
 
     Attributes:
         kernel: The correlation function.
@@ -140,6 +146,11 @@ class Posterior(Model):
         """Return the prior variances of f, `... x a`, at points as `scale` returns them."""
         return self.theta.outputscale + np.square(A[..., len(self.features.column) :]).sum(axis=-1)
 
+
+@dataclass(frozen=True, eq=False)
+class Posterior(GaussianProcessModel):
+    """A Gaussian process given all of its data; the attributes are those of `GaussianProcessModel`."""
+
     @cached_property
     def covariance(self) -> Array:
         """A = K + diag(noise), `n x n`."""
@@ -179,11 +190,13 @@ class Posterior(Model):
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         """Predict the outcome at `... x q x d` points; the joint covariance is computed only for joint draws."""
-        return self._distribution(self._projection(X), latent)
+        points, index = distinct_points(X)
+        return self._distribution(self.project(self.scale(points)), index, latent)
 
     def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
-        seen = self._projection(X)
-        return self._distribution(seen, latent), Augmentation(
+        points, index = distinct_points(X)
+        seen = self.project(self.scale(points))
+        return self._distribution(seen, index, latent), Augmentation(
             dual=self.dual,
             precision=self.precision_diagonal,
             noise=self.noise,
@@ -192,21 +205,20 @@ class Posterior(Model):
             variance=seen.variance,
             own_noise=self.theta.noise,
             units=self.units,
-            index=seen.index,
+            index=index,
         )
 
-    def _projection(self, X: Array) -> _Projection:
-        points, index = distinct_points(X)
-        scaled = self.scale(points)
+    def project(self, scaled: Array) -> Projection:
+        """Return the projection of p points as `scale` returns them."""
         projected = self.between(scaled, self.scaled) @ self.inverse_cholesky.T
         mean = self.theta.mean + projected @ self.residuals
         prior = self.prior_variance(scaled)
         variance = np.maximum(prior - np.einsum("ij,ij->i", projected, projected), SMALLEST_VARIANCE * prior)
-        return _Projection(scaled, projected, mean, variance, index)
+        return Projection(scaled, projected, mean, variance)
 
-    def _distribution(self, seen: _Projection, latent: bool) -> Gaussian:
+    def _distribution(self, seen: Projection, index: np.ndarray, latent: bool) -> Gaussian:
         total = seen.variance if latent else seen.variance + self.theta.noise
-        index, std = seen.index, np.sqrt(total)
+        std = np.sqrt(total)
 
         def correlation() -> Array:
             scaled, projected = seen.scaled[index], seen.projected[index]
@@ -217,10 +229,11 @@ class Posterior(Model):
         noise_std = np.sqrt(self.theta.noise) if latent else None
         return self.units.gaussian(seen.mean[index], std[index], correlation, noise_std)
 
-    def leave_one_out(self) -> Gaussian:
-        """Predict each measurement from all the others, n: mean y_i - a_i / d_i, variance 1 / d_i."""
+    def leave_one_out(self, rows: Rows | None = None) -> Gaussian:
+        """Predict each measurement from all the others: mean y_i - a_i / d_i, variance 1 / d_i."""
         y, d = self.units.forward(self.y), self.precision_diagonal
-        return self.units.gaussian(y - self.dual / d, np.sqrt(1.0 / d))
+        mean, std = y - self.dual / d, np.sqrt(1.0 / d)
+        return self.units.gaussian(mean, std) if rows is None else self.units.gaussian(mean[rows], std[rows])
 
     def one_step_ahead(self) -> Gaussian:
         """Predict each measurement from those before it, n: standard deviation L_tt, standardized residual e_t."""

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from calibo.checks import check_between, check_instance, check_whole
-from calibo.data import Array, Dataset
+from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Gaussian
 from calibo.models.base import Model, Surrogate
 from calibo.models.gaussian_process import GaussianProcess, NegativeLogPosterior
@@ -124,11 +124,12 @@ class IntegratedPosterior(Model):
         deviations = means - mean
         return mean, deviations, self.weights @ (variances + np.square(deviations))
 
-    def leave_one_out(self) -> Gaussian:
-        """Predict each measurement from all the others, n; hyperparameters and their weights are kept."""
-        y = self.parts[0].units.forward(self.parts[0].y)
-        precisions = np.stack([part.precision_diagonal for part in self.parts])
-        means = y - np.stack([part.dual for part in self.parts]) / precisions
+    def leave_one_out(self, rows: Rows | None = None) -> Gaussian:
+        """Predict each measurement, or some by their rows, from all others; hyperparameters and weights are kept."""
+        some = slice(None) if rows is None else rows
+        y = self.parts[0].units.forward(self.parts[0].y[some])
+        precisions = np.stack([part.precision_diagonal[some] for part in self.parts])
+        means = y - np.stack([part.dual[some] for part in self.parts]) / precisions
         mean, _, variance = self._moments(means, 1.0 / precisions)
         return self.parts[0].units.gaussian(mean, np.sqrt(variance))
 

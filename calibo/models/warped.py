@@ -9,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from calibo.checks import check_between, check_instance
-from calibo.data import Array, Dataset
+from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Distribution, OutcomeTransform, Transformed
 from calibo.errors import RecipeError
 from calibo.models.base import Capability, Model, ModelWrapper, SurrogateWrapper
 from calibo.models.outcome_transforms import OutcomeShape
 from calibo.models.standardization import single_outcome
+from calibo.models.subsets import left_out_rows
 
 #: Levels of the quantiles whose mean pinball loss is the score of a prediction in the outcome's own units.
 _LEVELS = np.linspace(0.05, 0.95, 10)
@@ -51,8 +52,8 @@ class WarpedModel(ModelWrapper):
     def predict(self, X: Array, *, latent: bool) -> Distribution:
         return self._in_units(self.base.predict(X, latent=latent))
 
-    def leave_one_out(self) -> Distribution:
-        return self._in_units(super().leave_one_out())
+    def leave_one_out(self, rows: Rows | None = None) -> Distribution:
+        return self._in_units(super().leave_one_out(rows))
 
     def one_step_ahead(self) -> Distribution:
         return self._in_units(super().one_step_ahead())
@@ -135,10 +136,12 @@ class Warped(SurrogateWrapper):
         best = plain = self._fit(data, first, rng, chosen_at=n)
         if Capability.LEAVE_ONE_OUT not in plain.capabilities:
             return plain
-        limit = self.tolerance * quantile_loss(plain.leave_one_out(), y)
+        rows = left_out_rows(n)
+        limit = self.tolerance * quantile_loss(plain.leave_one_out(rows), y[rows])
         for shape in suited:
             model = self._fit(data, shape, rng, chosen_at=n)
-            if log_score(model, y) > log_score(best, y) and quantile_loss(model.leave_one_out(), y) <= limit:
+            better = log_score(model, y, rows) > log_score(best, y, rows)
+            if better and quantile_loss(model.leave_one_out(rows), y[rows]) <= limit:
                 best = model
         return best
 
@@ -153,10 +156,17 @@ class Warped(SurrogateWrapper):
         return WarpedModel(model, transform, (*model.hyperparameters, float(shape.value), float(chosen_at)))
 
 
-def log_score(model: WarpedModel, y: Array) -> float:
-    """Return the leave-one-out log score of outcomes, n, by Gaussian predictions of the transformed ones."""
+def log_score(model: WarpedModel, y: Array, rows: Rows | None = None) -> float:
+    """Return the leave-one-out log score of outcomes, n, by Gaussian predictions of the transformed ones.
+
+    Args:
+        model: The model.
+        y: Outcomes.
+        rows: Which of them to predict; by default all.
+    """
     transform = model.transform
-    left_out = model.base.leave_one_out()
+    y = y if rows is None else y[rows]
+    left_out = model.base.leave_one_out(rows)
     scores = left_out.normal_scores(y if transform is None else transform.forward(y))
     total = -0.5 * np.square(scores) - np.log(left_out.std)
     return float(np.sum(total if transform is None else total + transform.log_derivative(y)))

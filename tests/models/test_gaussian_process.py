@@ -14,6 +14,7 @@ from calibo.errors import RecipeError
 from calibo.models import RBF, GaussianProcess, InputWarping, Kernel, Matern32, Matern52, NoisePrior
 from calibo.models.gaussian_process import NegativeLogPosterior
 from calibo.models.gp_posterior import Features
+from calibo.models.subsets import representative
 from calibo.models.trend import TRENDS, PolynomialTrend
 
 RNG = np.random.default_rng
@@ -370,3 +371,16 @@ def test_repeats_lower_the_doubt() -> None:
     often = once.rows(np.repeat([0, 1], [8, 1]))
     std = [float(GaussianProcess().fit(d, rng=RNG(0)).predict(x[:1], latent=True).std[0]) for d in (once, often)]
     assert std[1] < std[0]
+
+
+def test_hyperparameters_of_a_subset() -> None:
+    data = smooth_data(60)
+    rows = representative(data.X, data.Y[:, 0], 30)
+    model, part = GaussianProcess(subset=30).fit(data, rng=RNG(0)), GaussianProcess().fit(data.rows(rows), rng=RNG(0))
+    assert len(model.y) == 60
+    # They differ by the units: those of all outcomes.
+    np.testing.assert_allclose(model.lengthscales, part.lengthscales, rtol=0.05)
+    assert (
+        GaussianProcess(subset=60).fit(data, rng=RNG(0)).hyperparameters
+        == GaussianProcess().fit(data, rng=RNG(0)).stored
+    )
