@@ -14,6 +14,7 @@ from calibo.data import Dataset, Suggestion
 from calibo.errors import DataError, RecipeError, ValueRejected
 from calibo.optimize.composite import Composite, composed, default_method
 from calibo.optimize.predictions import fitted_plan
+from calibo.optimize.stopping import Progress, StoppingRule, StoppingVerdict, as_rule
 from calibo.optimize.strategy import Strategy, check_outcomes
 from calibo.optimize.suggest import propose
 from calibo.search import Plan
@@ -265,6 +266,30 @@ class Optimizer:
             hyperparameters=self._latest,
             reference=self._reference,
             features=self.space.features,
+        )
+
+    def stopping(self, rules: StoppingRule | Sequence[StoppingRule]) -> StoppingVerdict:
+        """Say whether to stop now, and why; the suggestions are the same whether or not it is asked.
+
+        Args:
+            rules: A rule such as ``RegretBelow(0.1)`` or ``Patience(20)``, or a list of rules, any of which stops.
+
+        Raises:
+            RecipeError: If a rule cannot be used with the method, or for several objectives.
+        """
+        rule = as_rule(rules)
+        rule.check(self.strategy, len(self.directions))
+        reference = [way.value * value for way, value in zip(self.directions, self._reference, strict=False)]
+        return rule.judge(
+            Progress(
+                trials=self.trials,
+                directions=self.directions,
+                data=self.data(),
+                space=self.space,
+                strategy=self.strategy,
+                seed=self.seed,
+                reference=tuple(reference) or None,
+            )
         )
 
     def _plan(self) -> Plan:
