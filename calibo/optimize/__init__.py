@@ -3,8 +3,8 @@
 from calibo.optimize.likelihood_free import LikelihoodFree
 from calibo.optimize.optimizer import Optimizer
 from calibo.optimize.predictions import fitted_plan
-from calibo.optimize.replicated import Replicated
 from calibo.optimize.regret import Regret
+from calibo.optimize.replicated import Replicated
 from calibo.optimize.sources import CandidateSource, Chosen, PoolSource, SpaceSource
 from calibo.optimize.stopping import Patience, Progress, RegretBelow, StoppingRule, StoppingVerdict
 from calibo.optimize.strategy import ModelBased, Strategy

@@ -154,9 +154,7 @@ class Belief:
         if every is not None:
             return every[_largest(in_chunks(score, every, _CHUNK), effort.kept)]
         anchors = self.data.X[rows[:_ANCHORS]]
-        points = np.vstack(
-            [self.space.sample(effort.scored, rng), scattered(anchors, self.space, effort.around, rng)]
-        )
+        points = np.vstack([self.space.sample(effort.scored, rng), scattered(anchors, self.space, effort.around, rng)])
         best = points[_largest(finite(score(points)), effort.kept)]
         return np.vstack([best, self._climbed(score, best[: effort.climbs])])
 

@@ -63,7 +63,7 @@ class Progress:
 
     @cached_property
     def merit(self) -> Array:
-        """Best value (several objectives: hypervolume) after each finished trial, larger is better; minus infinity at first."""
+        """Best value (several objectives: hypervolume) after each finished trial, larger is better; at first -inf."""
         names = constraint_names(self.finished)
         counted = [t.state is State.COMPLETE and t.meets(names) for t in self.finished]
         if len(self.directions) == 1:
@@ -104,8 +104,33 @@ class StoppingVerdict:
 class StoppingRule(ABC):
     """A rule that says when to stop; subclasses are frozen dataclasses without a state."""
 
+    @property
+    def needs_forecasts(self) -> bool:
+        """Whether the rule asks a model, so that the method must make forecasts; by default not."""
+        return False
+
+    @property
+    def single_objective(self) -> bool:
+        """Whether the rule is for one objective only; by default not."""
+        return False
+
     def check(self, strategy: Strategy, objectives: int) -> None:
-        """Raise a ``RecipeError`` if the rule cannot be used with a strategy, or for several objectives."""
+        """Check that the rule can be used with a strategy and a number of objectives.
+
+        Raises:
+            RecipeError: If it cannot; the message says what to use instead.
+        """
+        if self.single_objective and objectives > 1:
+            raise RecipeError(
+                f"{type(self).__name__} is for one objective, got {objectives}: several have no single best value. Use "
+                "Patience(20), which then watches the hypervolume"
+            )
+        if self.needs_forecasts and not strategy.makes_forecasts:
+            raise RecipeError(
+                f"{type(self).__name__} needs a predictive distribution, and {strategy.name} has none: use a method with "
+                "forecasts, such as ocbo or gp_ei, or give it a surrogate to forecast beside it, such as "
+                "methods.lfbo(forecaster=GaussianProcess()); Patience(20) works with every method"
+            )
 
     @abstractmethod
     def judge(self, progress: Progress) -> StoppingVerdict:
@@ -145,18 +170,13 @@ class RegretBelow(StoppingRule):
         check_between("epsilon, the regret that does not matter,", self.epsilon, 0.0, np.inf, including="low")
         check_between("confidence", self.confidence, 0.0, 1.0)
 
-    def check(self, strategy: Strategy, objectives: int) -> None:
-        if objectives > 1:
-            raise RecipeError(
-                f"RegretBelow is for one objective, got {objectives}: several have no single best value. Use Patience(20), "
-                "which then watches the hypervolume"
-            )
-        if not strategy.makes_forecasts:
-            raise RecipeError(
-                f"RegretBelow needs a predictive distribution, and {strategy.name} has none: use a method with forecasts, such "
-                "as ocbo or gp_ei, or give it a surrogate to forecast beside it, such as "
-                "methods.lfbo(forecaster=GaussianProcess()); Patience(20) works with every method"
-            )
+    @property
+    def needs_forecasts(self) -> bool:
+        return True
+
+    @property
+    def single_objective(self) -> bool:
+        return True
 
     def judge(self, progress: Progress) -> StoppingVerdict:
         self.check(progress.strategy, len(progress.directions))
@@ -193,7 +213,8 @@ class Patience(StoppingRule):
     objectives it is the hypervolume that has to improve.
 
         >>> from calibo import Float, Patience, minimize
-        >>> result = minimize(lambda p: abs(p["x"]), {"x": Float(-1, 1)}, 60, "gp_ei", seed=0, progress=False, stop=Patience(8))
+        >>> space = {"x": Float(-1, 1)}
+        >>> result = minimize(lambda p: abs(p["x"]), space, 60, "gp_ei", seed=0, progress=False, stop=Patience(8))
         >>> result.stopped
         'no improvement in the last 8 trials'
 
@@ -262,5 +283,3 @@ def as_rule(rules: StoppingRule | Sequence[StoppingRule]) -> StoppingRule:
     if isinstance(rules, Sequence) and not isinstance(rules, str):
         return AnyOf(tuple(rules))
     return check_instance("stop", rules, StoppingRule, "RegretBelow(0.1) or Patience(20)")
-
-
