@@ -279,17 +279,19 @@ class Optimizer:
         """
         rule = as_rule(rules)
         rule.check(self.strategy, len(self.directions))
-        reference = [way.value * value for way, value in zip(self.directions, self._reference, strict=False)]
-        return rule.judge(
-            Progress(
-                trials=self.trials,
-                directions=self.directions,
-                data=self.data(),
-                space=self.space,
-                strategy=self.strategy,
-                seed=self.seed,
-                reference=tuple(reference) or None,
-            )
+        return rule.judge(self.progress())
+
+    def progress(self) -> Progress:
+        """Return all trials so far, as stopping rules see them."""
+        reference = tuple(d.value * value for d, value in zip(self.directions, self._reference, strict=False))
+        return Progress(
+            trials=self.trials,
+            directions=self.directions,
+            data=self.data(),
+            space=self.space,
+            strategy=self.strategy,
+            seed=self.seed,
+            reference=reference or None,
         )
 
     def _plan(self) -> Plan:

@@ -9,11 +9,11 @@ from scipy.stats import norm
 from calibo.calibration import Calibrated, ConditionalQuantile, StoredAndLeaveOneOut, Temperature
 from calibo.data import Array, Dataset
 from calibo.models import GaussianProcess, Model, SuccessModel
-from calibo.optimize.regret import CAREFUL, QUICK, Belief, no_narrower
+from calibo.optimize.regret import CAREFUL, QUICK, WIDENING, Belief, no_narrower
 from calibo.spaces import Categorical, Float, Int, PoolSpace, as_space
 
-#: Four standard errors of a share of 1024 draws: missed by one right estimate in 16,000.
-TOLERANCE = 4 * 0.5 / np.sqrt(1024)
+#: Four standard errors of a share of 512 draws: missed by one right estimate in 16,000.
+TOLERANCE = 4 * 0.5 / np.sqrt(512)
 
 
 def pool(rows: int) -> PoolSpace:
@@ -37,10 +37,13 @@ def test_two_points_have_a_closed_form() -> None:
     both = model.predict(space.X, latent=True)
     correlation = both.correlation()[0, 1]  # pyright: ignore[reportAttributeAccessIssue]
     spread = np.sqrt(both.std[0] ** 2 + both.std[1] ** 2 - 2 * correlation * both.std[0] * both.std[1])
-    regret = Belief(data, space, (model,)).regret(CAREFUL, rng=np.random.default_rng(1))
+    regret = Belief(data, space, (model,), widening=1.0).regret(CAREFUL, rng=np.random.default_rng(1))
+    wider = Belief(data, space, (model,)).regret(CAREFUL, rng=np.random.default_rng(1))
     for epsilon in (0.0, 0.1, 0.5):
-        exact = norm.cdf((epsilon + both.mean[0] - both.mean[1]) / spread)
-        assert regret.probability_below(epsilon) == pytest.approx(exact, abs=TOLERANCE)
+        score = (epsilon + both.mean[0] - both.mean[1]) / spread
+        score_wider = score / WIDENING
+        assert regret.probability_below(epsilon) == pytest.approx(norm.cdf(score), abs=TOLERANCE)
+        assert wider.probability_below(epsilon) == pytest.approx(norm.cdf(score_wider), abs=TOLERANCE)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -51,9 +54,9 @@ def test_a_pool_agrees_with_brute_force(seed: int) -> None:
     every = model.predict(space.X, latent=True)
     covariance = every.correlation() * np.outer(every.std, every.std)  # pyright: ignore[reportAttributeAccessIssue]
     draws = np.random.default_rng(9).multivariate_normal(every.mean, covariance, size=100_000)
-    belief = Belief(data, space, (model,))
+    belief = Belief(data, space, (model,), widening=1.0)
     regret = belief.regret(CAREFUL, rng=np.random.default_rng(seed))
-    row = int(np.flatnonzero((space.X == data.X[belief.recommended()]).all(axis=1))[0])
+    row = int(np.flatnonzero((data.X[belief.recommended()] == space.X).all(axis=1))[0])
     exact = draws.max(axis=1) - draws[:, row]
     for epsilon in (0.05, 0.2, 0.5):
         assert regret.probability_below(epsilon) == pytest.approx(np.mean(exact <= epsilon), abs=TOLERANCE)

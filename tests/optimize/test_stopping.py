@@ -215,8 +215,8 @@ class TestRules:
             (lambda: Patience(0), "trials of Patience"),
             (lambda: Patience(3, -1.0), "least"),
             (lambda: as_rule([]), "at least one"),
-            (lambda: as_rule("patience"), "StoppingRule such as"),
-            (lambda: as_rule([Patience]), "needs \\(\\)"),
+            (lambda: as_rule("patience"), "StoppingRule such as"),  # pyright: ignore[reportArgumentType]
+            (lambda: as_rule([Patience]), "needs \\(\\)"),  # pyright: ignore[reportArgumentType]
         ],
     )
     def test_wrong_settings_are_refused(self, make: Any, message: str) -> None:

@@ -47,9 +47,7 @@ def test_without_a_rule_nothing_is_stopped() -> None:
 
 
 def test_maximize_and_a_list_of_rules() -> None:
-    result = maximize(
-        lambda p: 1.0, SPACE, 40, GP_EI, seed=0, progress=False, stop=[RegretBelow(1e-9), Patience(4)]
-    )
+    result = maximize(lambda p: 1.0, SPACE, 40, GP_EI, seed=0, progress=False, stop=[RegretBelow(1e-9), Patience(4)])
     assert result.stopped == "no improvement in the last 4 trials"
     assert len(result.trials) == 5
 
