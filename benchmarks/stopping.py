@@ -261,9 +261,8 @@ def write(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     ordered = sorted(rows, key=lambda r: (r["half"], r["problem"], int(r["seed"]), r["model"], str(r["share"])))
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter[str](file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(ordered)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([FIELDS, *([row[field] for field in FIELDS] for row in ordered)])
 
 
 def main() -> None:
