@@ -194,12 +194,13 @@ class Dataset:
             pruned evaluations have such values, which may be far from final.
         categories: Number of choices of each categorical column, 0 for a numeric one, `d`. ``()`` means all numeric.
         hyperparameters: Hyperparameters of the model of each outcome, as stored with the latest suggestion: where the
-            next fit may start.
+            next fit may start. After them may come those of further models, which only their strategy knows.
         refit: Whether models fit their hyperparameters. ``False`` takes those stored as they are where a surrogate can,
             which is quicker; without any stored they are fitted.
         constraints: Number of constraints, c.
         reference: Reference point for the hypervolume, one value per objective. Inferred from the Pareto front if ``()``.
         features: Maps `m x d` points to the `m x D` features that models of features see; ``None`` if the space has none.
+        from_pool: Whether candidates are the rows of a list, not all points of the cube.
         H: Measured vectors of a composite objective, `n x length`, of which Y is a known function; rows of NaN where only
             Y is known, ``None`` if no vector is known. In the user's own units and sign, as the function takes them.
     """
@@ -218,6 +219,7 @@ class Dataset:
     H: Array | None = None
     features: Callable[[Array], Array] | None = None
     refit: bool = True
+    from_pool: bool = False
 
     def __post_init__(self) -> None:
         n, d = _two_dimensional("X", self.X)
@@ -403,6 +405,7 @@ class Suggestion:
         number: Number of the suggestion, counted from 0; -1 if it has none.
         constraints: Names of the constraints, whose forecasts come after those of the objectives.
         method: Name of the method that made it, or ``None``.
+        why_method: Why that method chose the parts it did, in words, or ``None`` if it does not choose.
 
     Examples:
         >>> from calibo import Float, Optimizer
@@ -421,6 +424,7 @@ class Suggestion:
     number: int = -1
     constraints: tuple[str, ...] = ()
     method: str | None = None
+    why_method: str | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Suggestion):

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from calibo.acquisition import (
     AcquisitionRule,
     ExpectedImprovement,
+    ImprovementByNoise,
     PenalizedEI,
     RiskAverseUCB,
     ThompsonSampling,
@@ -40,6 +41,8 @@ from calibo.classifiers import BoreLabels, BySize, Classifier, Improvement, Util
 from calibo.classifiers.composite import CompositeNetwork, Outer
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, HeteroscedasticGP, NeuralEnsemble, QuantileTrees, Surrogate, Warped
+from calibo.models.outcome_transforms import OutcomeShape
+from calibo.optimize.auto import Auto
 from calibo.optimize.likelihood_free import CompositeLikelihoodFree, LikelihoodFree
 from calibo.optimize.replicated import Replicated
 from calibo.optimize.strategy import ModelBased, Strategy
@@ -51,6 +54,28 @@ _TRUST = 200.0
 #: Search of methods whose predictions cost more than those of a Gaussian process: fewer candidates than Mutation()'s, and a
 #: shortlist for the further points of a batch.
 _FEWER = Mutation(1200, 800, shortlist=256)
+
+
+def auto(**options: Any) -> Auto:
+    """Compose the default method: a rule chooses the parts that suit the data, and says why.
+
+    Forecasts are those of ``ocbo``, right wherever they are shown. Where all parameters are numbers the search acts on a
+    model of its own, of outcomes whose worse half counts by its order only; it maximizes the expected improvement, in its
+    noisy form where measurements are noisy. docs/choosing.md has the rule and what it rests on.
+
+        >>> from calibo import Float, Optimizer
+        >>> optimizer = Optimizer({"x": Float(-1, 1)}, "auto", seed=0)
+        >>> for _ in range(10):
+        ...     suggestion = optimizer.ask()
+        ...     optimizer.tell(suggestion, suggestion.params["x"] ** 2)
+        >>> suggestion.why_method  # doctest: +ELLIPSIS
+        'exact Gaussian process; bad outcomes count by rank, as all parameters are numbers; expected improvement, as ...'
+
+    Args:
+        **options: Further settings of ``ModelBased``, such as ``search`` or ``replicate``.
+    """
+    acting = Warped(GaussianProcess(), shapes=(OutcomeShape.HALF_RANK,))
+    return Auto(ocbo(rule=ImprovementByNoise(), acting=acting, **options), ocbo(**options), large=1000)
 
 
 def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = None, **options: Any) -> ModelBased:
@@ -80,7 +105,7 @@ def ocbo(
     rule: AcquisitionRule | None = None,
     **options: Any,
 ) -> ModelBased:
-    """Compose online calibrated Bayesian optimization, the default method: intervals that are right wherever they are shown.
+    """Compose online calibrated Bayesian optimization: intervals that are right wherever they are shown.
 
     Forecasts are corrected by how earlier forecasts of the same reach came out (near the data, between them, far away), from
     stored forecasts and leave-one-out predictions together; then each quantile is tracked online in each group of
@@ -453,9 +478,8 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    "ocbo": Method(
-        ocbo, "GP calibrated by reach, then online; the default", "after Deshpande, Marx, Kuleshov, AISTATS 2024"
-    ),
+    "auto": Method(auto, "the default: parts of ocbo and others, chosen by the data", "docs/choosing.md"),
+    "ocbo": Method(ocbo, "GP calibrated by reach, then online", "after Deshpande, Marx, Kuleshov, AISTATS 2024"),
     "locbo": Method(
         locbo, "GP calibrated by reach, then one interval online, denoised", "after Kim et al., IEEE TSP 2025"
     ),

@@ -37,6 +37,15 @@ class AcquisitionRule(ABC):
     logarithmic: ClassVar[bool] = False
     smooth: ClassVar[bool] = True
 
+    def chosen(self, model: Model, data: Dataset) -> AcquisitionRule:
+        """Return the rule that is built for these data: this one, unless it chooses among others.
+
+        Args:
+            model: Model of the objective.
+            data: The observations it was fitted to.
+        """
+        return self
+
     @abstractmethod
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         """Build the acquisition function.

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from calibo.calibration.evidence import Evidence
 from calibo.checks import check_between
 from calibo.data import Array
-from calibo.distributions import Distribution, Gaussian
+from calibo.distributions import Distribution
 
-#: Levels of the quantiles one standard deviation below and above the median of a normal distribution.
-_ONE_BELOW, _ONE_ABOVE = float(ndtr(-1.0)), float(ndtr(1.0))
 #: Largest size of the logarithm of a relative spread: twelve orders of magnitude.
 _FARTHEST = 12.0 * math.log(10.0)
 
@@ -69,13 +67,9 @@ class OutcomeScale:
 def log_spread(distribution: Distribution, std: Array | float) -> Array:
     """Return the logarithm of the spread of forecasts, `... x q`, relative to the standard deviation of outcomes.
 
-    The spread is half the distance of the quantiles one standard deviation below and above the median of a normal
-    distribution. While all outcomes are equal nothing is known of their scale, and every spread counts as the largest.
+    While all outcomes are equal nothing is known of their scale, and every spread counts as the largest.
     """
-    if isinstance(distribution, Gaussian):
-        spread = distribution.std
-    else:
-        spread = 0.5 * distribution.at_levels(_ONE_ABOVE) - 0.5 * distribution.at_levels(_ONE_BELOW)
+    spread = distribution.spread
     # A forecast that overflowed reaches as far as any.
     spread = np.where(np.isnan(spread), np.inf, np.maximum(spread, np.finfo(np.float64).tiny))
     with np.errstate(divide="ignore"):

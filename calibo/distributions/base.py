@@ -15,6 +15,8 @@ _SMALLEST_LEVEL = 1e-16
 #: Rounding allowed for when a level is compared with those supported by data.
 _SLACK = 1e-9
 _TINY = np.finfo(np.float64).tiny
+#: Levels of the quantiles one standard deviation below and above the median of a normal distribution.
+_ONE_BELOW, _ONE_ABOVE = float(ndtr(-1.0)), float(ndtr(1.0))
 
 
 def infinite_beyond(values: Array, u: Array | float, backed: tuple[Array | float, Array | float]) -> Array:
@@ -142,6 +144,14 @@ class Distribution(ABC):
     def median(self) -> Array:
         """Quantile at level one half, ``... x q``."""
         return self.icdf(0.5)
+
+    @property
+    def spread(self) -> Array:
+        """Half the distance of the quantiles one standard deviation below and above a normal distribution's median.
+
+        ``... x q``. It is the standard deviation of a normal distribution, and hardly depends on the tails of others.
+        """
+        return 0.5 * self.at_levels(_ONE_ABOVE) - 0.5 * self.at_levels(_ONE_BELOW)
 
     def interval(self, coverage: float) -> tuple[Array, Array]:
         """Return the lower and upper ends, each ``... x q``, of the central interval of probability ``coverage``."""

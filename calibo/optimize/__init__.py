@@ -1,5 +1,6 @@
 """The optimization loop: strategies, the pure function ``suggest``, and the ``Optimizer`` with its ask and tell."""
 
+from calibo.optimize.auto import Auto
 from calibo.optimize.likelihood_free import LikelihoodFree
 from calibo.optimize.optimizer import Optimizer
 from calibo.optimize.predictions import fitted_plan
@@ -13,6 +14,7 @@ from calibo.optimize.turbo import TuRBO
 from calibo.search import Plan
 
 __all__ = [
+    "Auto",
     "CandidateSource",
     "Chosen",
     "LikelihoodFree",

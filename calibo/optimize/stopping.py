@@ -15,7 +15,7 @@ from calibo.errors import RecipeError
 from calibo.models import Model, SuccessModel
 from calibo.optimize.predictions import fitted_plan
 from calibo.optimize.regret import CAREFUL, QUICK, Belief, Regret
-from calibo.optimize.strategy import Strategy
+from calibo.optimize.strategy import Strategy, fit_models
 from calibo.spaces import Space
 from calibo.trials import Direction, State, Trial, constraint_names, hypervolume_after
 
@@ -58,8 +58,12 @@ class Progress:
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
-        """Fitted models of all outcomes, the objectives first; fitted on first use, once for all rules."""
-        return fitted_plan(self.data, self.strategy, rng=self.generator()).models
+        """Fitted models of all outcomes, the objectives first: those that make forecasts, fitted once for all rules."""
+        surrogate = self.strategy.forecasting
+        if surrogate is None:
+            return fitted_plan(self.data, self.strategy, rng=self.generator()).models
+        # Without the rest of a plan, such as a model that only the search acts on.
+        return fit_models(surrogate, self.data, rng=self.generator())
 
     @cached_property
     def merit(self) -> Array:
@@ -128,7 +132,7 @@ class StoppingRule(ABC):
         if self.needs_forecasts and not strategy.makes_forecasts:
             raise RecipeError(
                 f"{type(self).__name__} needs a predictive distribution, and {strategy.name} has none: use a method with "
-                "forecasts, such as ocbo or gp_ei, or give it a surrogate to forecast beside it, such as "
+                "forecasts, such as auto or gp_ei, or give it a surrogate to forecast beside it, such as "
                 "methods.lfbo(forecaster=GaussianProcess()); Patience(20) works with every method"
             )
 

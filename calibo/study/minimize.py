@@ -87,8 +87,8 @@ def minimize(
         space: A mapping of names to parameters, a space, or a table of rows (a DataFrame or a list of dicts), each of
             which is a candidate.
         n_trials: Number of *new* trials, also when a study is resumed.
-        method: Name of a method ("ocbo", "gp_ei", ...) or a strategy. By default the method of the study that is
-            resumed; for a new study "ocbo". With ``composite`` "composite_lfbo".
+        method: Name of a method ("auto", "gp_ei", ...) or a strategy. By default the method of the study that is
+            resumed; for a new study "auto". With ``composite`` "composite_lfbo".
         storage: Where the study is stored: see ``open_storage``; by default only in memory.
         study_name: Name of the study. If the storage has one of this name, it is resumed; without a name a new study is
             made, and ``Result.study_name`` has its name.

@@ -20,6 +20,7 @@ from calibo.classifiers.composite import Outer
 from calibo.data import Suggestion
 from calibo.errors import FallbackWarning, RecipeError, RepeatWarning
 from calibo.optimize import Progress, Strategy, propose
+from calibo.optimize.auto import log_change
 from calibo.optimize.strategy import check_outcomes
 from calibo.spaces import as_space
 from calibo.study.attributes import has_suggestion, study_seed, write_suggestions
@@ -45,8 +46,8 @@ class CalibratedSampler(BaseSampler):
     probabilities of feasibility. Noise is stored with ``calibo.study.write_sem(trial, sem)``.
 
     Args:
-        method: Name of a method ("ocbo", "gp_ei", ...) or a strategy. By default the method of the study's latest
-            suggestion; for a new study "ocbo". With ``composite`` "composite_lfbo".
+        method: Name of a method ("auto", "gp_ei", ...) or a strategy. By default the method of the study's latest
+            suggestion; for a new study "auto". With ``composite`` "composite_lfbo".
         seed: Makes every suggestion reproducible. By default that of the study, drawn and stored on first use.
         space: What the objective will suggest, if that is known beforehand: a mapping of names to parameters, a space,
             or a table of rows. The first trials then spread over all of it, and ordinal parameters keep their order.
@@ -87,6 +88,7 @@ class CalibratedSampler(BaseSampler):
         self._n_initial: int | None = None if n_initial is None else check_whole("n_initial", n_initial)
         self._reference: Sequence[float] | None = reference
         self._announced: set[str] = set()
+        self._why: str | None = None
         # Threads of one process choose one after the other, so that each respects what the others have just chosen.
         self._publishing = threading.Lock()
 
@@ -178,6 +180,8 @@ class CalibratedSampler(BaseSampler):
             number=trial.number,
             n_initial=self._n_initial,
         )
+        log_change(self._why, suggestion.why_method)
+        self._why = suggestion.why_method or self._why
         stored = space.stored(suggestion.x)
         published = replace(
             suggestion,

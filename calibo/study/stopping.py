@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import optuna
@@ -13,6 +14,7 @@ from calibo.optimize.stopping import as_rule
 from calibo.study.attributes import write_stopped
 from calibo.study.sampler import CalibratedSampler
 
+_LOGGER = logging.getLogger("calibo")
 _NO_RESULT = StoppingVerdict(False, "there is no result yet")
 
 
@@ -63,4 +65,5 @@ class StopWhen:
         self.verdict = _NO_RESULT if progress is None else self.rule.judge(progress)
         if self.verdict.stop:
             write_stopped(study, self.verdict.sentence)
+            _LOGGER.info("stopped: %s", self.verdict.sentence)
         return self.verdict.stop

@@ -146,6 +146,7 @@ def dataset(
     hyperparameters: tuple[tuple[float, ...], ...] = (),
     reference: tuple[float, ...] = (),
     features: Callable[[Array], Array] | None = None,
+    from_pool: bool = False,
 ) -> Dataset:
     """Return trials as a dataset in the internal sign.
 
@@ -157,7 +158,7 @@ def dataset(
     Args:
         trials: Trials, each with an encoded point.
         directions: One direction per objective.
-        categories, hyperparameters, reference, features: As in the ``Dataset``.
+        categories, hyperparameters, reference, features, from_pool: As in the ``Dataset``.
     """
     trials = list(trials)
     names = constraint_names(trials)
@@ -179,12 +180,13 @@ def dataset(
         X_pending=points(running),
         X_failed=points(failed),
         categories=categories,
-        hyperparameters=hyperparameters if len(hyperparameters) == len(outcomes) else (),
+        hyperparameters=hyperparameters if len(hyperparameters) >= len(outcomes) else (),
         constraints=len(names),
         reference=reference,
         Y_failed=convert_values([t.intermediate or unknown for t in failed], directions),
         H=_vectors(done),
         features=features,
+        from_pool=from_pool,
     )
 
 

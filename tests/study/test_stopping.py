@@ -25,8 +25,10 @@ def run(n_trials: int = 40, **options: Any) -> Result:
     return minimize(bowl, SPACE, n_trials, **{"method": OCBO, "seed": 3, "progress": False} | options)
 
 
-def test_a_run_ends_as_soon_as_the_regret_is_small() -> None:
-    result = run(stop=RegretBelow(0.05))
+def test_a_run_ends_as_soon_as_the_regret_is_small(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", logger="calibo"):
+        result = run(stop=RegretBelow(0.05))
+    assert f"stopped: {result.stopped}" in caplog.messages
     assert 5 <= len(result.trials) < 40
     assert result.stopped is not None
     assert result.stopped.startswith(f"after {len(result.trials)} results, with probability 0.9")
