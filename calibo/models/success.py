@@ -47,3 +47,13 @@ class SuccessModel:
         """Return the probability of success at `m x d` points, m."""
         distribution = self.posterior.predict(X, latent=True)
         return ndtr((distribution.mean - 0.5) / np.hypot(distribution.std, _LABEL_STD))
+
+    def drawn(self, X: Array, base: Array) -> np.ndarray:
+        """Draw at which of `m x d` points an evaluation succeeds, `S x m`: jointly, each with the probability above.
+
+        Args:
+            X: The points.
+            base: Independent standard normal samples, `S x (m + 1)`.
+        """
+        labels = self.posterior.predict(X, latent=True).draws(base[:, :-1])
+        return labels + _LABEL_STD * base[:, -1:] > 0.5

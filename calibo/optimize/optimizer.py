@@ -15,6 +15,7 @@ from calibo.errors import DataError, RecipeError, ValueRejected
 from calibo.optimize.auto import log_change
 from calibo.optimize.composite import Composite, composed, default_method
 from calibo.optimize.predictions import fitted_plan
+from calibo.optimize.stopping import Progress, StoppingRule, StoppingVerdict, as_rule
 from calibo.optimize.strategy import Strategy, check_outcomes
 from calibo.optimize.suggest import propose
 from calibo.search import Plan
@@ -270,6 +271,32 @@ class Optimizer:
             reference=self._reference,
             features=self.space.features,
             from_pool=self.space.is_pool,
+        )
+
+    def stopping(self, rules: StoppingRule | Sequence[StoppingRule]) -> StoppingVerdict:
+        """Say whether to stop now, and why; the suggestions are the same whether or not it is asked.
+
+        Args:
+            rules: A rule such as ``RegretBelow(0.1)`` or ``Patience(20)``, or a list of rules, any of which stops.
+
+        Raises:
+            RecipeError: If a rule cannot be used with the method, or for several objectives.
+        """
+        rule = as_rule(rules)
+        rule.check(self.strategy, len(self.directions))
+        return rule.judge(self.progress())
+
+    def progress(self) -> Progress:
+        """Return all trials so far, as stopping rules see them."""
+        reference = tuple(d.value * value for d, value in zip(self.directions, self._reference, strict=False))
+        return Progress(
+            trials=self.trials,
+            directions=self.directions,
+            data=self.data(),
+            space=self.space,
+            strategy=self.strategy,
+            seed=self.seed,
+            reference=reference or None,
         )
 
     def _plan(self) -> Plan:

@@ -18,15 +18,15 @@ from optuna.trial import FrozenTrial, TrialState
 from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
 from calibo.data import Suggestion
-from calibo.errors import FallbackWarning, RepeatWarning
-from calibo.optimize import Strategy, propose
+from calibo.errors import FallbackWarning, RecipeError, RepeatWarning
+from calibo.optimize import Progress, Strategy, propose
 from calibo.optimize.auto import log_change
 from calibo.optimize.strategy import check_outcomes
 from calibo.spaces import as_space
 from calibo.study.attributes import has_suggestion, study_seed, write_suggestions
 from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of, space_of
 from calibo.study.method import StudyMethod, method_for
-from calibo.study.trials import completed_frozen, directions_of, study_data
+from calibo.study.trials import completed_frozen, directions_of, study_data, trials_inside
 from calibo.trials import convert_forecasts, outcome_directions
 
 
@@ -200,6 +200,35 @@ class CalibratedSampler(BaseSampler):
         name = zlib.crc32(param_name.encode())
         rng = np.random.default_rng([self._seed_of(study), trial.number, name])
         return parameter_of(param_distribution).decode(float(rng.random()))
+
+    def progress(self, study: optuna.Study) -> Progress | None:
+        """Return the study so far, as stopping rules see it; ``None`` while no trial is complete.
+
+        Raises:
+            RecipeError: If the search space changes from trial to trial.
+        """
+        trials = study.get_trials(deepcopy=False)
+        if not completed_frozen(trials):
+            return None
+        spaces = self._spaces(study, self.infer_relative_search_space(study, trials[-1]))
+        if len(spaces) != 1:
+            raise RecipeError(
+                "the search space changes from trial to trial, so that no model has all of it and nothing can be said of the "
+                "best point: stop by hand, or give CalibratedSampler a space= that all trials have"
+            )
+        directions = directions_of(study)
+        method = self._method or method_for(study, None, trials=trials)
+        strategy = method.with_directions(directions)[0].strategy
+        data, _ = study_data(trials, spaces[0], directions, reference=self._reference)
+        return Progress(
+            trials=tuple(trials_inside(trials, spaces[0])),
+            directions=directions,
+            data=data,
+            space=spaces[0].space,
+            strategy=strategy,
+            seed=self._seed_of(study),
+            reference=None if self._reference is None else tuple(self._reference),
+        )
 
     def _seed_of(self, study: optuna.Study) -> int:
         return study_seed(study) if self._seed is None else self._seed
