@@ -47,7 +47,7 @@ COVERAGES = (0.5, 0.8, 0.95)
 FRESH, NEAR, RADIUS = 200, 60, 0.05
 #: Queries before and after n that count as the next query.
 WINDOW = 5
-METHODS = ("gp_ei", "ocbo", "locbo", "ocbo_local", "cbo", "cqr", "conformal_ensemble")
+METHODS = ("auto", "gp_ei", "ocbo", "locbo", "ocbo_local", "cbo", "cqr", "conformal_ensemble")
 RESULTS = Path(__file__).parent / "results" / "places.csv"
 Points = Sequence[Mapping[str, Any]]
 
