@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cho_solve
-from scipy.linalg.lapack import dpotri  # pyright: ignore[reportAttributeAccessIssue]
+from scipy.linalg.lapack import dpotri, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.optimize import minimize
 
 from calibo.data import Array, Dataset
@@ -57,24 +56,28 @@ class GaussianProcess(Surrogate):
         known = np.full(len(y), np.nan) if data.Y_var is None else units.forward_variance(data.Y_var[:, 0])
         objective = NegativeLogPosterior(self.kernel, Features(data.categories), data.X, units.forward(y), known)
         stored = data.hyperparameters[0] if data.hyperparameters else ()
-        raw = self._optimum(objective, np.asarray(stored), refit=data.refit)
-        theta = objective.hyperparameters(raw)
+        best = self._optimum(objective, np.asarray(stored), refit=data.refit)
+        theta = objective.hyperparameters(best.raw, best.mean)
         noise = np.where(np.isnan(known), theta.noise, np.maximum(known, np.exp(_NOISE_BOUNDS[0])))
         return Posterior(
-            self.kernel, objective.features, theta, data.X, y, noise, units, stored=tuple(float(v) for v in raw)
+            self.kernel, objective.features, theta, data.X, y, noise, units, tuple(best.raw.tolist()), best.factor
         )
 
-    def _optimum(self, objective: NegativeLogPosterior, stored: Array, *, refit: bool) -> Array:
-        starts = objective.starts()
-        if stored.size == starts.shape[1]:
+    def _optimum(self, objective: NegativeLogPosterior, stored: Array, *, refit: bool) -> Solution:
+        starts, latest = objective.starts(), _Latest(objective)
+        known = stored.size == starts.shape[1]
+        if known:
             lower, upper = np.array(objective.bounds()).T
             starts = np.vstack([np.clip(stored, lower, upper), starts[-1:]])
             if not refit:
-                return starts[0]
-        values = [objective.value(start) for start in starts]
+                return objective.solved(starts[0])
+        values = [objective.value(start) for start in starts[known:]]
+        if known:
+            # Nearly always the best start, whose gradient will be needed.
+            values.insert(0, latest(starts[0])[0])
         best = int(np.nanargmin(values))
         result = minimize(
-            objective,
+            latest,
             starts[best],
             jac=True,
             method="L-BFGS-B",
@@ -87,8 +90,25 @@ class GaussianProcess(Surrogate):
                 FallbackWarning,
                 stacklevel=2,
             )
-            return starts[-1]
-        return result.x
+            return objective.solved(starts[-1])
+        return latest.solved(result.x)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What the likelihood is made of, and the posterior again.
+
+    Attributes:
+        raw: The d + 2 raw hyperparameters.
+        factor: Cholesky factor of the covariances, `n x n`.
+        dual: A^-1 (z - mean), n.
+        mean: The profiled mean.
+    """
+
+    raw: Array
+    factor: Array
+    dual: Array
+    mean: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +140,16 @@ class NegativeLogPosterior:
     def _unknown(self) -> np.ndarray:
         return np.isnan(self.known_noise)
 
+    @cached_property
+    def _known(self) -> Array:
+        """Known noise variances, not below the bound, n; NaN where unknown."""
+        return np.maximum(self.known_noise, np.exp(_NOISE_BOUNDS[0]))
+
+    @cached_property
+    def _right(self) -> Array:
+        """The right-hand sides that the mean is profiled out with: outcomes and ones, `n x 2`."""
+        return np.stack([self.z, np.ones_like(self.z)], axis=1)
+
     @property
     def dimensions(self) -> int:
         return self.X.shape[1]
@@ -138,24 +168,33 @@ class NegativeLogPosterior:
         rows = [[mode + shift] * self.dimensions + [0.0, noise] for shift in (-1.2, 0.0) for noise in (-8.0, -5.0)]
         return np.asarray(rows)
 
-    def hyperparameters(self, raw: Array) -> Hyperparameters:
-        """Return the hyperparameters of raw ones, with the profiled mean; if all noise is known, the noise is its mean."""
-        mean = self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))[-1]
+    def hyperparameters(self, raw: Array, mean: float | None = None) -> Hyperparameters:
+        """Return the hyperparameters of raw ones; if all noise is known, the noise is its mean.
+
+        Args:
+            raw: The d + 2 raw hyperparameters.
+            mean: The profiled mean, if it is known already.
+        """
+        mean = self.solved(raw).mean if mean is None else mean
         known = self.known_noise[~self._unknown]
         all_known = known.size == self.z.size and known.size > 0
         noise = float(max(known.mean(), np.exp(_NOISE_BOUNDS[0]))) if all_known else float(np.exp(raw[-1]))
         return Hyperparameters(np.exp(raw[: self.dimensions]), float(np.exp(raw[-2])), noise, mean)
 
-    def _solve(self, raw: Array, correlation: Array) -> tuple[Array, Array, float]:
-        """Return the Cholesky factor, the dual vector and the profiled mean for `n x n` correlations."""
+    def solved(self, raw: Array) -> Solution:
+        """Return factor, dual vector and profiled mean at d + 2 raw hyperparameters."""
+        return self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))
+
+    def _solve(self, raw: Array, correlation: Array) -> Solution:
+        """Return factor, dual vector and profiled mean for `n x n` correlations."""
         covariance = np.exp(raw[-2]) * correlation
-        floor = np.exp(_NOISE_BOUNDS[0])
-        noise = np.where(self._unknown, np.exp(raw[-1]), np.maximum(self.known_noise, floor))
-        covariance[np.diag_indices_from(covariance)] += noise
+        np.einsum("ii->i", covariance)[:] += np.where(self._unknown, np.exp(raw[-1]), self._known)
         factor = stable_cholesky(covariance)
-        both = cho_solve((factor, True), np.stack([self.z, np.ones_like(self.z)], axis=1), check_finite=False)
-        mean = float(both[:, 0].sum() / both[:, 1].sum()) if self.z.size else 0.0
-        return factor, both[:, 0] - mean * both[:, 1], mean
+        if not self.z.size:
+            return Solution(raw.copy(), factor, self.z, 0.0)
+        both = dpotrs(factor.T, self._right, lower=0)[0]
+        mean = float(both[:, 0].sum() / both[:, 1].sum())
+        return Solution(raw.copy(), factor, both[:, 0] - mean * both[:, 1], mean)
 
     def _distances(self, raw: Array) -> tuple[Array, Array]:
         """Return scaled points, `n x D`, and their squared distances, `n x n`."""
@@ -164,25 +203,35 @@ class NegativeLogPosterior:
 
     def value(self, raw: Array) -> float:
         """Return the value at d + 2 raw hyperparameters."""
-        factor, dual, mean = self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))
-        return float(0.5 * (self.z - mean) @ dual + np.log(np.diagonal(factor)).sum() + self._prior(raw)[0])
+        return self._likelihood(self.solved(raw)) + self._prior(raw)[0]
+
+    def _likelihood(self, solution: Solution) -> float:
+        """Return the negative log likelihood without its constant."""
+        logarithms = np.log(np.diagonal(solution.factor))
+        return float(0.5 * (self.z - solution.mean) @ solution.dual + logarithms.sum())
 
     def __call__(self, raw: Array) -> tuple[float, Array]:
         """Return value and gradient at d + 2 raw hyperparameters."""
+        return self.evaluated(raw)[:2]
+
+    def evaluated(self, raw: Array) -> tuple[float, Array, Solution]:
+        """Return value and gradient at d + 2 raw hyperparameters, and what they were computed from."""
         scaled, s = self._distances(raw)
         correlation, derivative = self.kernel.with_derivative(s)
-        factor, dual, mean = self._solve(raw, correlation)
-        value = 0.5 * (self.z - mean) @ dual + np.log(np.diagonal(factor)).sum()
-        weights = _symmetric(dpotri(factor, lower=1)[0]) - np.outer(dual, dual)
+        solution = self._solve(raw, correlation)
+        weights = _symmetric(dpotri(solution.factor.T, lower=0)[0])
+        weights -= np.outer(solution.dual, solution.dual)
         gradient = np.empty_like(raw)
-        slopes = np.exp(raw[-2]) * weights * derivative
-        # sum_ab M_ab (x_aj - x_bj)^2 = 2 [sum_a (M 1)_a x_aj^2 - (X' M X)_jj]: a matrix product instead of n x n x d.
-        per_feature = slopes.sum(axis=1) @ np.square(scaled) - np.einsum("ij,ij->j", scaled, slopes @ scaled)
-        gradient[: self.dimensions] = np.bincount(self.features.column, per_feature, minlength=self.dimensions)
         gradient[-2] = 0.5 * np.exp(raw[-2]) * np.einsum("ij,ij->", weights, correlation)
         gradient[-1] = 0.5 * np.exp(raw[-1]) * np.diagonal(weights)[self._unknown].sum()
+        # In place, since memory of further n x n arrays costs more than the arithmetic.
+        slopes = np.multiply(weights, derivative, out=weights)
+        # sum_ab M_ab (x_aj - x_bj)^2 = 2 [sum_a (M 1)_a x_aj^2 - (X' M X)_jj]: a matrix product instead of n x n x d.
+        per_feature = slopes.sum(axis=1) @ np.square(scaled) - np.einsum("ij,ij->j", scaled, slopes @ scaled)
+        by_column = np.bincount(self.features.column, per_feature, minlength=self.dimensions)
+        gradient[: self.dimensions] = np.exp(raw[-2]) * by_column
         prior, prior_gradient = self._prior(raw)
-        return float(value + prior), gradient + prior_gradient
+        return self._likelihood(solution) + prior, gradient + prior_gradient, solution
 
     def _prior(self, raw: Array) -> tuple[float, Array]:
         """Return the negative log prior of length scales, output scale and noise variance, and its gradient."""
@@ -195,8 +244,29 @@ class NegativeLogPosterior:
         return float(value), gradient
 
 
-def _symmetric(lower: Array) -> Array:
-    """Return the symmetric matrix whose lower triangle is given (and whose upper triangle is zero)."""
-    full = lower + lower.T
-    full[np.diag_indices_from(full)] *= 0.5
+@dataclass
+class _Latest:
+    """An objective that remembers its latest evaluation: the first and the last of a fit are needed twice."""
+
+    objective: NegativeLogPosterior
+    evaluation: tuple[float, Array, Solution] | None = None
+
+    def __call__(self, raw: Array) -> tuple[float, Array]:
+        """Return value and gradient at d + 2 raw hyperparameters."""
+        if self.evaluation is None or not np.array_equal(raw, self.evaluation[2].raw):
+            self.evaluation = self.objective.evaluated(raw)
+        value, gradient, _ = self.evaluation
+        return value, gradient.copy()
+
+    def solved(self, raw: Array) -> Solution:
+        """Return factor, dual vector and profiled mean at d + 2 raw hyperparameters."""
+        if self.evaluation is not None and np.array_equal(raw, self.evaluation[2].raw):
+            return self.evaluation[2]
+        return self.objective.solved(raw)
+
+
+def _symmetric(triangle: Array) -> Array:
+    """Return the symmetric matrix of which one triangle is given (and the other is zero)."""
+    full = triangle + triangle.T
+    np.einsum("ii->i", full)[:] *= 0.5
     return full

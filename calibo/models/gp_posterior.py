@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtri  # pyright: ignore[reportAttributeAccessIssue]
 
 from calibo.data import Array
 from calibo.distributions import Gaussian
@@ -22,6 +22,9 @@ from calibo.models.standardization import Standardization
 from calibo.spaces.encoding import one_hot
 
 _SMALLEST_VARIANCE = 1e-14
+#: Covariances of points and data are computed for about this many pairs at a time, but for no fewer points than the second
+#: number: memory of larger arrays is new in every call, which costs more than the arithmetic.
+_BLOCK, _FEWEST_ROWS = 8192, 64
 #: Distance between two choices of a categorical column.
 _APART = 0.25
 
@@ -92,6 +95,7 @@ class Posterior(Model):
         noise: Standardized noise variance of each outcome, n.
         units: The standardization of the outcomes.
         stored: The numbers to store for a warm start.
+        factor: The Cholesky factor of the covariances of the data, if it is known from the fit.
     """
 
     kernel: Kernel
@@ -102,6 +106,7 @@ class Posterior(Model):
     noise: Array
     units: Standardization
     stored: tuple[float, ...] = ()
+    factor: Array | None = None
 
     @property
     def hyperparameters(self) -> tuple[float, ...]:
@@ -127,12 +132,12 @@ class Posterior(Model):
     @cached_property
     def cholesky(self) -> Array:
         """L, `n x n`, lower triangular."""
-        return stable_cholesky(self.covariance)
+        return stable_cholesky(self.covariance) if self.factor is None else self.factor
 
     @cached_property
     def _inverse_cholesky(self) -> Array:
         # One triangular inverse makes every later prediction a matrix product, which is faster than a solve per call.
-        return solve_triangular(self.cholesky, np.eye(len(self.y)), lower=True)
+        return dtrtri(self.cholesky, lower=1)[0] if len(self.y) else self.cholesky
 
     @cached_property
     def residuals(self) -> Array:
@@ -177,8 +182,12 @@ class Posterior(Model):
         points, index = distinct_points(X)
         scaled = self._scale(points)
         scale = self.theta.outputscale
-        cross = scale * self.kernel.correlation(squared_distances(scaled, self._scaled))
-        projected = cross @ self._inverse_cholesky.T
+        projected = np.empty((len(points), len(self.y)))
+        rows = max(_BLOCK // max(len(self.y), 1), _FEWEST_ROWS)
+        for start in range(0, len(points), rows):
+            distances = squared_distances(scaled[start : start + rows], self._scaled)
+            cross = scale * self.kernel.correlation(distances)
+            np.matmul(cross, self._inverse_cholesky.T, out=projected[start : start + rows])
         mean = self.theta.mean + projected @ self.residuals
         variance = np.maximum(scale - np.einsum("ij,ij->i", projected, projected), _SMALLEST_VARIANCE * scale)
         return _Projection(scaled, projected, mean, variance, index)
