@@ -59,9 +59,11 @@ class GaussianProcess(Surrogate):
         best = self._optimum(objective, np.asarray(stored), refit=data.refit)
         theta = objective.hyperparameters(best.raw, best.mean)
         noise = np.where(np.isnan(known), theta.noise, np.maximum(known, np.exp(_NOISE_BOUNDS[0])))
-        return Posterior(
-            self.kernel, objective.features, theta, data.X, y, noise, units, tuple(best.raw.tolist()), best.factor
-        )
+        stored = tuple(best.raw.tolist())
+        posterior = Posterior(self.kernel, objective.features, theta, data.X, y, noise, units, stored)
+        # Known already. It is no field, so that a copy with other data finds its own.
+        vars(posterior).update(cholesky=best.factor)
+        return posterior
 
     def _optimum(self, objective: NegativeLogPosterior, stored: Array, *, refit: bool) -> Solution:
         starts, latest = objective.starts(), _Latest(objective)

@@ -95,7 +95,6 @@ class Posterior(Model):
         noise: Standardized noise variance of each outcome, n.
         units: The standardization of the outcomes.
         stored: The numbers to store for a warm start.
-        factor: The Cholesky factor of the covariances of the data, if it is known from the fit.
     """
 
     kernel: Kernel
@@ -106,7 +105,6 @@ class Posterior(Model):
     noise: Array
     units: Standardization
     stored: tuple[float, ...] = ()
-    factor: Array | None = None
 
     @property
     def hyperparameters(self) -> tuple[float, ...]:
@@ -132,7 +130,7 @@ class Posterior(Model):
     @cached_property
     def cholesky(self) -> Array:
         """L, `n x n`, lower triangular."""
-        return stable_cholesky(self.covariance) if self.factor is None else self.factor
+        return stable_cholesky(self.covariance)
 
     @cached_property
     def _inverse_cholesky(self) -> Array:
