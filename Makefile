@@ -5,12 +5,15 @@
 #   make test-lowest  the quick tests with the oldest supported versions of the dependencies, in .venv-lowest
 #   make slow         the slow tests, most of them statistical
 #   make format       format the code with ruff
-#   make clean        remove both environments
+#   make peers        calibo against other optimizers on a few problems (minutes); tables in benchmarks/peers/results-quick
+#   make peers-full   the whole comparison, over several sittings (a night or two); rewrites docs/benchmarks.md
+#   make clean        remove all environments
 
 SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
+PEERS := .venv-peers
 # What `make test` installs beside calibo, and what `make test-extras` and `make slow` add to that.
 TEST_EXTRAS := dev,tables,postgres,xgboost-cpu
 HEAVY_EXTRAS := botorch,chem,ray,bench
@@ -26,7 +29,7 @@ PYTHON := $(shell for candidate in python3.11 python3 python3.12 python3.13 pyth
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-extras test-lowest lint types quick slow format clean
+.PHONY: help demo test test-extras test-lowest lint types quick slow format peers peers-full peers-environments clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -61,8 +64,39 @@ format: $(VENV)/.test-installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# One thread for each optimizer; a run that was stopped goes on where it was.
+RUN_PEERS := OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers
+QUICK_PEERS := benchmarks/peers/runs/quick
+OWN_METHODS := gp_ei,ocbo,locbo,cbo,turbo
+PEERS_HERE := random,optuna_tpe,optuna_cmaes,optuna_gp,botorch
+PEERS_ELSEWHERE := syne_tune_cqr,syne_tune_bore,confopt,smac,ax,vizier,hebo
+
+peers: $(VENV)/.extras-installed
+	$(RUN_PEERS).run --optimizers gp_ei,ocbo,random,optuna_tpe,optuna_cmaes --problems quick --seeds 0-2 --runs $(QUICK_PEERS)
+	$(RUN_PEERS).results --runs $(QUICK_PEERS) --results $(QUICK_PEERS)/results
+	$(RUN_PEERS).summary --results $(QUICK_PEERS)/results --reference ocbo --print
+
+peers-full: $(VENV)/.extras-installed peers-environments
+	$(RUN_PEERS).run --optimizers $(OWN_METHODS),$(PEERS_HERE) --problems all --seeds 0-9
+	$(RUN_PEERS).run --optimizers turbo,optuna_cmaes,optuna_tpe,gp_ei --problems long --seeds 0-4 --budget 200
+	$(RUN_PEERS).run --optimizers $(PEERS_ELSEWHERE) --problems few --seeds 0-2
+	$(RUN_PEERS).footprint --optimizers $(OWN_METHODS),$(PEERS_HERE),$(PEERS_ELSEWHERE)
+	$(RUN_PEERS).results
+	$(RUN_PEERS).summary --reference ocbo
+
+# Optimizers whose dependencies conflict with calibo's or with each other's. Two need a package that their own
+# requirements exclude (*.no-deps).
+peers-environments: $(patsubst benchmarks/peers/requirements/%.txt,$(PEERS)/%/.installed,$(wildcard benchmarks/peers/requirements/*.txt))
+
+$(PEERS)/%/.installed: benchmarks/peers/requirements/%.txt
+	$(PYTHON) -m venv $(PEERS)/$*
+	$(PEERS)/$*/bin/python $(PIP) -r $<
+	@if [ -f benchmarks/peers/requirements/$*.no-deps ]; then \
+		$(PEERS)/$*/bin/python $(PIP) --no-deps -r benchmarks/peers/requirements/$*.no-deps; fi
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(LOWEST)
+	rm -rf $(VENV) $(LOWEST) $(PEERS)
 
 # pip is the last thing that appears in a new environment, so one that was interrupted is made again.
 $(VENV)/.created $(LOWEST)/.created:

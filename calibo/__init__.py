@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from calibo.data import Outcome, Suggestion
     from calibo.errors import CaliboError, CaliboWarning
     from calibo.methods import gp_ei, ocbo
-    from calibo.optimize import ModelBased, Optimizer
+    from calibo.optimize import ModelBased, Optimizer, Patience, RegretBelow
     from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, space_from_toml
-    from calibo.study import CalibratedSampler, Result, maximize, minimize
+    from calibo.study import CalibratedSampler, Result, StopWhen, maximize, minimize
     from calibo.tables import rank
 
 __version__ = "0.1.0"
@@ -39,8 +39,11 @@ __all__ = [
     "Optimizer",
     "Ordinal",
     "Outcome",
+    "Patience",
     "PoolSpace",
+    "RegretBelow",
     "Result",
+    "StopWhen",
     "Suggestion",
     "__version__",
     "audit",
@@ -68,8 +71,11 @@ _HOMES = {
     "Optimizer": "calibo.optimize",
     "Ordinal": "calibo.spaces",
     "Outcome": "calibo.data",
+    "Patience": "calibo.optimize",
     "PoolSpace": "calibo.spaces",
+    "RegretBelow": "calibo.optimize",
     "Result": "calibo.study",
+    "StopWhen": "calibo.study",
     "Suggestion": "calibo.data",
     "audit": "calibo.auditing",
     "cite": "calibo.citation",

@@ -15,7 +15,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from operator import neg
 from typing import Any
 
@@ -25,6 +25,8 @@ import numpy.typing as npt
 from calibo.errors import DataError
 
 Array = npt.NDArray[np.float64]
+#: Indices of rows of an array.
+Rows = npt.NDArray[np.intp]
 Params = dict[str, Any]
 
 #: Levels at which a distribution that is not Gaussian is stored: dense in the tails, with the ends of the 50, 80, 90, 95 and
@@ -34,6 +36,8 @@ STORED_LEVELS: tuple[float, ...] = (
     0.5,
     *(0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.999, 0.9995),
 )
+#: Stored forecasts are forgotten by calibrators so many at a time.
+_FORGOTTEN = 1000
 #: Coverages of the intervals that are shown and judged.
 COVERAGES: tuple[float, ...] = (0.5, 0.8, 0.95)
 #: Normal score of a value outside a point mass, whose tail probability is 0 in float64.
@@ -175,11 +179,7 @@ class Forecast:
         return self.stages[-1]
 
     def negated(self) -> Forecast:
-        """Return the forecast of minus the outcome; kept, since every suggestion needs those of all trials."""
-        return self._negated
-
-    @cached_property
-    def _negated(self) -> Forecast:
+        """Return the forecast of minus the outcome."""
         return Forecast(tuple(distribution.negated() for distribution in self.stages), self.stage_names)
 
 
@@ -187,6 +187,17 @@ class Forecast:
 Forecasts = tuple[Forecast, ...]
 #: One forecast per outcome, ``None`` for an outcome that was not known when the point was suggested.
 KnownForecasts = tuple[Forecast | None, ...]
+
+
+def remembered_from(n: int) -> int:
+    """Return the first of n results whose stored forecast calibrators still learn from.
+
+    All of them below 2,000 results; then the oldest are forgotten a thousand at a time, so that at least the latest thousand
+    are remembered. In between the states of online recalibrators go on as ever: of the T results of such a stretch the share
+    at or below a level differs from it by at most 2 (1 + eta) / (eta T), since the sum of the deviations is the difference of
+    two states, each of which is within its own bound.
+    """
+    return max(n // _FORGOTTEN - 1, 0) * _FORGOTTEN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,19 +209,22 @@ class Dataset:
         Y: Outcomes, `n x (m + c)`: the objectives, then the slacks of the constraints, which are met where they are not
             negative.
         Y_var: Known noise variances, `n x (m + c)`, NaN where unknown; ``None`` if no variance is known.
-        forecasts: Forecasts of each of the n points, one per outcome, or ``None`` if it was never suggested.
+        forecasts: Forecasts of each of the n points, one per outcome, or ``None`` if it was never suggested. Those of old
+            points, which calibrators have forgotten (``remembered_from``), may be left out.
         X_pending: Suggested points whose outcomes are awaited, `k x d`.
         X_failed: Points whose evaluation failed or was pruned, `j x d`. Their outcomes are not imputed.
         Y_failed: Last intermediate values of the objectives of the failed points, `j x m`; NaN where there are none. Only
             pruned evaluations have such values, which may be far from final.
         categories: Number of choices of each categorical column, 0 for a numeric one, `d`. ``()`` means all numeric.
         hyperparameters: Hyperparameters of the model of each outcome, as stored with the latest suggestion: where the
-            next fit may start.
+            next fit may start. After them may come those of further models, which only their strategy knows.
         refit: Whether models fit their hyperparameters. ``False`` takes those stored as they are where a surrogate can,
-            which is quicker; without any stored they are fitted.
+            which is quicker; without any stored they are fitted. ``None`` leaves it to the surrogate: most always fit,
+            ``Scheduled`` ones when the data have grown.
         constraints: Number of constraints, c.
         reference: Reference point for the hypervolume, one value per objective. Inferred from the Pareto front if ``()``.
         features: Maps `m x d` points to the `m x D` features that models of features see; ``None`` if the space has none.
+        from_pool: Whether candidates are the rows of a list, not all points of the cube.
         H: Measured vectors of a composite objective, `n x length`, of which Y is a known function; rows of NaN where only
             Y is known, ``None`` if no vector is known. In the user's own units and sign, as the function takes them.
     """
@@ -228,7 +242,8 @@ class Dataset:
     Y_failed: Array = field(default_factory=lambda: np.empty((0, 0)))
     H: Array | None = None
     features: Callable[[Array], Array] | None = None
-    refit: bool = True
+    refit: bool | None = None
+    from_pool: bool = False
 
     def __post_init__(self) -> None:
         n, d = _two_dimensional("X", self.X)
@@ -414,6 +429,7 @@ class Suggestion:
         number: Number of the suggestion, counted from 0; -1 if it has none.
         constraints: Names of the constraints, whose forecasts come after those of the objectives.
         method: Name of the method that made it, or ``None``.
+        why_method: Why that method chose the parts it did, in words, or ``None`` if it does not choose.
 
     Examples:
         >>> from calibo import Float, Optimizer
@@ -432,6 +448,7 @@ class Suggestion:
     number: int = -1
     constraints: tuple[str, ...] = ()
     method: str | None = None
+    why_method: str | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Suggestion):

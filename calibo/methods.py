@@ -13,6 +13,7 @@ from typing import Any, Literal
 from calibo.acquisition import (
     AcquisitionRule,
     ExpectedImprovement,
+    ImprovementByNoise,
     PenalizedEI,
     RiskAverseUCB,
     ThompsonSampling,
@@ -39,7 +40,20 @@ from calibo.calibration import (
 from calibo.classifiers import BoreLabels, BySize, Classifier, Improvement, Utility, WeightedLabels
 from calibo.classifiers.composite import CompositeNetwork, Outer
 from calibo.errors import RecipeError
-from calibo.models import GaussianProcess, HeteroscedasticGP, NeuralEnsemble, QuantileTrees, Surrogate, Warped
+from calibo.models import (
+    GaussianProcess,
+    GPBySize,
+    HeteroscedasticGP,
+    NearestNeighbourGP,
+    NeuralEnsemble,
+    NoisePrior,
+    QuantileTrees,
+    Scheduled,
+    Surrogate,
+    Warped,
+)
+from calibo.models.outcome_transforms import OutcomeShape
+from calibo.optimize.auto import Auto
 from calibo.optimize.likelihood_free import CompositeLikelihoodFree, LikelihoodFree
 from calibo.optimize.replicated import Replicated
 from calibo.optimize.strategy import ModelBased, Strategy
@@ -48,9 +62,33 @@ from calibo.search import Langevin, MutatedBest, Mutation, Search
 
 #: Outcomes after which what is shown is half of what the online recalibrators play: their guarantees are for the long run.
 _TRUST = 200.0
+#: Number of results above which Gaussian processes are no longer exact.
+_LARGE = 1000
 #: Search of methods whose predictions cost more than those of a Gaussian process: fewer candidates than Mutation()'s, and a
 #: shortlist for the further points of a batch.
 _FEWER = Mutation(1200, 800, shortlist=256)
+
+
+def auto(**options: Any) -> Auto:
+    """Compose the default method: a rule chooses the parts that suit the data, and says why.
+
+    Forecasts are those of ``ocbo``, right wherever they are shown. Where all parameters are numbers the search acts on a
+    model of its own, of outcomes whose worse half counts by its order only; it maximizes the expected improvement, in its
+    noisy form where measurements are noisy. docs/choosing.md has the rule and what it rests on.
+
+        >>> from calibo import Float, Optimizer
+        >>> optimizer = Optimizer({"x": Float(-1, 1)}, "auto", seed=0)
+        >>> for _ in range(10):
+        ...     suggestion = optimizer.ask()
+        ...     optimizer.tell(suggestion, suggestion.params["x"] ** 2)
+        >>> suggestion.why_method  # doctest: +ELLIPSIS
+        'exact Gaussian process; bad outcomes count by rank, as all parameters are numbers; expected improvement, as ...'
+
+    Args:
+        **options: Further settings of ``ModelBased``, such as ``search`` or ``replicate``.
+    """
+    acting = Warped(_process(NoisePrior.wide()), shapes=(OutcomeShape.HALF_RANK,))
+    return Auto(ocbo(rule=ImprovementByNoise(), acting=acting, **options), ocbo(**options), large=_LARGE)
 
 
 def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = None, **options: Any) -> ModelBased:
@@ -65,11 +103,11 @@ def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = 
         True
 
     Args:
-        surrogate: Model of each outcome; by default ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Scheduled(GPBySize())``, a Gaussian process.
         rule: Acquisition rule; by default ``ExpectedImprovement()``.
         **options: Further settings of ``ModelBased``, such as ``search`` or ``replicate``.
     """
-    return ModelBased(surrogate or GaussianProcess(), rule or ExpectedImprovement(), name="gp_ei", **options)
+    return ModelBased(surrogate or _process(), rule or ExpectedImprovement(), name="gp_ei", **options)
 
 
 def ocbo(
@@ -80,7 +118,7 @@ def ocbo(
     rule: AcquisitionRule | None = None,
     **options: Any,
 ) -> ModelBased:
-    """Compose online calibrated Bayesian optimization, the default method: intervals that are right wherever they are shown.
+    """Compose online calibrated Bayesian optimization: intervals that are right wherever they are shown.
 
     Forecasts are corrected by how earlier forecasts of the same reach came out (near the data, between them, far away), from
     stored forecasts and leave-one-out predictions together; then each quantile is tracked online in each group of
@@ -104,7 +142,8 @@ def ocbo(
     Args:
         eta: Step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))`` with a wide prior of the noise, in the
+            paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
@@ -142,7 +181,8 @@ def locbo(
             several by their recent loss.
         eta0: First step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))`` with a wide prior of the noise, in the
+            paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``.
         **options: Further settings of ``ModelBased``.
     """
@@ -171,7 +211,8 @@ def ocbo_local(
         kappa: Scale of the localized part against the constant part.
         length_scale: As in ``locbo``.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(GaussianProcess())``, in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))`` with a wide prior of the noise, in the
+            paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
@@ -183,9 +224,15 @@ def ocbo_local(
     return ModelBased(Calibrated(inner, by=by), rule or ExpectedImprovement(), name="ocbo_local", **options)
 
 
+def _process(noise: NoisePrior = NoisePrior()) -> Scheduled:  # noqa: B008 (frozen)
+    """Return the Gaussian process of methods for any number of results, with a prior of the noise."""
+    few, many = (GaussianProcess(noise=noise, subset=subset) for subset in (400, 300))
+    return Scheduled(GPBySize(few, NearestNeighbourGP(many), exact_below=_LARGE))
+
+
 def _by_reach(surrogate: Surrogate | None) -> Calibrated:
     """Return a surrogate that is calibrated by how earlier forecasts of the same reach came out."""
-    inner = surrogate or Warped(GaussianProcess())
+    inner = surrogate or Warped(_process(NoisePrior.wide()))
     return Calibrated(inner, by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
 
 
@@ -453,9 +500,8 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    "ocbo": Method(
-        ocbo, "GP calibrated by reach, then online; the default", "after Deshpande, Marx, Kuleshov, AISTATS 2024"
-    ),
+    "auto": Method(auto, "the default: parts of ocbo and others, chosen by the data", "docs/choosing.md"),
+    "ocbo": Method(ocbo, "GP calibrated by reach, then online", "after Deshpande, Marx, Kuleshov, AISTATS 2024"),
     "locbo": Method(
         locbo, "GP calibrated by reach, then one interval online, denoised", "after Kim et al., IEEE TSP 2025"
     ),

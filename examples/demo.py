@@ -52,11 +52,9 @@ def main(trials: int, folder: Path) -> None:
     if known := trials_so_far(storage):
         print(f"Resuming the study in {storage}, which has {known} trials: adding {trials}.")
     else:
-        print(f"Starting a study in {storage}: {trials} trials with OCBO.")
+        print(f"Starting a study in {storage}: {trials} trials.")
     try:
-        result = calibo.minimize(
-            error_of, SPACE, n_trials=trials, method="ocbo", storage=storage, study_name=STUDY, seed=0
-        )
+        result = calibo.minimize(error_of, SPACE, n_trials=trials, storage=storage, study_name=STUDY, seed=0)
     except Interrupted:
         sys.exit("Stopped. Nothing measured is lost: run this again to go on.")
 

@@ -17,7 +17,7 @@ from calibo.calibration import Calibrated, Isotonic, LeaveOneOut, Regressor
 from calibo.classifiers import XGBoost
 from calibo.errors import RecipeError
 from calibo.methods import METHODS, bore, gp_ei, lfbo, ocbo
-from calibo.models import GaussianProcess, Surrogate
+from calibo.models import GaussianProcess, InputWarping, IntegratedGP, Surrogate
 from calibo.optimize import ModelBased, Optimizer
 from calibo.spaces import Float
 from calibo.study import CalibratedSampler
@@ -36,6 +36,8 @@ def test_methods_cite_their_parts_once() -> None:
     paper = ["rasmussen2006", "hvarfner2024", "deshpande2024", "dawid1984", "srinivas2010", "wilson2018"]
     assert keys(cite(ocbo(paper=True))) == paper
     assert keys(cite(ProbabilityOfImprovement())) == ["kushner1964"]
+    integrated = keys(cite(IntegratedGP(GaussianProcess(warping=InputWarping()))))
+    assert integrated == ["ionides2008", "rue2009", "rasmussen2006", "hvarfner2024", "snoek2014"]
 
 
 def test_every_method_can_be_cited() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from calibo.data import STORED_LEVELS, Dataset, Forecast, Marginal
+from calibo.data import STORED_LEVELS, Dataset, Forecast, Marginal, remembered_from
 from calibo.errors import DataError
 
 SCORES = ndtri(np.array(STORED_LEVELS))
@@ -196,3 +196,15 @@ def test_pruned_points_are_observed_with_their_last_values() -> None:
     known = data.with_pruned()
     assert known.Y[:, 0].tolist() == [1.0, 1.0, 5.0] and len(known.X_failed) == 1
     assert partly_feasible().with_pruned().Y.shape == (4, 2)
+
+
+def test_forecasts_are_forgotten_a_thousand_at_a_time() -> None:
+    assert [remembered_from(n) for n in (0, 999, 1999, 2000, 2999, 3000, 100_000)] == [
+        0,
+        0,
+        0,
+        1000,
+        1000,
+        2000,
+        99_000,
+    ]

@@ -49,7 +49,7 @@ from calibo.methods import (
     strategy,
     turbo,
 )
-from calibo.models import RBF, GaussianProcess, Warped
+from calibo.models import RBF, GaussianProcess, GPBySize, NearestNeighbourGP, NoisePrior, Scheduled, Warped
 from calibo.optimize import ModelBased, Optimizer
 from calibo.search import Langevin, RandomDraw
 from calibo.spaces import Categorical, Float, Int, PoolSpace
@@ -105,7 +105,7 @@ def test_the_parts_can_be_exchanged() -> None:
     assert method.rule == UpperQuantile(0.8) and method.replicate
     inner = Calibrated(GaussianProcess(RBF()), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
     assert method.surrogate == Calibrated(inner, by=GroupedQuantile(0.3))
-    assert isinstance(gp_ei().surrogate, GaussianProcess) and isinstance(gp_ei().rule, ExpectedImprovement)
+    assert gp_ei().surrogate == Scheduled(GPBySize()) and isinstance(gp_ei().rule, ExpectedImprovement)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,11 @@ def test_a_bad_part_is_refused_when_composing(make: Any, setting: str, bad: obje
 class TestComposition:
     """By default calibrated by reach, then online by reach; in the papers' form one online recalibrator on the model."""
 
-    BY_REACH = Calibrated(Warped(GaussianProcess()), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
+    WIDE = NoisePrior.wide()
+    PROCESS = Scheduled(
+        GPBySize(GaussianProcess(noise=WIDE, subset=400), NearestNeighbourGP(GaussianProcess(noise=WIDE, subset=300)))
+    )
+    BY_REACH = Calibrated(Warped(PROCESS), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
     LOCBO = LocalizedOnline(alpha=0.1, kappa=0.7, length_scale=0.3, eta0=0.05, localize="reach", trust=200.0)
     OCBO_LOCAL = LocalizedQuantile(eta=0.3, kappa=0.7, localize="reach", trust=200.0)
 

@@ -2,7 +2,13 @@
 
 from calibo.acquisition.base import Acquisition, AcquisitionRule, BatchAcquisition, SampledUtility, incumbent
 from calibo.acquisition.hypervolume import HypervolumeImprovement, TradeoffRule
-from calibo.acquisition.improvement import ExpectedImprovement, NoisyExpectedImprovement, ProbabilityOfImprovement
+from calibo.acquisition.improvement import (
+    ExpectedImprovement,
+    ImprovementByNoise,
+    NoisyExpectedImprovement,
+    ProbabilityOfImprovement,
+    noise_share,
+)
 from calibo.acquisition.risk import PenalizedEI, RiskAverseUCB
 from calibo.acquisition.thompson import ThompsonSampling
 from calibo.acquisition.upper_bounds import ConformalUCB, UpperBound, UpperQuantile
@@ -25,6 +31,7 @@ __all__ = [
     "Feasibility",
     "FirstFeasible",
     "HypervolumeImprovement",
+    "ImprovementByNoise",
     "NoisyExpectedImprovement",
     "PenalizedEI",
     "ProbabilityOfImprovement",
@@ -38,6 +45,7 @@ __all__ = [
     "incumbent",
     "last_points",
     "log_of",
+    "noise_share",
     "weighted",
     "weighted_last",
 ]

@@ -18,6 +18,8 @@ from calibo.models.base import Model
 
 #: Values closer together than this share of the larger one are equal.
 _EQUAL = 1e-15
+#: Up to this many observed points any may be the best, of more so many with the best outcomes.
+_ALL_PROMISING, _PROMISING = 1000, 200
 
 #: Maps `m x d` points, or `m x q x d` batches, to `m` values; larger is better.
 Acquisition = Callable[[Array], Array]
@@ -37,6 +39,15 @@ class AcquisitionRule(ABC):
     logarithmic: ClassVar[bool] = False
     smooth: ClassVar[bool] = True
 
+    def chosen(self, model: Model, data: Dataset) -> AcquisitionRule:
+        """Return the rule that is built for these data: this one, unless it chooses among others.
+
+        Args:
+            model: Model of the objective.
+            data: The observations it was fitted to.
+        """
+        return self
+
     @abstractmethod
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         """Build the acquisition function.
@@ -49,8 +60,23 @@ class AcquisitionRule(ABC):
 
 
 def incumbent(model: Model, data: Dataset) -> float:
-    """Return the best expected latent value at an observed point, which is robust to noise."""
-    return float(np.max(model.predict(data.X, latent=True).mean))
+    """Return the best expected latent value at an observed point, which is robust to noise.
+
+    Among very many observations it is sought at those with the best outcomes.
+    """
+    return float(np.max(model.predict(promising(data.X, data.Y), latent=True).mean))
+
+
+def promising(X: Array, Y: Array) -> Array:
+    """Return observed points that may be the best: all of `n x d` points up to 1,000, then the 200 with the best outcomes.
+
+    Args:
+        X: Points.
+        Y: Their outcomes, `n x m`; the first objective counts.
+    """
+    if len(X) <= _ALL_PROMISING:
+        return X
+    return X[np.sort(np.argpartition(-Y[:, 0], _PROMISING)[:_PROMISING])]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -17,8 +17,11 @@ from calibo.acquisition.base import (
     log_fatplus,
     log_fatstep,
     most_frequent,
+    promising,
 )
+from calibo.checks import check_between, check_instance, check_whole
 from calibo.data import Array, Dataset
+from calibo.errors import RecipeError
 from calibo.models.base import Model
 
 #: Width of the smoothing of sampled improvements, in standard deviations of the outcomes. A copy of a pending point has
@@ -28,6 +31,8 @@ _SMOOTHING = 1e-6
 _SHIFT = 1000.0
 #: Draws used to find the observed points that may be the best.
 _DRAWS_OF_BEST = 256
+#: Best points at which the noise is judged.
+_BEST_POINTS = 5
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,7 @@ class NoisyExpectedImprovement(AcquisitionRule):
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         seed = int(rng.integers(2**63))
-        rivals = contenders(model, data.X, self.contenders, seed)
+        rivals = contenders(model, promising(data.X, data.Y), self.contenders, seed)
         count, width = len(rivals), smoothing(data)
 
         def utility(f: Array, weights: Array, others: Array, their_weights: Array) -> Array:
@@ -107,6 +112,68 @@ class NoisyExpectedImprovement(AcquisitionRule):
             return _log_gain(f, weights, others[..., count:], their_weights[..., count:], best, width)
 
         return BatchAcquisition(model, np.vstack([rivals, data.X_pending]), SampledUtility(utility, seed, self.draws))
+
+
+@dataclass(frozen=True)
+class ImprovementByNoise(AcquisitionRule):
+    """Expected improvement while measurements are nearly exact, noisy expected improvement once they are not.
+
+    Plain improvement compares with one incumbent as if its value were known, and under noise measures around it again and
+    again; the noisy form draws the values at all observed points, which takes three times as long and gains nothing where
+    measurements are exact.
+
+    Attributes:
+        exact: The rule for nearly exact measurements.
+        noisy: The rule for noisy ones.
+        threshold: Share of noise above which measurements count as noisy (`noise_share`).
+        fewest: Number of outcomes below which their noise cannot be told, and counts as none.
+    """
+
+    exact: AcquisitionRule = field(default_factory=ExpectedImprovement)
+    noisy: AcquisitionRule = field(default_factory=lambda: NoisyExpectedImprovement(draws=64))
+    threshold: float = 0.25
+    fewest: int = 10
+    logarithmic: ClassVar[bool] = True
+    smooth: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name, rule in (("exact", self.exact), ("noisy", self.noisy)):
+            check_instance(name, rule, AcquisitionRule, "NoisyExpectedImprovement()")
+            if not (rule.logarithmic and rule.smooth):
+                raise RecipeError(
+                    f"{name} must be a rule of improvement, in logarithms, such as ExpectedImprovement(), got {rule!r}"
+                )
+        check_between("threshold", self.threshold, 0.0, np.inf)
+        check_whole("fewest", self.fewest)
+
+    def chosen(self, model: Model, data: Dataset) -> AcquisitionRule:
+        noisy = len(data) >= self.fewest and noise_share(model, data) > self.threshold
+        return self.noisy if noisy else self.exact
+
+    def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
+        return self.chosen(model, data).build(model, data, rng=rng)
+
+
+def noise_share(model: Model, data: Dataset) -> float:
+    """Return the standard deviation of the noise at the best points over the spread of the good outcomes.
+
+    The spread is the root mean square distance from the median of the outcomes above it. Models that do not tell a latent
+    value from its measurement have no noise.
+
+    Args:
+        model: Model of the objective.
+        data: The observations it was fitted to, at least one.
+    """
+    y = data.Y[:, 0]
+    above = y[y >= np.median(y)] - np.median(y)
+    unit = float(above.max())
+    if not unit > 0.0:
+        return 0.0
+    # In units of the largest, whose square need not be a float.
+    spread = unit * float(np.sqrt(np.mean(np.square(above / unit))))
+    latent = model.predict(data.X[np.argsort(-y, kind="stable")[:_BEST_POINTS]], latent=True)
+    value, measurement = latent.spread / spread, latent.measurement.spread / spread
+    return float(np.median(np.sqrt(np.maximum(np.square(measurement) - np.square(value), 0.0))))
 
 
 def _log_gain(

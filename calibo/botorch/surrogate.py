@@ -24,7 +24,7 @@ from scipy.linalg import solve_triangular
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from calibo.data import Array, Dataset
+from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.errors import FallbackWarning, RecipeError
@@ -91,10 +91,11 @@ class BoTorchModel(Model):
     def hyperparameters(self) -> tuple[float, ...]:
         return tuple(_numpy(parameters_to_vector(self.model.parameters())).tolist())
 
-    def leave_one_out(self) -> Gaussian:
+    def leave_one_out(self, rows: Rows | None = None) -> Gaussian:
         _, inverse_root, residuals, z = self._whitened
         precision = np.square(inverse_root).sum(axis=0)
-        return self.units.gaussian(z - (inverse_root.T @ residuals) / precision, np.sqrt(1.0 / precision))
+        mean, std = z - (inverse_root.T @ residuals) / precision, np.sqrt(1.0 / precision)
+        return self.units.gaussian(mean, std) if rows is None else self.units.gaussian(mean[rows], std[rows])
 
     def one_step_ahead(self) -> Gaussian:
         root, _, residuals, z = self._whitened
@@ -155,7 +156,7 @@ class BoTorchSurrogate(Surrogate):
             # Outcomes that are all equal cannot have unit variance, which BoTorch would warn about.
             warnings.simplefilter("ignore", InputDataWarning)
             model = self.model_class(train_X=X, train_Y=torch.from_numpy(units.forward(y)[:, None]), **arguments)
-            if not data.refit and _set_parameters(model, data.hyperparameters):
+            if data.refit is False and _set_parameters(model, data.hyperparameters):
                 return BoTorchModel(model.eval(), units, data.categories)
             try:
                 fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))  # pyright: ignore[reportArgumentType]

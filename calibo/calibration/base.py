@@ -13,7 +13,7 @@ from calibo.calibration.evidence import Evidence
 from calibo.calibration.reach import OutcomeScale, Similarity
 from calibo.calibration.resampling import Prequential, Resampler
 from calibo.checks import check_instance
-from calibo.data import Array, Dataset
+from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Distribution, LevelFunction, relevel
 from calibo.errors import RecipeError
 from calibo.models.base import MODEL_ALONE, Capability, ModelWrapper, SurrogateWrapper
@@ -116,8 +116,8 @@ class CalibratedModel(ModelWrapper):
     def rests_on_similar(self) -> bool:
         return self.by.learns_from_similar or self.base.rests_on_similar
 
-    def leave_one_out(self) -> Distribution:
-        return self.level_map(super().leave_one_out(), self.X)
+    def leave_one_out(self, rows: Rows | None = None) -> Distribution:
+        return self.level_map(super().leave_one_out(rows), self.X if rows is None else self.X[rows])
 
     def one_step_ahead(self) -> Distribution:
         return self.level_map(super().one_step_ahead(), self.X)

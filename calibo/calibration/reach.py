@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from calibo.calibration.evidence import Evidence
 from calibo.checks import check_between
 from calibo.data import Array
-from calibo.distributions import Distribution, Gaussian
+from calibo.distributions import Distribution
 
-#: Levels of the quantiles one standard deviation below and above the median of a normal distribution.
-_ONE_BELOW, _ONE_ABOVE = float(ndtr(-1.0)), float(ndtr(1.0))
 #: Largest size of the logarithm of a relative spread: twelve orders of magnitude.
 _FARTHEST = 12.0 * math.log(10.0)
 _TINY = np.finfo(np.float64).tiny
@@ -63,17 +61,12 @@ class OutcomeScale:
 
     def reach(self, distribution: Distribution) -> Reach:
         """Return how far the forecasts of measurements reach; latent values count with their noise."""
-        measured = distribution.measurement
-        if isinstance(measured, Gaussian):
-            below, median, above = -measured.std, measured.mean, measured.std
-        else:
-            levels = np.array([_ONE_BELOW, 0.5, _ONE_ABOVE])[:, None]
-            below, median, above = np.moveaxis(measured.over_samples().at_levels(levels), -2, 0)
-        return Reach(_log_ratio(0.5 * above - 0.5 * below, self._log_std), _finite(np.interp(median, *self._ranks)))
+        median, spread = distribution.measurement.median_and_spread
+        return Reach(_log_ratio(spread, self._log_std), _finite(np.interp(median, *self._ranks)))
 
     def log_spread(self, distribution: Distribution) -> Array:
         """Return the first part of ``reach`` alone, which is quicker."""
-        return _log_ratio(_spread(distribution.measurement), self._log_std)
+        return _log_ratio(distribution.measurement.spread, self._log_std)
 
     @cached_property
     def _log_std(self) -> float:
@@ -83,17 +76,10 @@ class OutcomeScale:
 def log_spread(distribution: Distribution, std: Array | float) -> Array:
     """Return the logarithm of the spread of forecasts, `... x q`, relative to the standard deviation of outcomes.
 
-    The spread is half the distance of the quantiles one standard deviation below and above the median of a normal
-    distribution. While all outcomes are equal nothing is known of their scale, and every spread counts as the largest.
+    While all outcomes are equal nothing is known of their scale, and every spread counts as the largest.
     """
     with np.errstate(divide="ignore"):
-        return _log_ratio(_spread(distribution), np.log(std))
-
-
-def _spread(distribution: Distribution) -> Array:
-    if isinstance(distribution, Gaussian):
-        return distribution.std
-    return 0.5 * distribution.at_levels(_ONE_ABOVE) - 0.5 * distribution.at_levels(_ONE_BELOW)
+        return _log_ratio(distribution.spread, np.log(std))
 
 
 def _log_ratio(spread: Array, log_std: Array | float) -> Array:

@@ -10,19 +10,19 @@ from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from calibo.calibration.evidence import Evidence
 from calibo.checks import check_between, check_whole
-from calibo.data import Array, Dataset, Forecast, Marginal
+from calibo.data import Array, Dataset, Forecast, Marginal, Rows, remembered_from
 from calibo.distributions import Distribution, averaged, from_marginals, stacked
 from calibo.models.base import Capability, Model, ModelWrapper, Surrogate
 from calibo.models.standardization import single_outcome
+from calibo.models.subsets import left_out_rows
 
 #: A model of fewer points gives no forecasts to learn from.
 FEWEST_POINTS = 2
 #: Rows of a dataset and the forecasts of their outcomes.
-HeldOut = tuple[npt.NDArray[np.intp], Distribution]
+HeldOut = tuple[Rows, Distribution]
 
 _OF_A_PART = "the model was fitted to a part of the data"
 _OF_SEVERAL = "several models of parts of the data are averaged"
@@ -65,9 +65,9 @@ class Prequential(Resampler):
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
         model = surrogate.fit(data, rng=rng)
         parts = [_stored(surrogate, data)]
-        missing = np.setdiff1d(np.arange(len(data)), parts[0][0])
+        missing = np.setdiff1d(left_out_rows(len(data)), parts[0][0])
         if self.fill and len(data) > FEWEST_POINTS and missing.size:
-            parts.append((missing, stacked([_leave_one_out(surrogate, model, data, rng)], missing)))
+            parts.append((missing, _leave_one_out(surrogate, model, data, missing, rng)))
         return model, held_out(data, parts)
 
 
@@ -95,8 +95,9 @@ class StoredAndLeaveOneOut(Resampler):
         count = len(parts[0][0])
         weights = [self.memory ** np.arange(count - 1, -1, -1, dtype=np.float64)]
         if len(data) > FEWEST_POINTS and Capability.LEAVE_ONE_OUT in model.capabilities:
-            parts.append((np.arange(len(data)), model.leave_one_out()))
-            weights.append(np.ones(len(data)))
+            rows = left_out_rows(len(data))
+            parts.append((rows, model.leave_one_out(rows)))
+            weights.append(np.ones(len(rows)))
         order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
         return model, replace(held_out(data, parts), weights=np.concatenate(weights)[order])
 
@@ -109,7 +110,8 @@ class LeaveOneOut(Resampler):
         model = surrogate.fit(data, rng=rng)
         if len(data) <= FEWEST_POINTS:
             return model, held_out(data, [])
-        return model, held_out(data, [(np.arange(len(data)), _leave_one_out(surrogate, model, data, rng))])
+        rows = left_out_rows(len(data))
+        return model, held_out(data, [(rows, _leave_one_out(surrogate, model, data, rows, rng))])
 
 
 @dataclass(frozen=True)
@@ -330,10 +332,12 @@ def shuffled(data: Dataset, rng: np.random.Generator) -> np.ndarray:
 
 
 def _stored(surrogate: Surrogate, data: Dataset) -> HeldOut:
-    """Return the rows with a stored forecast of the surrogate, and those forecasts."""
-    stored = [None if f is None or f[0] is None else _stage(f[0], surrogate.stage_names) for f in data.forecasts]
-    known = [row for row, marginal in enumerate(stored) if marginal is not None]
-    return np.array(known, dtype=np.intp), from_marginals([marginal for marginal in stored if marginal is not None])
+    """Return the rows with a stored forecast of the surrogate, and those forecasts, as far as they are remembered."""
+    start, names = remembered_from(len(data)), surrogate.stage_names
+    recent = ((row, f[0]) for row, f in enumerate(data.forecasts[start:], start) if f is not None)
+    stages = ((row, None if forecast is None else _stage(forecast, names)) for row, forecast in recent)
+    stored = {row: marginal for row, marginal in stages if marginal is not None}
+    return np.array(list(stored), dtype=np.intp), from_marginals(list(stored.values()))
 
 
 def _stage(forecast: Forecast, names: tuple[str, ...]) -> Marginal | None:
@@ -344,12 +348,14 @@ def _stage(forecast: Forecast, names: tuple[str, ...]) -> Marginal | None:
     return forecast.stages[depth - 1]
 
 
-def _leave_one_out(surrogate: Surrogate, model: Model, data: Dataset, rng: np.random.Generator) -> Distribution:
-    """Predict each point from the others, n, in closed form or by refits."""
+def _leave_one_out(
+    surrogate: Surrogate, model: Model, data: Dataset, rows: Rows, rng: np.random.Generator
+) -> Distribution:
+    """Predict some points each from all others, in closed form or by refits."""
     if Capability.LEAVE_ONE_OUT in model.capabilities:
-        return model.leave_one_out()
+        return model.leave_one_out(rows)
     every = np.arange(len(data))
-    return stacked([_forecast(surrogate, data, np.delete(every, i), every[[i]], rng)[1] for i in every])
+    return stacked([_forecast(surrogate, data, np.delete(every, i), every[[i]], rng)[1] for i in rows])
 
 
 def _forecast(

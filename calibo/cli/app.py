@@ -21,6 +21,7 @@ from calibo.files import why_unwritable
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
+    from calibo.optimize import StoppingRule
     from calibo.study import Result
 
 #: Exit codes of errors, and of a run stopped by Ctrl-C (as shells define it).
@@ -132,7 +133,7 @@ def run(
     trials: Annotated[int, typer.Option(min=1, help="How many trials to add.")] = 50,
     method: Annotated[
         str | None,
-        typer.Option(help="See `calibo methods`; by default that of the study, or ocbo.", show_default=False),
+        typer.Option(help="See `calibo methods`; by default that of the study, or auto.", show_default=False),
     ] = None,
     storage: Annotated[str, typer.Option(help="A URL such as sqlite:///study.db, or a .db file.")] = STORAGE,
     study: Annotated[
@@ -152,6 +153,18 @@ def run(
     reference: ReferenceOption = None,
     composite: CompositeOption = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds after which no trial is started.")] = None,
+    stop_regret: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop when, by the calibrated model, no point is better than the best one found by more than this.",
+            show_default=False,
+        ),
+    ] = None,
+    stop_confidence: Annotated[float, typer.Option(help="Probability with which --stop-regret must hold.")] = 0.9,
+    patience: Annotated[
+        int | None,
+        typer.Option(help="Stop when this many trials in a row have brought no improvement.", show_default=False),
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a report to this HTML file.")] = None,
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")] = True,
     debug: Debug = False,
@@ -178,6 +191,7 @@ def run(
     else:
         evaluate = CommandObjective.parse(command or "", _parameter_names(where), None if composite else len(ways))
     known = None if composite is None else load_composite(composite)
+    stop = _stopping_rules(stop_regret, stop_confidence, patience)
 
     from calibo.study import Interrupted, minimize
 
@@ -202,6 +216,7 @@ def run(
             directions=ways,
             reference=None if reference is None else _numbers(reference),
             composite=known,
+            stop=stop or None,
         )
     except Interrupted as stop:
         _show_stopped(stop.result, context, max(1, trials - watched.finished))
@@ -358,6 +373,14 @@ def _directions(given: str | None, maximize: bool) -> tuple[str, ...]:
     if maximize:
         raise ObjectiveError("give either --directions or --maximize, not both")
     return tuple(Direction.of(name.strip()).name.lower() for name in given.split(","))
+
+
+def _stopping_rules(regret: float | None, confidence: float, patience: int | None) -> list[StoppingRule]:
+    """Return the stopping rules asked for, any of which stops."""
+    from calibo.optimize import Patience, RegretBelow
+
+    rules: list[StoppingRule] = [] if regret is None else [RegretBelow(regret, confidence)]
+    return rules if patience is None else [*rules, Patience(patience)]
 
 
 def _numbers(text: str) -> tuple[float, ...]:

@@ -36,6 +36,8 @@ _MOST_VALUES = 1000
 def show_result(result: Result) -> None:
     """Print the best parameters or the Pareto front, and the calibration of the forecasts."""
     typer.echo(f"Study {result.study_name!r}: {counted(result)}.")
+    if result.stopped is not None:
+        wrapped(f"Stopped early: {result.stopped}.")
     if not any(trial.values is not None for trial in result.trials):
         return
     if not result.feasible_trials:

@@ -31,7 +31,7 @@ def rank(
         list[str] | None, typer.Option(help="The column of results; may be repeated.", show_default=False)
     ] = None,
     n: Annotated[int, typer.Option("--n", "-n", min=1, help="Number of rows to suggest.")] = 10,
-    method: Annotated[str, typer.Option(help="See `calibo methods`.")] = "cbo",
+    method: Annotated[str | None, typer.Option(help="See `calibo methods`; by default chosen by the columns.")] = None,
     direction: Annotated[
         list[str] | None, typer.Option(help="max or min; for several targets one for each.", show_default="max")
     ] = None,

@@ -12,13 +12,14 @@ from calibo.distributions.stacked import Stacked, stacked
 from calibo.distributions.stored import StoredDistribution, from_marginals
 from calibo.distributions.stretched import Stretched, StretchedScores
 from calibo.distributions.transformed import Transformed
-from calibo.distributions.transforms import LowerTailPower, OutcomeTransform
+from calibo.distributions.transforms import HalfRank, LowerTailPower, OutcomeTransform
 
 __all__ = [
     "Composed",
     "FlatLevels",
     "FlatSet",
     "Gaussian",
+    "HalfRank",
     "LevelFunction",
     "Levels",
     "LowerTailPower",

@@ -17,6 +17,8 @@ _SLACK = 1e-9
 _TINY = np.finfo(np.float64).tiny
 #: The largest float, but for a little that is left for rounding of means.
 _LARGEST = np.finfo(np.float64).max * (1.0 - 1e-12)
+#: Levels of the quantiles one standard deviation below and above the median of a normal distribution.
+_ONE_BELOW, _ONE_ABOVE = float(ndtr(-1.0)), float(ndtr(1.0))
 
 
 def infinite_beyond(values: Array, u: Array | float, backed: tuple[Array | float, Array | float]) -> Array:
@@ -156,6 +158,21 @@ class Distribution(ABC):
     def median(self) -> Array:
         """Quantile at level one half, ``... x q``."""
         return self.icdf(0.5)
+
+    @property
+    def spread(self) -> Array:
+        """Half the distance of the quantiles one standard deviation below and above a normal distribution's median.
+
+        ``... x q``. It is the standard deviation of a normal distribution, and hardly depends on the tails of others.
+        """
+        return 0.5 * self.at_levels(_ONE_ABOVE) - 0.5 * self.at_levels(_ONE_BELOW)
+
+    @property
+    def median_and_spread(self) -> tuple[Array, Array]:
+        """Finite median and ``spread``, each ``... x q``: both by one call, which is quicker."""
+        levels = np.array([_ONE_BELOW, 0.5, _ONE_ABOVE])[:, None]
+        below, median, above = np.moveaxis(self.over_samples().at_levels(levels), -2, 0)
+        return median, 0.5 * above - 0.5 * below
 
     def interval(self, coverage: float) -> tuple[Array, Array]:
         """Return the lower and upper ends, each ``... x q``, of the central interval of probability ``coverage``."""

@@ -32,6 +32,14 @@ class Gaussian(Distribution):
     correlation: Callable[[], Array] | None = None
     noise_std: Array | float = 0.0
 
+    @property
+    def spread(self) -> Array:
+        return self.std
+
+    @property
+    def median_and_spread(self) -> tuple[Array, Array]:
+        return self.mean, self.std
+
     def cdf(self, y: Array | float) -> Array:
         return ndtr((y - self.mean) / self.std)
 

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from calibo.data import Array
 from calibo.distributions.base import Distribution, infinite_beyond
-from calibo.distributions.transforms import OutcomeTransform
+from calibo.distributions.transforms import OutcomeTransform, SlopeSteps
 
 #: Level six standard deviations above the median of a normal distribution.
 _TOP = float(ndtr(6.0))
@@ -101,10 +101,29 @@ class Transformed(Distribution):
         if start == np.inf:
             return super().log_expected_improvement(c)
         low = self.transform.forward(c)
+        if self.transform.slope_steps is not None:
+            return self._piecewise(low, self.transform.slope_steps)
         leading = self.base.log_expected_improvement(low) - self.transform.log_derivative(c)
         if np.all(c >= start):
             return leading
         return leading + np.log(self._correction(c, low))
+
+    def _piecewise(self, low: Array, steps: SlopeSteps) -> Array:
+        """Return the log of the improvement above g(c) under a piecewise linear inverse, ``... x q``, exactly.
+
+        With slopes h of the inverse it is h E (W - g(c))_+ plus, for each change of slope above g(c) at some w, that change
+        times E (W - w)_+.
+        """
+        slope = steps.slope[np.searchsorted(steps.at, low, side="right")]
+        leading = self.base.log_expected_improvement(low)
+        share = np.ones(np.broadcast_shapes(np.shape(leading), np.shape(low)))
+        changes = np.diff(steps.slope)
+        for k in np.flatnonzero(steps.at > np.min(low)):
+            change = np.where(steps.at[k] > low, changes[k] / slope, 0.0)
+            share = share + change * np.exp(self.base.log_expected_improvement(steps.at[k]) - leading)
+        # Between the improvements under the smallest and the largest slope; rounding must not leave them.
+        least, most = steps.slope.min() / slope, steps.slope.max() / slope
+        return leading + np.log(slope) + np.log(np.clip(share, least, most))
 
     def _correction(self, c: Array, low: Array) -> Array:
         """Return the ratio of the improvement to its leading term, ``... x q``."""

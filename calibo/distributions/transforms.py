@@ -11,14 +11,16 @@ import numpy as np
 from calibo.data import Array
 from calibo.errors import RecipeError
 
+#: Knots over which the slope below the lowest of them is taken.
+_LOWEST_KNOTS = 3
 #: Powers this close to 0 are taken as the logarithm, their limit.
 _LOGARITHM = 1e-8
 
 
 class OutcomeTransform(ABC):
-    """A strictly increasing, continuously differentiable map g of the real line onto itself, convex or concave.
+    """A strictly increasing, continuous map g of the real line onto itself; subclasses are frozen dataclasses.
 
-    Subclasses are frozen dataclasses.
+    It is smooth and either convex or concave below ``linear_above``, or piecewise linear (``slope_steps``).
     """
 
     @abstractmethod
@@ -47,9 +49,27 @@ class OutcomeTransform(ABC):
         """Outcomes below ``linear_above``, in increasing order, at which ``curvature`` is not smooth."""
         return ()
 
+    @property
+    def slope_steps(self) -> SlopeSteps | None:
+        """The slopes of the inverse of a piecewise linear transform; ``None`` if it is not piecewise linear."""
+        return None
+
     def negated(self) -> OutcomeTransform:
         """Return the transform of minus the outcome, y -> -g(-y)."""
         return _Negated(self)
+
+
+@dataclass(frozen=True, eq=False)
+class SlopeSteps:
+    """A piecewise linear inverse transform.
+
+    Attributes:
+        at: Transformed outcomes at which its slope changes, K, increasing.
+        slope: Its slope below the first of them and above each, K + 1.
+    """
+
+    at: Array
+    slope: Array
 
 
 @dataclass(frozen=True)
@@ -142,6 +162,79 @@ class LowerTailPower(OutcomeTransform):
     @property
     def kinks(self) -> tuple[float, ...]:
         return (self.low,)
+
+
+@dataclass(frozen=True, eq=False)
+class HalfRank(OutcomeTransform):
+    """Bad outcomes replaced by normal scores of their ranks, good ones kept: the half-rank transform of Song et al. (2024).
+
+    Linear above a location, the median of the outcomes it was made from; below it linear between knots, and below the
+    lowest knot as between the lowest ones. How bad a bad outcome is does not count then, only which is worse, so that a model
+    spends nothing on them and fits the good ones, while improvement on these keeps its closed form.
+
+    Attributes:
+        location: Outcome above which the transform is linear.
+        scale: Unit of the outcomes above it, positive.
+        values: Knots: outcomes, K, increasing, the last is the location.
+        scores: The transformed outcomes at the knots, K, increasing, the last is 0.
+    """
+
+    location: float
+    scale: float
+    values: Array
+    scores: Array
+
+    def __post_init__(self) -> None:
+        enough = len(self.values) == len(self.scores) >= 2 and self.scale > 0.0
+        increase = enough and np.all(np.diff(self.values) > 0.0) and np.all(np.diff(self.scores) > 0.0)
+        if not (increase and self.values[-1] == self.location and self.scores[-1] == 0.0):
+            raise RecipeError(
+                "a half-rank transform needs a positive scale and two or more increasing knots that end at the location "
+                f"and 0, got {self.scale!r}, {self.values!r} and {self.scores!r}"
+            )
+
+    @cached_property
+    def _lowest(self) -> float:
+        """Slope below the lowest knot: that over the lowest few, since single gaps vary."""
+        last = min(_LOWEST_KNOTS, len(self.values) - 1)
+        return float((self.scores[last] - self.scores[0]) / (self.values[last] - self.values[0]))
+
+    def forward(self, y: Array | float) -> Array:
+        y = np.asarray(y, dtype=np.float64)
+        above = np.maximum(y - self.location, 0.0) / self.scale
+        below = np.minimum(y - self.values[0], 0.0) * self._lowest
+        return above + np.interp(y, self.values, self.scores) + below
+
+    def inverse(self, w: Array | float) -> Array:
+        w = np.asarray(w, dtype=np.float64)
+        above = self.scale * np.maximum(w, 0.0)
+        below = np.minimum(w - self.scores[0], 0.0) / self._lowest
+        return above + np.interp(w, self.scores, self.values) + below
+
+    def log_derivative(self, y: Array | float) -> Array:
+        """Return log g'(y) with the slope below the location taken over several knots, since single gaps vary."""
+        y, last = np.asarray(y, dtype=np.float64), len(self.values) - 1
+        reach = max(round(np.sqrt(last)), 1)
+        place = np.searchsorted(self.values, y)
+        first, end = np.clip(place - reach, 0, last - 1), np.clip(place + reach, 1, last)
+        slope = (self.scores[end] - self.scores[first]) / (self.values[end] - self.values[first])
+        return np.where(y >= self.location, -np.log(self.scale), np.log(slope))
+
+    def curvature(self, y: Array | float) -> Array:
+        return np.zeros(np.shape(y))
+
+    @property
+    def linear_above(self) -> float:
+        return self.location
+
+    @property
+    def slope_steps(self) -> SlopeSteps:
+        return self._steps
+
+    @cached_property
+    def _steps(self) -> SlopeSteps:
+        slopes = np.diff(self.values) / np.diff(self.scores)
+        return SlopeSteps(self.scores, np.concatenate([[1.0 / self._lowest], slopes, [self.scale]]))
 
 
 def power_of(size: Array, power: float) -> Array:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibo.checks import check_instance
-from calibo.data import Array, Dataset
+from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Distribution, Gaussian
 from calibo.errors import CapabilityError
 from calibo.models.augmentation import Augmentation
@@ -116,8 +116,12 @@ class Model(ABC):
         """
         self._lacks(Capability.NOISE)
 
-    def leave_one_out(self) -> Distribution:
-        """Predict each of the n measurements from all the others, without refitting, in the order of the data."""
+    def leave_one_out(self, rows: Rows | None = None) -> Distribution:
+        """Predict measurements each from all the others, without refitting.
+
+        Args:
+            rows: Which of the n measurements; by default all of them, in the order of the data.
+        """
         self._lacks(Capability.LEAVE_ONE_OUT)
 
     def one_step_ahead(self) -> Distribution:
@@ -213,8 +217,8 @@ class ModelWrapper(Model):
     def noise_variance(self, X: Array, *, level: float = 0.5) -> Array:
         return self._source(Capability.NOISE).noise_variance(X, level=level)
 
-    def leave_one_out(self) -> Distribution:
-        return self._source(Capability.LEAVE_ONE_OUT).leave_one_out()
+    def leave_one_out(self, rows: Rows | None = None) -> Distribution:
+        return self._source(Capability.LEAVE_ONE_OUT).leave_one_out(rows)
 
     def one_step_ahead(self) -> Distribution:
         return self._source(Capability.ONE_STEP_AHEAD).one_step_ahead()

@@ -11,17 +11,20 @@ import numpy as np
 from scipy.linalg.lapack import dpotri, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.optimize import minimize
 
+from calibo.checks import check_one_of, check_whole
 from calibo.data import Array, Dataset
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.errors import FallbackWarning
 from calibo.models.base import Surrogate
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
+from calibo.models.input_warping import InputWarping
 from calibo.models.kernels import Kernel, Matern52, squared_distances
+from calibo.models.noise_prior import NoisePrior
 from calibo.models.standardization import Standardization, single_outcome
+from calibo.models.subsets import representative
+from calibo.models.trend import TRENDS, PolynomialTrend
 
-#: Log-normal prior of the noise variance, and the bounds within which it is sought (standardised outcomes).
-_NOISE_PRIOR = (-4.0, 1.0)
-_NOISE_BOUNDS = (np.log(1e-6), np.log(2.0))
+#: Bounds within which hyperparameters are sought (standardised outcomes).
 _LENGTHSCALE_BOUNDS = (np.log(5e-3), np.log(1e3))
 _OUTPUTSCALE_BOUNDS = (np.log(1e-2), np.log(1e2))
 
@@ -38,46 +41,88 @@ class GaussianProcess(Surrogate):
     deterministic, and short in a running study.
 
     Attributes:
-        kernel: ``Matern52()`` or ``RBF()``.
+        kernel: ``Matern52()``, ``Matern32()`` or ``RBF()``.
         max_iterations: Maximum number of L-BFGS-B iterations.
+        warping: How numeric columns are warped; ``None`` for not at all.
+        trend: Besides the constant mean: ``"constant"`` for nothing, ``"linear"`` in numeric columns, or ``"quadratic"``,
+            which adds their squares. Its coefficients have a prior whose variance is learned (``PolynomialTrend``).
+        noise: The prior of the noise variance: ``NoisePrior()``, or ``NoisePrior.wide()`` for noise of any size, also none.
+        subset: Hyperparameters are fitted to at most this many of the data (`representative`), since a fit costs the cube of
+            their number; ``None`` for all of them.
     """
 
     kernel: Kernel = field(default_factory=Matern52)
     max_iterations: int = 60
+    warping: InputWarping | None = None
+    trend: str = "constant"
+    noise: NoisePrior = field(default_factory=NoisePrior)
+    subset: int | None = None
     model_type: ClassVar = Posterior
+
+    def __post_init__(self) -> None:
+        check_whole("max_iterations", self.max_iterations, 0)
+        check_one_of("trend", self.trend, TRENDS)
+        if self.subset is not None:
+            check_whole("subset, the number of data that hyperparameters are fitted to,", self.subset)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Posterior:
         """Fit the hyperparameters by maximum a posteriori, and return the posterior; `rng` is not used.
 
         Hyperparameters stored with the data are taken as they are if `data.refit` is `False`.
         """
+        objective = self.objective(data)
+        stored = data.hyperparameters[0] if data.hyperparameters else ()
+        best = self._optimum(objective, np.asarray(stored), refit=data.refit is not False)
+        return self._posterior(data, objective, best)
+
+    def objective(self, data: Dataset) -> NegativeLogPosterior:
+        """Return what a fit to `data`, or to a subset of them, minimizes."""
         y = single_outcome(data.Y)
         units = Standardization.of(y)
-        known = np.full(len(y), np.nan) if data.Y_var is None else units.forward_variance(data.Y_var[:, 0])
-        objective = NegativeLogPosterior(self.kernel, Features(data.categories), data.X, units.forward(y), known)
-        stored = data.hyperparameters[0] if data.hyperparameters else ()
-        best = self._optimum(objective, np.asarray(stored), refit=data.refit)
-        theta = objective.hyperparameters(best.raw, best.mean)
-        noise = np.where(np.isnan(known), theta.noise, np.maximum(known, np.exp(_NOISE_BOUNDS[0])))
-        stored = tuple(best.raw.tolist())
-        posterior = Posterior(self.kernel, objective.features, theta, data.X, y, noise, units, stored)
-        # Known already. It is no field, so that a copy with other data finds its own.
-        vars(posterior).update(cholesky=best.factor)
+        rows = slice(None) if self.subset is None else representative(data.X, y, self.subset)
+        return NegativeLogPosterior(
+            self.kernel,
+            Features(data.categories),
+            data.X[rows],
+            units.forward(y[rows]),
+            _known_noise(data, units)[rows],
+            self.warping,
+            PolynomialTrend.named(self.trend, data.categories),
+            self.noise,
+        )
+
+    def posterior(self, data: Dataset, objective: NegativeLogPosterior, raw: Array) -> Posterior:
+        """Return the posterior given `data` with raw hyperparameters of the objective."""
+        return self._posterior(data, objective, objective.solved(raw))
+
+    def _posterior(self, data: Dataset, objective: NegativeLogPosterior, solution: Solution) -> Posterior:
+        y, raw = single_outcome(data.Y), solution.raw
+        units = Standardization.of(y)
+        known, theta = _known_noise(data, units), objective.hyperparameters(raw, solution.mean)
+        noise = np.where(np.isnan(known), theta.noise, np.maximum(known, self.noise.floor))
+        features, stored = objective.features_at(raw), tuple(raw.tolist())
+        posterior = Posterior(self.kernel, features, theta, data.X, y, noise, units, stored, objective.trend)
+        if np.array_equal(objective.X, data.X) and np.array_equal(objective.noise_variances(raw), noise):
+            # Known already, unless hyperparameters were fitted to a subset. It is no field, so that a copy with other data
+            # finds its own.
+            vars(posterior).update(cholesky=solution.factor)
         return posterior
 
+    def stored_size(self, categories: tuple[int, ...]) -> int:
+        """Return how many numbers are stored for a warm start, for columns with these numbers of choices."""
+        warps = 0 if self.warping is None else self.warping.size(categories)
+        return len(categories) + warps + (PolynomialTrend.named(self.trend, categories) is not None) + 2
+
     def _optimum(self, objective: NegativeLogPosterior, stored: Array, *, refit: bool) -> Solution:
-        starts, latest = objective.starts(), _Latest(objective)
-        known = stored.size == starts.shape[1]
-        if known:
-            lower, upper = np.array(objective.bounds()).T
-            starts = np.vstack([np.clip(stored, lower, upper), starts[-1:]])
+        starts, latest, values = objective.starts(), _Latest(objective), list[float]()
+        if objective.may_be_raw(stored):
             if not refit:
-                return objective.solved(starts[0])
-        values = [objective.value(start) for start in starts[known:]]
-        if known:
+                return objective.solved(stored)
             # Nearly always the best start, whose gradient will be needed.
-            values.insert(0, latest(starts[0])[0])
-        best = int(np.nanargmin(values))
+            starts, values = np.vstack([stored, starts[-1:]]), [latest(stored)[0]]
+        if len(starts) > 1:
+            values += [objective.value(start) for start in starts[len(values) :]]
+        best = int(np.nanargmin(values)) if values else 0
         result = minimize(
             latest,
             starts[best],
@@ -101,7 +146,7 @@ class Solution:
     """What the likelihood is made of, and the posterior again.
 
     Attributes:
-        raw: The d + 2 raw hyperparameters.
+        raw: The raw hyperparameters.
         factor: Cholesky factor of the covariances, `n x n`.
         dual: A^-1 (z - mean), n.
         mean: The profiled mean.
@@ -115,7 +160,9 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class NegativeLogPosterior:
-    """The negative log posterior density of raw hyperparameters (log l_1..d, log outputscale, log noise), with its gradient.
+    """The negative log posterior density of raw hyperparameters, with its gradient.
+
+    Raw hyperparameters are log l_1..d, those of the warping, that of the trend, log outputscale and log noise.
 
     The constant mean is profiled out by generalised least squares; at its optimum the gradient in the other parameters
     is the partial one (envelope theorem). Additive constants of the priors are omitted.
@@ -126,6 +173,9 @@ class NegativeLogPosterior:
         X: `n x d` points.
         z: Standardized outcomes, n.
         known_noise: Known standardized noise variances, n, NaN where unknown.
+        warping: How numeric columns are warped, if they are.
+        trend: The trend besides the constant mean, if any.
+        noise: The prior of the noise variance.
     """
 
     kernel: Kernel
@@ -133,10 +183,33 @@ class NegativeLogPosterior:
     X: Array
     z: Array
     known_noise: Array
+    warping: InputWarping | None = None
+    trend: PolynomialTrend | None = None
+    noise: NoisePrior = field(default_factory=NoisePrior)
 
     @cached_property
     def _points(self) -> Array:
         return self.features(self.X)
+
+    @cached_property
+    def _trend_covariance(self) -> Array:
+        """Covariances of a trend of variance 1, `n x n`; 0 if there is none."""
+        if self.trend is None:
+            return np.zeros((1, 1))
+        basis = self.trend.basis(self.X)
+        return basis @ basis.T
+
+    @cached_property
+    def _warps(self) -> slice:
+        """Where the hyperparameters of the warping are; that of the trend comes after them."""
+        size = 0 if self.warping is None else self.warping.size(self.features.categories)
+        return slice(self.dimensions, self.dimensions + size)
+
+    def features_at(self, raw: Array) -> Features:
+        """Return the features of points at raw hyperparameters."""
+        if self.warping is None:
+            return self.features
+        return self.warping.features(self.features.categories, raw[self._warps])
 
     @cached_property
     def _unknown(self) -> np.ndarray:
@@ -145,7 +218,7 @@ class NegativeLogPosterior:
     @cached_property
     def _known(self) -> Array:
         """Known noise variances, not below the bound, n; NaN where unknown."""
-        return np.maximum(self.known_noise, np.exp(_NOISE_BOUNDS[0]))
+        return np.maximum(self.known_noise, self.noise.floor)
 
     @cached_property
     def _right(self) -> Array:
@@ -161,36 +234,54 @@ class NegativeLogPosterior:
 
     def bounds(self) -> list[tuple[float, float]]:
         """Return the bounds of the raw hyperparameters."""
-        return [_LENGTHSCALE_BOUNDS] * self.dimensions + [_OUTPUTSCALE_BOUNDS, _NOISE_BOUNDS]
+        warps = [] if self.warping is None else self.warping.bounds(self.features.categories)
+        trend = [] if self.trend is None else [self.trend.bounds]
+        return [_LENGTHSCALE_BOUNDS] * self.dimensions + warps + trend + [_OUTPUTSCALE_BOUNDS, self.noise.bounds]
+
+    def may_be_raw(self, stored: Array) -> bool:
+        """Return whether numbers may be raw hyperparameters of this objective: as many, and within the bounds."""
+        lower, upper = np.array(self.bounds()).T
+        return stored.shape == lower.shape and bool(np.all((stored >= lower) & (stored <= upper)))
 
     def starts(self) -> Array:
         """Return the initial conditions of a fit: the mode of the priors last, shorter length scales, less noise before."""
         location, width = self._lengthscale_prior()
         mode = location - width**2
-        rows = [[mode + shift] * self.dimensions + [0.0, noise] for shift in (-1.2, 0.0) for noise in (-8.0, -5.0)]
+        warps = [0.0] * (self._warps.stop - self._warps.start)
+        others = warps + ([] if self.trend is None else [self.trend.start]) + [0.0]
+        if self.noise.start is not None:
+            return np.array([[mode] * self.dimensions + [*others, self.noise.start]])
+        rows = [[mode + shift] * self.dimensions + [*others, noise] for shift in (-1.2, 0.0) for noise in (-8.0, -5.0)]
         return np.asarray(rows)
 
     def hyperparameters(self, raw: Array, mean: float | None = None) -> Hyperparameters:
         """Return the hyperparameters of raw ones; if all noise is known, the noise is its mean.
 
         Args:
-            raw: The d + 2 raw hyperparameters.
+            raw: The raw hyperparameters.
             mean: The profiled mean, if it is known already.
         """
         mean = self.solved(raw).mean if mean is None else mean
         known = self.known_noise[~self._unknown]
         all_known = known.size == self.z.size and known.size > 0
-        noise = float(max(known.mean(), np.exp(_NOISE_BOUNDS[0]))) if all_known else float(np.exp(raw[-1]))
-        return Hyperparameters(np.exp(raw[: self.dimensions]), float(np.exp(raw[-2])), noise, mean)
+        noise = float(max(known.mean(), self.noise.floor)) if all_known else float(np.exp(raw[-1]))
+        trend = 0.0 if self.trend is None else float(np.exp(raw[-3]))
+        return Hyperparameters(np.exp(raw[: self.dimensions]), float(np.exp(raw[-2])), noise, mean, trend)
+
+    def noise_variances(self, raw: Array) -> Array:
+        """Return the standardized noise variance of each outcome at raw hyperparameters, n."""
+        return np.where(self._unknown, np.exp(raw[-1]), self._known)
 
     def solved(self, raw: Array) -> Solution:
-        """Return factor, dual vector and profiled mean at d + 2 raw hyperparameters."""
+        """Return factor, dual vector and profiled mean at raw hyperparameters."""
         return self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))
 
     def _solve(self, raw: Array, correlation: Array) -> Solution:
         """Return factor, dual vector and profiled mean for `n x n` correlations."""
         covariance = np.exp(raw[-2]) * correlation
-        np.einsum("ii->i", covariance)[:] += np.where(self._unknown, np.exp(raw[-1]), self._known)
+        if self.trend is not None:
+            covariance += np.exp(raw[-3]) * self._trend_covariance
+        np.einsum("ii->i", covariance)[:] += self.noise_variances(raw)
         factor = stable_cholesky(covariance)
         if not self.z.size:
             return Solution(raw.copy(), factor, self.z, 0.0)
@@ -200,11 +291,12 @@ class NegativeLogPosterior:
 
     def _distances(self, raw: Array) -> tuple[Array, Array]:
         """Return scaled points, `n x D`, and their squared distances, `n x n`."""
-        scaled = self._points / np.exp(raw[self.features.column])
+        points = self._points if self.warping is None else self.features_at(raw)(self.X)
+        scaled = points / np.exp(raw[self.features.column])
         return scaled, squared_distances(scaled, scaled)
 
     def value(self, raw: Array) -> float:
-        """Return the value at d + 2 raw hyperparameters."""
+        """Return the value at raw hyperparameters."""
         return self._likelihood(self.solved(raw)) + self._prior(raw)[0]
 
     def _likelihood(self, solution: Solution) -> float:
@@ -213,36 +305,57 @@ class NegativeLogPosterior:
         return float(0.5 * (self.z - solution.mean) @ solution.dual + logarithms.sum())
 
     def __call__(self, raw: Array) -> tuple[float, Array]:
-        """Return value and gradient at d + 2 raw hyperparameters."""
+        """Return value and gradient at raw hyperparameters."""
         return self.evaluated(raw)[:2]
 
     def evaluated(self, raw: Array) -> tuple[float, Array, Solution]:
-        """Return value and gradient at d + 2 raw hyperparameters, and what they were computed from."""
+        """Return value and gradient at raw hyperparameters, and what they were computed from."""
         scaled, s = self._distances(raw)
         correlation, derivative = self.kernel.with_derivative(s)
         solution = self._solve(raw, correlation)
         weights = _symmetric(dpotri(solution.factor.T, lower=0)[0])
         weights -= np.outer(solution.dual, solution.dual)
         gradient = np.empty_like(raw)
+        if self.trend is not None:
+            gradient[-3] = 0.5 * np.exp(raw[-3]) * np.einsum("ij,ij->", weights, self._trend_covariance)
         gradient[-2] = 0.5 * np.exp(raw[-2]) * np.einsum("ij,ij->", weights, correlation)
         gradient[-1] = 0.5 * np.exp(raw[-1]) * np.diagonal(weights)[self._unknown].sum()
         # In place, since memory of further n x n arrays costs more than the arithmetic.
         slopes = np.multiply(weights, derivative, out=weights)
-        # sum_ab M_ab (x_aj - x_bj)^2 = 2 [sum_a (M 1)_a x_aj^2 - (X' M X)_jj]: a matrix product instead of n x n x d.
-        per_feature = slopes.sum(axis=1) @ np.square(scaled) - np.einsum("ij,ij->j", scaled, slopes @ scaled)
-        by_column = np.bincount(self.features.column, per_feature, minlength=self.dimensions)
-        gradient[: self.dimensions] = np.exp(raw[-2]) * by_column
+        # sum_ab M_ab (x_aj - x_bj) (u_aj - u_bj) = 2 sum_a pull_aj u_aj, with a matrix product instead of n x n x d.
+        pull = np.exp(raw[-2]) * (slopes.sum(axis=1)[:, None] * scaled - slopes @ scaled)
+        per_feature = np.einsum("ij,ij->j", pull, scaled)
+        gradient[: self.dimensions] = np.bincount(self.features.column, per_feature, minlength=self.dimensions)
+        if self.warping is not None:
+            features = self.warping.features(self.features.categories, raw[self._warps])
+            own = pull[:, features.numeric_features] / np.exp(raw[features.numeric])
+            # Minus the pull is the gradient in the scaled points.
+            gradient[self._warps] = -np.einsum("ij,kij->kj", own, features.derivatives(self.X)).ravel()
         prior, prior_gradient = self._prior(raw)
         return self._likelihood(solution) + prior, gradient + prior_gradient, solution
 
+    @cached_property
+    def prior_precision(self) -> Array:
+        """Precisions of the raw hyperparameters a priori, all of whose priors are normal."""
+        size = len(self.bounds())
+        return self._prior(np.ones(size))[1] - self._prior(np.zeros(size))[1]
+
     def _prior(self, raw: Array) -> tuple[float, Array]:
-        """Return the negative log prior of length scales, output scale and noise variance, and its gradient."""
+        """Return the negative log prior of the raw hyperparameters, and its gradient."""
         location, width = self._lengthscale_prior()
-        lengths, outputscale, noise = raw[: self.dimensions], raw[-2], raw[-1]
+        lengths, outputscale = raw[: self.dimensions], raw[-2]
         deviation = (lengths - location) / width
-        noise_deviation = (noise - _NOISE_PRIOR[0]) / _NOISE_PRIOR[1]
-        value = (lengths + 0.5 * deviation**2).sum() + 0.5 * outputscale**2 + noise + 0.5 * noise_deviation**2
-        gradient = np.concatenate([1.0 + deviation / width, [outputscale, 1.0 + noise_deviation / _NOISE_PRIOR[1]]])
+        value, slope = self.noise(raw[-1])
+        value += (lengths + 0.5 * deviation**2).sum() + 0.5 * outputscale**2
+        gradient = np.concatenate(
+            [1.0 + deviation / width, np.zeros(len(raw) - self.dimensions - 2), [outputscale, slope]]
+        )
+        if self.warping is not None:
+            own, gradient[self._warps] = self.warping.prior(raw[self._warps])
+            value += own
+        if self.trend is not None:
+            own, gradient[-3] = self.trend.prior(raw[-3])
+            value += own
         return float(value), gradient
 
 
@@ -254,17 +367,22 @@ class _Latest:
     evaluation: tuple[float, Array, Solution] | None = None
 
     def __call__(self, raw: Array) -> tuple[float, Array]:
-        """Return value and gradient at d + 2 raw hyperparameters."""
+        """Return value and gradient at raw hyperparameters."""
         if self.evaluation is None or not np.array_equal(raw, self.evaluation[2].raw):
             self.evaluation = self.objective.evaluated(raw)
         value, gradient, _ = self.evaluation
         return value, gradient.copy()
 
     def solved(self, raw: Array) -> Solution:
-        """Return factor, dual vector and profiled mean at d + 2 raw hyperparameters."""
+        """Return factor, dual vector and profiled mean at raw hyperparameters."""
         if self.evaluation is not None and np.array_equal(raw, self.evaluation[2].raw):
             return self.evaluation[2]
         return self.objective.solved(raw)
+
+
+def _known_noise(data: Dataset, units: Standardization) -> Array:
+    """Return the known noise variances, standardized, n; NaN where unknown."""
+    return np.full(len(data), np.nan) if data.Y_var is None else units.forward_variance(data.Y_var[:, 0])
 
 
 def _symmetric(triangle: Array) -> Array:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg.lapack import dtrtri  # pyright: ignore[reportAttributeAccessIssue]
 
-from calibo.data import Array
+from calibo.data import Array, Rows
 from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.models.augmentation import Augmentation
@@ -19,9 +19,10 @@ from calibo.models.base import Model
 from calibo.models.kernels import Kernel, squared_distances
 from calibo.models.predictions import correlation_matrix, distinct_points
 from calibo.models.standardization import Standardization
+from calibo.models.trend import PolynomialTrend
 from calibo.spaces.encoding import one_hot
 
-_SMALLEST_VARIANCE = 1e-14
+SMALLEST_VARIANCE = 1e-14
 #: Covariances of points and data are computed for about this many pairs at a time, but for no fewer points than the second
 #: number: memory of larger arrays is new in every call, which costs more than the arithmetic.
 _BLOCK, _FEWEST_ROWS = 8192, 64
@@ -63,28 +64,36 @@ class Hyperparameters:
         outputscale: Variance of f.
         noise: Variance of the noise of a measurement whose variance is not known.
         mean: The constant mean.
+        trend: Variance of the trend, if there is one.
     """
 
     lengthscales: Array
     outputscale: float
     noise: float
     mean: float = 0.0
+    trend: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class _Projection:
-    """Distinct points projected on the data, standardized."""
+class Projection:
+    """Points projected on the data, standardized.
 
-    scaled: Array  # Features over length scales, p x D.
-    projected: Array  # L^-1 k, p x n.
+    Attributes:
+        scaled: What covariances are functions of, `p x (D + b)`.
+        projected: L^-1 k, `p x n`.
+        mean: Expected values of f, p.
+        variance: Its variances, p.
+    """
+
+    scaled: Array
+    projected: Array
     mean: Array
     variance: Array
-    index: np.ndarray  # Which of the p points stands where, ... x q.
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior(Model):
-    """A Gaussian process given data.
+class GaussianProcessModel(Model):
+    """Data and hyperparameters of a Gaussian process: what every posterior starts from.
 
     Attributes:
         kernel: The correlation function.
@@ -95,6 +104,7 @@ class Posterior(Model):
         noise: Standardized noise variance of each outcome, n.
         units: The standardization of the outcomes.
         stored: The numbers to store for a warm start.
+        trend: The trend besides the constant mean, if any.
     """
 
     kernel: Kernel
@@ -105,6 +115,7 @@ class Posterior(Model):
     noise: Array
     units: Standardization
     stored: tuple[float, ...] = ()
+    trend: PolynomialTrend | None = None
 
     @property
     def hyperparameters(self) -> tuple[float, ...]:
@@ -115,17 +126,38 @@ class Posterior(Model):
         return self.theta.lengthscales
 
     @cached_property
-    def _scaled(self) -> Array:
-        return self._scale(self.X)
+    def scaled(self) -> Array:
+        """The data as `scale` returns them."""
+        return self.scale(self.X)
 
-    def _scale(self, X: Array) -> Array:
-        return self.features(X) / self.theta.lengthscales[self.features.column]
+    def scale(self, X: Array) -> Array:
+        """Return what covariances depend on, `q x (D + b)`: features over length scales, then the b terms of the trend."""
+        scaled = self.features(X) / self.theta.lengthscales[self.features.column]
+        if self.trend is None:
+            return scaled
+        return np.hstack([scaled, np.sqrt(self.theta.trend) * self.trend.basis(X)])
+
+    def between(self, A: Array, B: Array) -> Array:
+        """Return the prior covariances of f, `... x a x b`, of points as `scale` returns them."""
+        size = len(self.features.column)
+        covariance = self.theta.outputscale * self.kernel.correlation(_distances(A[..., :size], B[..., :size]))
+        if self.trend is not None:
+            covariance += A[..., size:] @ np.swapaxes(B[..., size:], -1, -2)
+        return covariance
+
+    def prior_variance(self, A: Array) -> Array:
+        """Return the prior variances of f, `... x a`, at points as `scale` returns them."""
+        return self.theta.outputscale + np.square(A[..., len(self.features.column) :]).sum(axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior(GaussianProcessModel):
+    """A Gaussian process given all of its data; the attributes are those of `GaussianProcessModel`."""
 
     @cached_property
     def covariance(self) -> Array:
         """A = K + diag(noise), `n x n`."""
-        s = squared_distances(self._scaled, self._scaled)
-        return self.theta.outputscale * self.kernel.correlation(s) + np.diag(self.noise)
+        return self.between(self.scaled, self.scaled) + np.diag(self.noise)
 
     @cached_property
     def cholesky(self) -> Array:
@@ -133,24 +165,25 @@ class Posterior(Model):
         return stable_cholesky(self.covariance)
 
     @cached_property
-    def _inverse_cholesky(self) -> Array:
+    def inverse_cholesky(self) -> Array:
+        """L^-1, `n x n`."""
         # One triangular inverse makes every later prediction a matrix product, which is faster than a solve per call.
         return dtrtri(self.cholesky, lower=1)[0] if len(self.y) else self.cholesky
 
     @cached_property
     def residuals(self) -> Array:
         """e = L^-1 (y - mean), n: standardized one-step-ahead residuals."""
-        return self._inverse_cholesky @ (self.units.forward(self.y) - self.theta.mean)
+        return self.inverse_cholesky @ (self.units.forward(self.y) - self.theta.mean)
 
     @cached_property
     def dual(self) -> Array:
         """a = A^-1 (y - mean), n."""
-        return self._inverse_cholesky.T @ self.residuals
+        return self.inverse_cholesky.T @ self.residuals
 
     @cached_property
     def precision_diagonal(self) -> Array:
         """d = diag(A^-1), n."""
-        return np.square(self._inverse_cholesky).sum(axis=0)
+        return np.square(self.inverse_cholesky).sum(axis=0)
 
     def log_marginal_likelihood(self) -> float:
         """Return the log density of the standardized outcomes."""
@@ -160,58 +193,63 @@ class Posterior(Model):
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         """Predict the outcome at `... x q x d` points; the joint covariance is computed only for joint draws."""
-        return self._distribution(self._projection(X), latent)
+        points, index = distinct_points(X)
+        return self._distribution(self.project(self.scale(points)), index, latent)
 
     def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
-        seen = self._projection(X)
-        return self._distribution(seen, latent), Augmentation(
+        points, index = distinct_points(X)
+        seen = self.project(self.scale(points))
+        return self._distribution(seen, index, latent), Augmentation(
             dual=self.dual,
             precision=self.precision_diagonal,
             noise=self.noise,
-            influence=seen.projected @ self._inverse_cholesky,
+            influence=seen.projected @ self.inverse_cholesky,
             mean=seen.mean,
             variance=seen.variance,
             own_noise=self.theta.noise,
             units=self.units,
-            index=seen.index,
+            index=index,
         )
 
-    def _projection(self, X: Array) -> _Projection:
-        points, index = distinct_points(X)
-        scaled = self._scale(points)
-        scale = self.theta.outputscale
-        projected = np.empty((len(points), len(self.y)))
+    def project(self, scaled: Array) -> Projection:
+        """Return the projection of p points as `scale` returns them."""
+        projected = np.empty((len(scaled), len(self.y)))
         rows = max(_BLOCK // max(len(self.y), 1), _FEWEST_ROWS)
-        for start in range(0, len(points), rows):
-            distances = squared_distances(scaled[start : start + rows], self._scaled)
-            cross = scale * self.kernel.correlation(distances)
-            np.matmul(cross, self._inverse_cholesky.T, out=projected[start : start + rows])
+        for start in range(0, len(scaled), rows):
+            cross = self.between(scaled[start : start + rows], self.scaled)
+            np.matmul(cross, self.inverse_cholesky.T, out=projected[start : start + rows])
         mean = self.theta.mean + projected @ self.residuals
-        variance = np.maximum(scale - np.einsum("ij,ij->i", projected, projected), _SMALLEST_VARIANCE * scale)
-        return _Projection(scaled, projected, mean, variance, index)
+        prior = self.prior_variance(scaled)
+        variance = np.maximum(prior - np.einsum("ij,ij->i", projected, projected), SMALLEST_VARIANCE * prior)
+        return Projection(scaled, projected, mean, variance)
 
-    def _distribution(self, seen: _Projection, latent: bool) -> Gaussian:
+    def _distribution(self, seen: Projection, index: np.ndarray, latent: bool) -> Gaussian:
         total = seen.variance if latent else seen.variance + self.theta.noise
-        index, std = seen.index, np.sqrt(total)
+        std = np.sqrt(total)
 
         def correlation() -> Array:
             scaled, projected = seen.scaled[index], seen.projected[index]
-            if scaled.ndim == 2:
-                distances = squared_distances(scaled, scaled)
-            else:
-                distances = np.square(scaled[..., :, None, :] - scaled[..., None, :, :]).sum(axis=-1)
-            prior = self.theta.outputscale * self.kernel.correlation(distances)
-            return correlation_matrix(prior - projected @ np.swapaxes(projected, -1, -2), std[index])
+            return correlation_matrix(
+                self.between(scaled, scaled) - projected @ np.swapaxes(projected, -1, -2), std[index]
+            )
 
         noise_std = np.sqrt(self.theta.noise) if latent else None
         return self.units.gaussian(seen.mean[index], std[index], correlation, noise_std)
 
-    def leave_one_out(self) -> Gaussian:
-        """Predict each measurement from all the others, n: mean y_i - a_i / d_i, variance 1 / d_i."""
+    def leave_one_out(self, rows: Rows | None = None) -> Gaussian:
+        """Predict each measurement from all the others: mean y_i - a_i / d_i, variance 1 / d_i."""
         y, d = self.units.forward(self.y), self.precision_diagonal
-        return self.units.gaussian(y - self.dual / d, np.sqrt(1.0 / d))
+        mean, std = y - self.dual / d, np.sqrt(1.0 / d)
+        return self.units.gaussian(mean, std) if rows is None else self.units.gaussian(mean[rows], std[rows])
 
     def one_step_ahead(self) -> Gaussian:
         """Predict each measurement from those before it, n: standard deviation L_tt, standardized residual e_t."""
         std = np.diagonal(self.cholesky)
         return self.units.gaussian(self.units.forward(self.y) - std * self.residuals, std)
+
+
+def _distances(A: Array, B: Array) -> Array:
+    """Return squared distances, `... x a x b`, of `... x a x D` and `... x b x D` points."""
+    if A.ndim == 2:
+        return squared_distances(A, B)
+    return np.square(A[..., :, None, :] - B[..., None, :, :]).sum(axis=-1)

@@ -21,7 +21,7 @@ from calibo.models.gaussian_process import GaussianProcess
 from calibo.models.gp_posterior import Posterior
 from calibo.models.standardization import Standardization, single_outcome
 
-#: Least noise variance, as a share of the outcomes' variance: the least that the Gaussian process itself allows.
+#: Least noise variance, as a share of the outcomes' variance: the least that the Gaussian process itself allows by default.
 NOISE_FLOOR = 1e-6
 #: Points nearer than this are the same point: storage may round them.
 _SAME_POINT = 1e-9
@@ -198,7 +198,8 @@ class HeteroscedasticGP(Surrogate):
         known = np.full(len(data), np.nan) if data.Y_var is None else units.forward_variance(data.Y_var[:, 0])
         groups = Groups.of(data.X, units.forward(y), known)
         stored = data.hyperparameters[0] if data.hyperparameters else ()
-        own, noise_own = stored[: data.X.shape[1] + 2], stored[data.X.shape[1] + 2 :]
+        size = self.means.stored_size(data.categories)
+        own, noise_own = stored[:size], stored[size:]
         if not groups.informative.any():
             if not self.replicates_follow:
                 warnings.warn(

@@ -70,3 +70,17 @@ class RBF(Kernel):
     def with_derivative(self, s: Array) -> tuple[Array, Array]:
         decay = np.exp(-0.5 * s)
         return decay, decay
+
+
+@dataclass(frozen=True)
+class Matern32(Kernel):
+    """The Matern kernel with smoothness 3/2, for functions with one derivative: k = (1 + r) exp(-r), r = sqrt(3 s)."""
+
+    def correlation(self, s: Array) -> Array:
+        r = np.sqrt(3.0 * s)
+        return (1.0 + r) * np.exp(-r)
+
+    def with_derivative(self, s: Array) -> tuple[Array, Array]:
+        r = np.sqrt(3.0 * s)
+        decay = np.exp(-r)
+        return (1.0 + r) * decay, 3.0 * decay

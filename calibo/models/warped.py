@@ -8,24 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibo.checks import check_between
-from calibo.data import Array, Dataset
-from calibo.distributions import Distribution, LowerTailPower, OutcomeTransform, Transformed
-from calibo.distributions.transforms import power_of
+from calibo.checks import check_between, check_instance
+from calibo.data import Array, Dataset, Rows
+from calibo.distributions import Distribution, OutcomeTransform, Transformed
 from calibo.errors import RecipeError
 from calibo.models.base import Capability, Model, ModelWrapper, SurrogateWrapper
+from calibo.models.outcome_transforms import OutcomeShape
 from calibo.models.standardization import single_outcome
+from calibo.models.subsets import left_out_rows
 
-#: With fewer outcomes their shape is not known well enough for a transform.
-FEWEST_OUTCOMES = 8
-#: Outcomes larger than this, or whose spread is smaller than its inverse, are not transformed: squares would not be floats.
-_LARGEST = 1e100
-#: Powers among which the most likely one is sought; at 0 the lower tail is transformed by a logarithm.
-_POWERS = np.linspace(0.0, 1.0, 21)
 #: Levels of the quantiles whose mean pinball loss is the score of a prediction in the outcome's own units.
 _LEVELS = np.linspace(0.05, 0.95, 10)
-#: How the choice is written among the stored hyperparameters.
-_IDENTITY, _LOWER_TAIL = 0.0, 1.0
 #: Largest number of outcomes that is read back as that of the last choice.
 _MOST = 1e9
 
@@ -59,8 +52,8 @@ class WarpedModel(ModelWrapper):
     def predict(self, X: Array, *, latent: bool) -> Distribution:
         return self._in_units(self.base.predict(X, latent=latent))
 
-    def leave_one_out(self) -> Distribution:
-        return self._in_units(super().leave_one_out())
+    def leave_one_out(self, rows: Rows | None = None) -> Distribution:
+        return self._in_units(super().leave_one_out(rows))
 
     def one_step_ahead(self) -> Distribution:
         return self._in_units(super().one_step_ahead())
@@ -71,21 +64,23 @@ class WarpedModel(ModelWrapper):
 
 @dataclass(frozen=True)
 class Warped(SurrogateWrapper):
-    """A surrogate fitted to outcomes as they are or with their bad tail drawn in, whichever predicts points left out better.
+    """A surrogate of transformed outcomes: of several transforms, that which predicts points left out best.
 
-    The transform is linear above the median outcome and the power transform of Yeo and Johnson (2000) below it
-    (`LowerTailPower`), with the quartiles' distance as its unit and its most likely power. It is taken if the leave-one-out
-    log score (with the derivative of the transform) is better than without it and the leave-one-out quantile loss in the
-    outcome's own units is not much worse: the first is decided by where the data are dense, the second by the large outcomes.
+    By default outcomes are fitted as they are or with their bad tail drawn in: linear above the median outcome and the power
+    transform of Yeo and Johnson (2000) below it (`LowerTailPower`). A transform is taken if the leave-one-out log score
+    (with the derivative of the transform) is better than without it and the leave-one-out quantile loss in the outcome's own
+    units is not much worse: the first is decided by where the data are dense, the second by the large outcomes.
 
-    Both are fitted only when the number of outcomes has grown by ``growth`` since the last choice, which is stored with the
-    hyperparameters; in between one fit is enough. Surrogates without leave-one-out predictions in closed form are left as
-    they are.
+    All are fitted only when the number of outcomes has grown by ``growth`` since the last choice, which is stored with the
+    hyperparameters; in between one fit is enough, as it is if there is one transform to choose from. Surrogates without
+    leave-one-out predictions in closed form are left as they are.
 
     Attributes:
         surrogate: The surrogate inside; it must not be calibrated (put ``Calibrated`` around this one instead).
         growth: How much the data must have grown for the choice to be made again, as a factor, at least 1.
-        tolerance: How many times as large as without a transform the loss in the outcome's own units may be.
+        tolerance: How many times as large as that of the first shape the loss in the outcome's own units may be.
+        shapes: The transforms to choose from; the first is taken unless another predicts better. A single one is always
+            taken, once there are enough outcomes.
 
     Example:
         >>> import numpy as np
@@ -101,12 +96,19 @@ class Warped(SurrogateWrapper):
 
     growth: float = 1.15
     tolerance: float = 1.2
+    shapes: tuple[OutcomeShape, ...] = (OutcomeShape.IDENTITY, OutcomeShape.LOWER_TAIL)
     model_type: ClassVar = WarpedModel
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_between("growth", self.growth, 1.0, np.inf, including="low")
         check_between("tolerance", self.tolerance, 0.0, np.inf)
+        if not self.shapes:
+            raise RecipeError(
+                "shapes must name a transform or several, got none: (OutcomeShape.HALF_RANK,) takes one always"
+            )
+        for shape in self.shapes:
+            check_instance("each of shapes", shape, OutcomeShape, "OutcomeShape.HALF_RANK")
         if len(self.surrogate.stage_names) > 1:
             raise RecipeError(
                 f"Warped takes an uncalibrated surrogate, got {type(self.surrogate).__name__}, which needs forecasts in the "
@@ -119,59 +121,52 @@ class Warped(SurrogateWrapper):
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> WarpedModel:
         y, n = single_outcome(data.Y), len(data)
-        inner, choice, chosen_at = _stored(data.hyperparameters)
+        inner, chosen, chosen_at = _stored(data.hyperparameters)
         data = replace(data, forecasts=(), hyperparameters=(inner,) if inner else ())
-        if choice is not None and n < self.growth * chosen_at:
-            kept = lower_tail_power(y) if choice == _LOWER_TAIL else None
-            return _finished(self._fit(data, kept, rng), kept, chosen_at)
-        transform = lower_tail_power(y)
-        if transform is None:
-            return _finished(self.surrogate.fit(data, rng=rng), None, n)
+        if len(self.shapes) == 1:
+            return self._fit(data, self.shapes[0], rng, chosen_at=n)
+        if chosen in self.shapes and n < self.growth * chosen_at:
+            return self._fit(data, chosen, rng, chosen_at=chosen_at)
+        first, *others = self.shapes
+        suited = [shape for shape in others if shape.transform(y) is not None]
+        if not suited:
+            return self._fit(data, first, rng, chosen_at=n)
         # Kept hyperparameters would favour the transform that they were fitted with.
         data = replace(data, refit=True)
-        plain = _finished(self._fit(data, None, rng), None, n)
+        best = plain = self._fit(data, first, rng, chosen_at=n)
         if Capability.LEAVE_ONE_OUT not in plain.capabilities:
             return plain
-        warped = _finished(self._fit(data, transform, rng), transform, n)
-        return warped if self._better(warped, plain, y) else plain
+        rows = left_out_rows(n)
+        limit = self.tolerance * quantile_loss(plain.leave_one_out(rows), y[rows])
+        for shape in suited:
+            model = self._fit(data, shape, rng, chosen_at=n)
+            better = log_score(model, y, rows) > log_score(best, y, rows)
+            if better and quantile_loss(model.leave_one_out(rows), y[rows]) <= limit:
+                best = model
+        return best
 
-    def _fit(self, data: Dataset, transform: OutcomeTransform | None, rng: np.random.Generator) -> Model:
+    def _fit(self, data: Dataset, shape: OutcomeShape, rng: np.random.Generator, *, chosen_at: float) -> WarpedModel:
         """Fit the surrogate inside to transformed outcomes; known variances are transformed to first order."""
-        if transform is None:
-            return self.surrogate.fit(data, rng=rng)
-        variance = data.Y_var
-        if variance is not None:
-            variance = variance * np.exp(2.0 * transform.log_derivative(data.Y))
-        return self.surrogate.fit(replace(data, Y=transform.forward(data.Y), Y_var=variance), rng=rng)
-
-    def _better(self, warped: WarpedModel, plain: WarpedModel, y: Array) -> bool:
-        """Return whether the transform predicts points left out better."""
-        if not log_score(warped, y) > log_score(plain, y):
-            return False
-        return quantile_loss(warped.leave_one_out(), y) <= self.tolerance * quantile_loss(plain.leave_one_out(), y)
+        transform, variance = shape.transform(single_outcome(data.Y)), data.Y_var
+        if transform is not None:
+            if variance is not None:
+                variance = variance * np.exp(2.0 * transform.log_derivative(data.Y))
+            data = replace(data, Y=transform.forward(data.Y), Y_var=variance)
+        model = self.surrogate.fit(data, rng=rng)
+        return WarpedModel(model, transform, (*model.hyperparameters, float(shape.value), float(chosen_at)))
 
 
-def lower_tail_power(y: Array) -> LowerTailPower | None:
-    """Return the transform that makes outcomes, n, most nearly normal; ``None`` if they are too few or too alike."""
-    if len(y) < FEWEST_OUTCOMES or np.max(np.abs(y)) > _LARGEST:
-        return None
-    first, median, third = np.quantile(y, [0.25, 0.5, 0.75])
-    # The distance of the quartiles of a normal distribution is 1.35 standard deviations.
-    scale = (third - first) / 1.35 or np.std(y)
-    if not scale > max(1e-12 * max(abs(median), np.ptp(y)), 1.0 / _LARGEST):
-        return None
-    z = (y - median) / scale
-    above, below = np.maximum(z, 0.0), np.maximum(-z, 0.0)
-    transformed = np.array([above - power_of(below, power) for power in _POWERS])
-    likelihood = (_POWERS - 1.0) * np.log1p(below).sum() - 0.5 * len(y) * np.log(transformed.var(axis=1))
-    power = float(_POWERS[int(np.argmax(likelihood))])
-    return None if power == 1.0 else LowerTailPower(power, float(median), float(scale), float(y.min()))
+def log_score(model: WarpedModel, y: Array, rows: Rows | None = None) -> float:
+    """Return the leave-one-out log score of outcomes, n, by Gaussian predictions of the transformed ones.
 
-
-def log_score(model: WarpedModel, y: Array) -> float:
-    """Return the leave-one-out log score of outcomes, n, by Gaussian predictions of the transformed ones."""
+    Args:
+        model: The model.
+        y: Outcomes.
+        rows: Which of them to predict; by default all.
+    """
     transform = model.transform
-    left_out = model.base.leave_one_out()
+    y = y if rows is None else y[rows]
+    left_out = model.base.leave_one_out(rows)
     scores = left_out.normal_scores(y if transform is None else transform.forward(y))
     total = -0.5 * np.square(scores) - np.log(left_out.std)
     return float(np.sum(total if transform is None else total + transform.log_derivative(y)))
@@ -183,17 +178,12 @@ def quantile_loss(predicted: Distribution, y: Array) -> float:
     return float(np.mean(np.maximum(_LEVELS[:, None] * gap, (_LEVELS[:, None] - 1.0) * gap)))
 
 
-def _finished(model: Model, transform: OutcomeTransform | None, chosen_at: float) -> WarpedModel:
-    choice = _IDENTITY if transform is None else _LOWER_TAIL
-    return WarpedModel(model, transform, (*model.hyperparameters, choice, float(chosen_at)))
-
-
-def _stored(hyperparameters: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...], float | None, float]:
+def _stored(hyperparameters: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...], OutcomeShape | None, float]:
     """Return the stored hyperparameters of the surrogate inside, the choice of transform, and when it was made."""
     if not hyperparameters or len(hyperparameters[0]) < 2:
         return (), None, 0.0
     *inner, choice, chosen_at = hyperparameters[0]
-    if choice not in (_IDENTITY, _LOWER_TAIL) or not 1.0 <= chosen_at <= _MOST:
+    if choice not in [shape.value for shape in OutcomeShape] or not 1.0 <= chosen_at <= _MOST:
         # They are another surrogate's, which may be of use to the one inside.
         return hyperparameters[0], None, 0.0
-    return tuple(inner), choice, chosen_at
+    return tuple(inner), OutcomeShape(int(choice)), chosen_at

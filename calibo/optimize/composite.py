@@ -67,7 +67,7 @@ def default_method(method: str | Strategy | None, composite: Outer | None) -> st
     """Return the method given, or the default for a plain or a composite objective."""
     if method is not None:
         return method
-    return "ocbo" if composite is None else "composite_lfbo"
+    return "auto" if composite is None else "composite_lfbo"
 
 
 def composed(

@@ -12,8 +12,10 @@ from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
 from calibo.data import Dataset, Suggestion
 from calibo.errors import DataError, RecipeError, ValueRejected
+from calibo.optimize.auto import log_change
 from calibo.optimize.composite import Composite, composed, default_method
 from calibo.optimize.predictions import fitted_plan
+from calibo.optimize.stopping import Progress, StoppingRule, StoppingVerdict, as_rule
 from calibo.optimize.strategy import Strategy, check_outcomes
 from calibo.optimize.suggest import propose
 from calibo.search import Plan
@@ -56,7 +58,7 @@ class Optimizer:
 
     Args:
         space: A mapping of names to parameters, a space, or a table of rows (a pool).
-        method: Name of a method ("ocbo", "gp_ei", ...) or a strategy; by default "ocbo", or "composite_lfbo" with
+        method: Name of a method ("auto", "gp_ei", ...) or a strategy; by default "auto", or "composite_lfbo" with
             ``composite``.
         direction: "minimize" or "maximize".
         directions: For several objectives, one direction each.
@@ -112,6 +114,7 @@ class Optimizer:
         self._pending: dict[int, Trial] = {}
         self._done: list[Trial] = []
         self._latest: tuple[tuple[float, ...], ...] = ()
+        self._why: str | None = None
 
     def __repr__(self) -> str:
         goals = " and ".join(direction.name.lower() for direction in self.directions)
@@ -153,6 +156,8 @@ class Optimizer:
         for suggestion in suggestions:
             self._pending[suggestion.number] = Trial(suggestion)
             self._latest = suggestion.hyperparameters or self._latest
+            log_change(self._why, suggestion.why_method)
+            self._why = suggestion.why_method or self._why
         self._asked += len(suggestions)
         return suggestions[0] if q == 1 else suggestions
 
@@ -265,6 +270,33 @@ class Optimizer:
             hyperparameters=self._latest,
             reference=self._reference,
             features=self.space.features,
+            from_pool=self.space.is_pool,
+        )
+
+    def stopping(self, rules: StoppingRule | Sequence[StoppingRule]) -> StoppingVerdict:
+        """Say whether to stop now, and why; the suggestions are the same whether or not it is asked.
+
+        Args:
+            rules: A rule such as ``RegretBelow(0.1)`` or ``Patience(20)``, or a list of rules, any of which stops.
+
+        Raises:
+            RecipeError: If a rule cannot be used with the method, or for several objectives.
+        """
+        rule = as_rule(rules)
+        rule.check(self.strategy, len(self.directions))
+        return rule.judge(self.progress())
+
+    def progress(self) -> Progress:
+        """Return all trials so far, as stopping rules see them."""
+        reference = tuple(d.value * value for d, value in zip(self.directions, self._reference, strict=False))
+        return Progress(
+            trials=self.trials,
+            directions=self.directions,
+            data=self.data(),
+            space=self.space,
+            strategy=self.strategy,
+            seed=self.seed,
+            reference=reference or None,
         )
 
     def _plan(self) -> Plan:

@@ -46,7 +46,13 @@ class Chosen:
         forecaster = self.plan.forecaster
         forecasts = (None,) * len(self.X) if forecaster is None else forecaster(self.X)
         return [
-            Suggestion(params=params, x=x, forecasts=forecast, hyperparameters=self.plan.hyperparameters)
+            Suggestion(
+                params=params,
+                x=x,
+                forecasts=forecast,
+                hyperparameters=self.plan.hyperparameters,
+                why_method=self.plan.why,
+            )
             for params, x, forecast in zip(self.params, self.X, forecasts, strict=True)
         ]
 

@@ -61,6 +61,11 @@ class Strategy(ABC):
         """Whether the method optimizes one objective without constraints only."""
         return False
 
+    @property
+    def compares_rows(self) -> bool:
+        """Whether values of the acquisition function can be compared between any two rows of a table, as ranking must."""
+        return False
+
     @abstractmethod
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         """Return the plan for the next suggestions.
@@ -151,6 +156,8 @@ class ModelBased(Strategy):
         acts_on: What the acquisition function of the objectives sees: the "calibrated" distributions that are shown, or those
             of the "raw" model inside, so that calibration changes what is shown and not where the search goes.
             Probabilities of feasibility are the calibrated ones in either case.
+        acting: A surrogate for the acquisition function of a single objective alone, whose models are never shown; it takes
+            the place of what ``acts_on`` names. A model that finds good points need not forecast bad ones.
     """
 
     surrogate: Surrogate
@@ -161,6 +168,7 @@ class ModelBased(Strategy):
     tradeoff: TradeoffRule = field(default_factory=HypervolumeImprovement)
     anchors: int = ANCHORS
     acts_on: Literal["calibrated", "raw"] = "calibrated"
+    acting: Surrogate | None = None
 
     def __post_init__(self) -> None:
         check_surrogate("surrogate", self.surrogate)
@@ -171,6 +179,13 @@ class ModelBased(Strategy):
         check_whole("anchors", self.anchors, least=0)
         check_flag("replicate", self.replicate)
         check_one_of("acts_on", self.acts_on, ("calibrated", "raw"))
+        if self.acting is not None:
+            check_surrogate("acting", self.acting)
+            if learns_from_proposals(self.surrogate):
+                raise RecipeError(
+                    "a surrogate that learns while the search explores (a density ratio) must be the one that the search "
+                    "acts on: leave acting out, or use a surrogate without a density ratio (ratio=None)"
+                )
         if self.replicate and self.search is not None and self.search.counts_evaluations:
             raise RecipeError(
                 "Dynamic counts evaluations by the points that must not be suggested again, which with replicate=True are "
@@ -186,15 +201,25 @@ class ModelBased(Strategy):
     def forecasting(self) -> Surrogate | None:
         return self.surrogate
 
+    @property
+    def compares_rows(self) -> bool:
+        return self.rule.smooth
+
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         models = fit_models(self.surrogate, data, rng=rng)
+        acting = self._acting_models(data, rng)
         learns = Capability.LEARNS_FROM_PROPOSALS in models[0].capabilities
         # While a plan learns, the models change but not the base samples of the rule.
         seed = int(rng.integers(2**63)) if learns else None
         success = SuccessModel.of(data, rng=rng) if len(data.X_failed) else None
+        rule = None
+        if data.objectives == 1:
+            rule = self.rule.chosen((acting or self._acted_on(models))[0], data.without_constraints())
 
         def acquisition(models: tuple[Model, ...]) -> Acquisition:
-            return self._acquisition(models, data, success, rng if seed is None else np.random.default_rng(seed))
+            goals = acting or self._acted_on(models[: data.objectives])
+            generator = rng if seed is None else np.random.default_rng(seed)
+            return self._acquisition(goals, models, rule, data, success, generator)
 
         def learn(plan: Plan, proposals: Array, rng: np.random.Generator) -> Plan:
             # All outcomes were measured at the same points, so all models learn the same density ratio.
@@ -209,9 +234,21 @@ class ModelBased(Strategy):
             avoid=data.X_pending if self.replicate else data.tried,
             models=models,
             forecaster=ModelForecaster(models, self.surrogate.stage_names),
-            hyperparameters=tuple(model.hyperparameters for model in models),
+            hyperparameters=tuple(model.hyperparameters for model in (*models, *acting)),
             learn=learn if learns else None,
+            rule=type(rule or self.tradeoff).__name__,
         )
+
+    def _acting_models(self, data: Dataset, rng: np.random.Generator) -> tuple[Model, ...]:
+        """Return the model of the objective that ``acting`` fits, as a tuple; empty if it is not to be used.
+
+        Its hyperparameters are stored after those of the outcomes.
+        """
+        if self.acting is None or data.objectives > 1:
+            return ()
+        stored = data.hyperparameters[data.Y.shape[1] :]
+        goals = replace(data, forecasts=()).without_constraints()
+        return fit_models(self.acting, replace(goals, hyperparameters=stored), rng=rng)
 
     def searcher(self, space: Space) -> Search:
         if self.search is not None:
@@ -222,10 +259,22 @@ class ModelBased(Strategy):
             search = MultiStart() if self.rule.smooth else RandomDraw()
         return Langevin(then=search) if learns_from_proposals(self.surrogate) else search
 
+    def _acted_on(self, models: tuple[Model, ...]) -> tuple[Model, ...]:
+        """Return what the acquisition function sees of the models that are shown."""
+        return tuple(model.stages[0] for model in models) if self.acts_on == "raw" else models
+
     def _acquisition(
-        self, models: tuple[Model, ...], data: Dataset, success: SuccessModel | None, rng: np.random.Generator
+        self,
+        goal_models: tuple[Model, ...],
+        models: tuple[Model, ...],
+        rule: AcquisitionRule | None,
+        data: Dataset,
+        success: SuccessModel | None,
+        rng: np.random.Generator,
     ) -> Acquisition:
-        """Build the acquisition function on the feasible observations, weighted by probabilities.
+        """Build the acquisition function of models of the objectives on the feasible observations, weighted by probabilities.
+
+        With several objectives it is that of ``tradeoff``, and there is no rule.
 
         The weights are the probabilities that the model's data support the prediction, that the evaluation succeeds, and
         that the constraints are met. Where they are 0, a logarithmic utility is minus infinity and any other value is the
@@ -245,15 +294,12 @@ class ModelBased(Strategy):
         if data.constraints:
             weights.append(Weight(feasibility.log, worst))
         observed = data.feasible_only().without_constraints()
-        goal_models = models[: data.objectives]
-        if self.acts_on == "raw":
-            goal_models = tuple(model.stages[0] for model in goal_models)
-        if data.objectives > 1:
+        if rule is None:
             acquisition = self.tradeoff.build(goal_models, observed, rng=rng)
             return weighted_last(acquisition, [weight.log_probability for weight in weights])
-        acquisition = self.rule.build(goal_models[0], observed, rng=rng)
-        if self.rule.smooth:
-            return weighted(acquisition, weights, logarithmic=self.rule.logarithmic, pending=data.X_pending)
+        acquisition = rule.build(goal_models[0], observed, rng=rng)
+        if rule.smooth:
+            return weighted(acquisition, weights, logarithmic=rule.logarithmic, pending=data.X_pending)
         # A draw of f depends on the last point of a batch alone.
         product = weighted(acquisition, weights, logarithmic=False, pending=data.X_pending[:0])
         return lambda X: product(last_points(X))

@@ -17,6 +17,10 @@ from calibo.spaces import Space
 
 #: Points drawn before a small space is enumerated.
 _DRAWN = 1024
+#: Points nearer than this in every column are the same.
+_ROUNDING = 1e-9
+#: Up to this many pairs of points are compared one by one, which needs memory for all of them.
+_COMPARED = 1_000_000
 
 
 class Search(ABC):
@@ -115,9 +119,14 @@ def coincides(X: Array, points: Array) -> np.ndarray:
     """Return which of `m x d` points equal one of ``points``, `t x d`, up to rounding."""
     if not len(points) or not len(X):
         return np.zeros(len(X), dtype=bool)
-    from scipy.spatial.distance import cdist
+    if len(X) * len(points) <= _COMPARED:
+        from scipy.spatial.distance import cdist
 
-    return cdist(X, points, "chebyshev").min(axis=1) < 1e-9
+        return cdist(X, points, "chebyshev").min(axis=1) < _ROUNDING
+    from scipy.spatial import KDTree
+
+    nearest = KDTree(points).query(X, p=np.inf, distance_upper_bound=_ROUNDING)[0]
+    return np.isfinite(nearest)
 
 
 def finite(values: Array) -> Array:
@@ -127,9 +136,11 @@ def finite(values: Array) -> Array:
 
 def best_available(points: Array, values: Array, avoid: Array, space: Space, rng: np.random.Generator) -> Array:
     """Return the best of `m x d` points that is not to be avoided; else an untried point, or a repeat if there is none."""
-    for i in np.argsort(-values, kind="stable"):
-        if not coincides(points[[i]], avoid)[0]:
-            return points[i]
+    order = np.argsort(-values, kind="stable")
+    for some in (order[:1], order[1:]):
+        free = some[~coincides(points[some], avoid)]
+        if len(free):
+            return points[free[0]]
     return new_point(space, avoid, rng, otherwise=lambda: points[int(np.argmax(values))])
 
 

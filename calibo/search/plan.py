@@ -78,13 +78,16 @@ class Plan:
         avoid: Points that must not be suggested, `t x d`.
         models: Model of each outcome; empty for a strategy without a predictive distribution.
         forecaster: Maps `q x d` points to their `q` forecasts, one per outcome; ``None`` without models.
-        hyperparameters: Fitted hyperparameters of each model, stored with the suggestion.
+        hyperparameters: Fitted hyperparameters of each model, and of further models that only the strategy knows; stored
+            with the suggestion.
         region: Trust region: candidates are searched within this box only. ``None`` for the whole space.
         repeats: Points to suggest again before any new one, `r x d`.
         replicates: How often each new point is suggested.
         at_random: Whether points are to be drawn at random, because there is nothing to learn from yet.
         learn: Returns the plan updated by where the search goes: (this plan, proposals `p x d`, rng) -> plan.
             ``None`` if the acquisition function does not depend on that.
+        rule: Name of the rule that built the acquisition function; empty if there is none.
+        why: Why this method was used, in words, if a strategy has chosen among methods; stored with the suggestion.
     """
 
     acquisition: Acquisition
@@ -98,6 +101,8 @@ class Plan:
     replicates: int = 1
     at_random: bool = False
     learn: Callable[[Plan, Array, np.random.Generator], Plan] | None = None
+    rule: str = ""
+    why: str | None = None
 
     def __post_init__(self) -> None:
         d = self.avoid.shape[-1] or self.anchors.shape[-1]

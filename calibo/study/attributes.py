@@ -38,6 +38,7 @@ _VECTOR = "calibo:vector"
 _SEM = "calibo:sem"
 _SEED = "calibo:seed"
 _DESCRIPTION = "calibo:study"
+_STOPPED = "calibo:stopped"
 
 #: User attribute of a failed trial: reason of the failure.
 ERROR = "error"
@@ -113,6 +114,18 @@ def write_description(study: optuna.Study, description: Mapping[str, Any]) -> No
 def read_description(study: optuna.Study) -> dict[str, Any] | None:
     """Return the description of a study, or ``None`` if calibo has not stored one."""
     text = _read(_DESCRIPTION, _study_attributes(study), None)
+    return None if text is None else json.loads(text)
+
+
+def write_stopped(study: optuna.Study, sentence: str | None) -> None:
+    """Store why the last run of a study was stopped early; ``None`` if it was not."""
+    if read_stopped(study) != sentence:
+        _write(_STOPPED, sentence, None, functools.partial(_set_study_attribute, study))
+
+
+def read_stopped(study: optuna.Study) -> str | None:
+    """Return why the last run of a study was stopped early; ``None`` if it was not."""
+    text = _read(_STOPPED, _study_attributes(study), None)
     return None if text is None else json.loads(text)
 
 

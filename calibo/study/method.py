@@ -51,7 +51,7 @@ def method_for(
     *,
     trials: Sequence[FrozenTrial] | None = None,
 ) -> StudyMethod:
-    """Return the method asked for, or else the study's own; for a new study "ocbo".
+    """Return the method asked for, or else the study's own; for a new study "auto".
 
     With a composite function it is "composite_lfbo". ``trials`` are those of the study, if they have been read already.
 
@@ -63,7 +63,7 @@ def method_for(
         if known and method is None:
             raise StudyError(
                 f"study {study.study_name!r} was made with a strategy that cannot be restored from its storage: pass the "
-                "same strategy as method=, or the name of a method (such as 'ocbo') to go on with that"
+                "same strategy as method=, or the name of a method (such as 'auto') to go on with that"
             )
     return StudyMethod.of(default_method(method, composite), composite)
 

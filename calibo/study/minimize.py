@@ -18,15 +18,16 @@ from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
 from calibo.data import Outcome, Params
 from calibo.errors import ObjectiveError, RecipeError, TrialFailedWarning
-from calibo.optimize import Strategy
+from calibo.optimize import StoppingRule, Strategy
 from calibo.spaces import as_space
-from calibo.study.attributes import ERROR, INTERRUPTED
+from calibo.study.attributes import ERROR, INTERRUPTED, write_stopped
 from calibo.study.distributions import OptunaSpace, optuna_space, suggest
-from calibo.study.method import method_for
+from calibo.study.method import StudyMethod, method_for
 from calibo.study.opening import find_study, open_study, quiet_optuna, storage_errors
 from calibo.study.recording import Recorder
 from calibo.study.result import Result, result_of
 from calibo.study.sampler import CalibratedSampler
+from calibo.study.stopping import StopWhen
 from calibo.study.storage import open_storage
 from calibo.study.trials import completed_frozen
 from calibo.trials import Direction, completed, reference_values
@@ -70,6 +71,7 @@ def minimize(
     directions: Sequence[str] | None = None,
     reference: Sequence[float] | None = None,
     composite: Outer | None = None,
+    stop: StoppingRule | Sequence[StoppingRule] | None = None,
 ) -> Result:
     """Minimize an objective, with a calibrated forecast of every trial before it is run.
 
@@ -85,8 +87,8 @@ def minimize(
         space: A mapping of names to parameters, a space, or a table of rows (a DataFrame or a list of dicts), each of
             which is a candidate.
         n_trials: Number of *new* trials, also when a study is resumed.
-        method: Name of a method ("ocbo", "gp_ei", ...) or a strategy. By default the method of the study that is
-            resumed; for a new study "ocbo". With ``composite`` "composite_lfbo".
+        method: Name of a method ("auto", "gp_ei", ...) or a strategy. By default the method of the study that is
+            resumed; for a new study "auto". With ``composite`` "composite_lfbo".
         storage: Where the study is stored: see ``open_storage``; by default only in memory.
         study_name: Name of the study. If the storage has one of this name, it is resumed; without a name a new study is
             made, and ``Result.study_name`` has its name.
@@ -101,11 +103,15 @@ def minimize(
         composite: Known function g of a composite objective g(h(x)): it takes an `m x k` torch tensor and returns `m`
             values, differentiably. ``minimize`` minimizes and ``maximize`` maximizes these values; vectors are stored with
             their trials.
+        stop: When to stop before ``n_trials``: a rule such as ``RegretBelow(0.1)`` or ``Patience(20)``, or a list of rules,
+            any of which stops. It is asked after each trial, and before the first one if a study is resumed;
+            ``Result.stopped`` has the reason.
 
     Returns:
         The result of the study, trials of earlier calls included.
 
     Raises:
+        RecipeError: If a setting is wrong, or a stopping rule cannot be used with the method or for several objectives.
         StudyError: If the storage cannot be used, has a study of that name with other directions, another space or
             another version of the format, or the study's own method has to be given again.
         ObjectiveError: If no trial succeeds.
@@ -131,19 +137,23 @@ def minimize(
     seed = None if seed is None else check_seed(seed)
     resuming = method is None and composite is None and storage is not None and study_name is not None
     chosen = None if resuming else method_for(None, method, composite).with_directions(ways)
+    stopping = None if stop is None else StopWhen(stop)
+    if chosen is not None:
+        _check_stopping(stopping, chosen[0], ways)
     # Heartbeats, without which a trial whose process was killed would stay pending for ever.
     opened = open_storage(storage, heartbeat_interval=HEARTBEAT, grace_period=3 * HEARTBEAT)
     if chosen is None:
         # Which method a study has is only known from its storage.
         with storage_errors():
             chosen = method_for(find_study(opened, study_name), None).with_directions(ways)
+        _check_stopping(stopping, chosen[0], ways)
     own, function = chosen
     study, seed, reference = open_study(
         opened, study_name, directions=ways, space=seen, seed=seed, method=own.name, reference=reference
     )
     study.sampler = CalibratedSampler(own, seed=seed, space=seen.space, reference=reference)
     run = _Run(objective, seen, Recorder.of(study, function))
-    interrupted = run.optimize(study, n_trials, timeout, callbacks, progress)
+    interrupted = run.optimize(study, n_trials, timeout, callbacks, progress, stopping)
     result = result_of(study, space=seen, method=own, seed=seed, reference=reference)
     done = len(completed(result.trials))
     if interrupted:
@@ -174,6 +184,7 @@ def maximize(
     callbacks: Iterable[Callback] = (),
     progress: bool = True,
     composite: Outer | None = None,
+    stop: StoppingRule | Sequence[StoppingRule] | None = None,
 ) -> Result:
     """Maximize one objective; everything else is as in ``minimize``.
 
@@ -183,7 +194,12 @@ def maximize(
         {'k': 3}
     """
     settings = (n_trials, method, storage, study_name, seed, timeout, callbacks, progress)
-    return minimize(objective, space, *settings, directions=["maximize"], composite=composite)
+    return minimize(objective, space, *settings, directions=["maximize"], composite=composite, stop=stop)
+
+
+def _check_stopping(stopping: StopWhen | None, method: StudyMethod, directions: Sequence[Direction]) -> None:
+    if stopping is not None:
+        stopping.rule.check(method.strategy, len(directions))
 
 
 class _Failed(Exception):
@@ -201,14 +217,22 @@ class _Run:
     last_error: Exception | None = None
 
     def optimize(
-        self, study: optuna.Study, n_trials: int, timeout: float | None, callbacks: Iterable[Callback], progress: bool
+        self,
+        study: optuna.Study,
+        n_trials: int,
+        timeout: float | None,
+        callbacks: Iterable[Callback],
+        progress: bool,
+        stopping: StopWhen | None,
     ) -> bool:
         """Run the trials and return whether the user stopped them."""
         bar = tqdm(total=n_trials, disable=not progress, file=sys.stderr, unit="trial", dynamic_ncols=True)
 
         def show(study: optuna.Study, trial: FrozenTrial) -> None:
-            if best := _best_so_far(study):
-                bar.set_postfix_str(best, refresh=False)
+            sure = None if stopping is None else stopping.verdict.probability
+            shown = [_best_so_far(study), "" if sure is None else f"sure={sure:.2f}"]
+            if any(shown):
+                bar.set_postfix_str(", ".join(filter(None, shown)), refresh=False)
             bar.update()
 
         def give_up(study: optuna.Study, trial: FrozenTrial) -> None:
@@ -217,7 +241,11 @@ class _Run:
 
         with storage_errors(), quiet_optuna(), bar:
             try:
-                callbacks = [*callbacks, show, give_up]
+                write_stopped(study, None)
+                if stopping is not None and stopping.stops(study):
+                    return False
+                asked = [] if stopping is None else [stopping]
+                callbacks = [*callbacks, *asked, show, give_up]
                 study.optimize(self, n_trials=n_trials, timeout=timeout, catch=(_Failed,), callbacks=callbacks)
             except KeyboardInterrupt:
                 return True

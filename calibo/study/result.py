@@ -18,7 +18,7 @@ from calibo.data import Dataset, Params, shown_params, shown_value
 from calibo.errors import StudyError
 from calibo.optimize import Plan, Strategy, fitted_plan
 from calibo.spaces import Space, as_space
-from calibo.study.attributes import read_description, read_seed
+from calibo.study.attributes import read_description, read_seed, read_stopped
 from calibo.study.description import rebuilt
 from calibo.study.distributions import OptunaSpace, optuna_space, space_of
 from calibo.study.method import StudyMethod, own_method
@@ -65,6 +65,7 @@ class Result:
         strategy: The strategy; ``None`` if it is not known.
         study: The Optuna study, for everything that Optuna can do with it.
         reference: Reference point for the hypervolume, one value per objective; ``None`` if not given.
+        stopped: Why a stopping rule ended the last run; ``None`` if none did.
 
     Examples:
         >>> from calibo import Float, minimize
@@ -86,6 +87,7 @@ class Result:
     strategy: Strategy | None
     study: optuna.Study
     reference: tuple[float, ...] | None = None
+    stopped: str | None = None
 
     def __repr__(self) -> str:
         return f"Result({self.study_name!r}: {self._summary()})"
@@ -326,4 +328,5 @@ def result_of(
             strategy=None if method is None else method.strategy,
             study=study,
             reference=None if reference is None else tuple(reference),
+            stopped=read_stopped(study),
         )

@@ -18,14 +18,15 @@ from optuna.trial import FrozenTrial, TrialState
 from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
 from calibo.data import Suggestion
-from calibo.errors import FallbackWarning, RepeatWarning
-from calibo.optimize import Strategy, propose
+from calibo.errors import FallbackWarning, RecipeError, RepeatWarning
+from calibo.optimize import Progress, Strategy, propose
+from calibo.optimize.auto import log_change
 from calibo.optimize.strategy import check_outcomes
 from calibo.spaces import as_space
 from calibo.study.attributes import has_suggestion, study_seed, write_suggestions
 from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of, space_of
 from calibo.study.method import StudyMethod, method_for
-from calibo.study.trials import completed_frozen, directions_of, study_data
+from calibo.study.trials import completed_frozen, directions_of, study_data, trials_inside
 from calibo.trials import convert_forecasts, outcome_directions
 
 
@@ -45,8 +46,8 @@ class CalibratedSampler(BaseSampler):
     probabilities of feasibility. Noise is stored with ``calibo.study.write_sem(trial, sem)``.
 
     Args:
-        method: Name of a method ("ocbo", "gp_ei", ...) or a strategy. By default the method of the study's latest
-            suggestion; for a new study "ocbo". With ``composite`` "composite_lfbo".
+        method: Name of a method ("auto", "gp_ei", ...) or a strategy. By default the method of the study's latest
+            suggestion; for a new study "auto". With ``composite`` "composite_lfbo".
         seed: Makes every suggestion reproducible. By default that of the study, drawn and stored on first use.
         space: What the objective will suggest, if that is known beforehand: a mapping of names to parameters, a space,
             or a table of rows. The first trials then spread over all of it, and ordinal parameters keep their order.
@@ -87,6 +88,7 @@ class CalibratedSampler(BaseSampler):
         self._n_initial: int | None = None if n_initial is None else check_whole("n_initial", n_initial)
         self._reference: Sequence[float] | None = reference
         self._announced: set[str] = set()
+        self._why: str | None = None
         # Threads of one process choose one after the other, so that each respects what the others have just chosen.
         self._publishing = threading.Lock()
 
@@ -178,6 +180,8 @@ class CalibratedSampler(BaseSampler):
             number=trial.number,
             n_initial=self._n_initial,
         )
+        log_change(self._why, suggestion.why_method)
+        self._why = suggestion.why_method or self._why
         stored = space.stored(suggestion.x)
         published = replace(
             suggestion,
@@ -196,6 +200,35 @@ class CalibratedSampler(BaseSampler):
         name = zlib.crc32(param_name.encode())
         rng = np.random.default_rng([self._seed_of(study), trial.number, name])
         return parameter_of(param_distribution).decode(float(rng.random()))
+
+    def progress(self, study: optuna.Study) -> Progress | None:
+        """Return the study so far, as stopping rules see it; ``None`` while no trial is complete.
+
+        Raises:
+            RecipeError: If the search space changes from trial to trial.
+        """
+        trials = study.get_trials(deepcopy=False)
+        if not completed_frozen(trials):
+            return None
+        spaces = self._spaces(study, self.infer_relative_search_space(study, trials[-1]))
+        if len(spaces) != 1:
+            raise RecipeError(
+                "the search space changes from trial to trial, so that no model has all of it and nothing can be said of the "
+                "best point: stop by hand, or give CalibratedSampler a space= that all trials have"
+            )
+        directions = directions_of(study)
+        method = self._method or method_for(study, None, trials=trials)
+        strategy = method.with_directions(directions)[0].strategy
+        data, _ = study_data(trials, spaces[0], directions, reference=self._reference)
+        return Progress(
+            trials=tuple(trials_inside(trials, spaces[0])),
+            directions=directions,
+            data=data,
+            space=spaces[0].space,
+            strategy=strategy,
+            seed=self._seed_of(study),
+            reference=None if self._reference is None else tuple(self._reference),
+        )
 
     def _seed_of(self, study: optuna.Study) -> int:
         return study_seed(study) if self._seed is None else self._seed

@@ -104,8 +104,7 @@ def study_data(
     is not pending for itself. The reference point is in the user's sign.
     """
     frozen = [trial for trial in trials if trial.number != asking]
-    inside = [trial for trial in read_trials(frozen, space, columns=space.names) if len(trial.x)]
-    known = in_order_of_completion(inside)
+    known = trials_inside(frozen, space)
     data = dataset(
         known,
         directions=directions,
@@ -113,8 +112,14 @@ def study_data(
         hyperparameters=_latest_hyperparameters(frozen, space),
         reference=reference_values(reference, directions),
         features=space.space.features,
+        from_pool=space.space.is_pool,
     )
     return data, constraint_names(known)
+
+
+def trials_inside(trials: Iterable[FrozenTrial], space: OptunaSpace) -> list[Trial]:
+    """Return Optuna's trials in a space as calibo's, in the order in which they were completed."""
+    return in_order_of_completion(trial for trial in read_trials(trials, space, columns=space.names) if len(trial.x))
 
 
 def _state(trial: FrozenTrial) -> State:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from calibo.checks import check_seed, check_whole
 from calibo.errors import DataError, FallbackWarning, RecipeError
-from calibo.optimize import ModelBased, Strategy
+from calibo.optimize import Strategy
+from calibo.optimize.auto import default_for_rows
 from calibo.tables.answer import own_columns
 from calibo.tables.encoding import encoding
 from calibo.tables.reading import BATCH, joined, open_table
@@ -29,7 +30,7 @@ def rank(
     features: Sequence[str] | None = None,
     target: str | Sequence[str] | None = None,
     n: int = 10,
-    method: str | Strategy = "cbo",
+    method: str | Strategy | None = None,
     direction: str | Sequence[str] = "max",
     *,
     study: str | Path | Literal[False] | None = None,
@@ -50,7 +51,8 @@ def rank(
             without those that are constant or look like identifiers.
         target: Name of the column of outcomes, or several names.
         n: Number of rows to suggest.
-        method: Name of a method with a model ("cbo", "ocbo", "locbo", "ocbo_local", "gp_ei"), or such a strategy.
+        method: Name of a method with a model ("auto", "cbo", "ocbo", "locbo", "gp_ei"), or such a strategy; by default
+            "cbo" if a column is one of categories, else "auto".
         direction: "max" or "min", one for all targets or one for each.
         study: Path of the study file, which stores forecasts so that the next round is calibrated by them. By default a
             file beside the table, ``candidates.csv.calibo.json``, and none for a table in memory; ``False`` for none.
@@ -80,7 +82,7 @@ def rank(
     """
     from calibo.methods import strategy as strategy_of
 
-    strategy = _checked_strategy(strategy_of(method))
+    asked = None if method is None else _checked_strategy(strategy_of(method))
     count, seed = check_whole("n", n), check_seed(seed)
     max_labels = check_whole("max_labels", max_labels)
     opened = open_table(table, batch=check_whole("batch_size", batch_size))
@@ -110,6 +112,7 @@ def rank(
     # Medians and descriptors are computed from the sampled and the measured rows.
     looked_at = joined([found.sample.frame, found.labels.frame])
     points = encoding(profiles, looked_at, named=features is not None, smiles=smiles)
+    strategy = asked or strategy_of(default_for_rows(points.categories))
     job = TableRound(opened, question, found, points, strategy, directions, count, seed, watched)
     return job.run(remembered if remembered.key_columns else replace(remembered, key_columns=points.names))
 
@@ -153,12 +156,11 @@ class Progress:
                 yield part
 
 
-def _checked_strategy(strategy: Strategy) -> ModelBased:
-    if not isinstance(strategy, ModelBased) or not strategy.rule.smooth:
+def _checked_strategy(strategy: Strategy) -> Strategy:
+    if not strategy.compares_rows:
         raise RecipeError(
             f"ranking needs a method with one model and values that can be compared between any two rows, and "
-            f"{getattr(strategy, 'name', type(strategy).__name__)!r} is not one; use cbo, ocbo, locbo, "
-            "ocbo_local, cqr, conformal_ensemble or gp_ei"
+            f"{strategy.name!r} is not one; use auto, cbo, ocbo, locbo, ocbo_local, cqr, conformal_ensemble or gp_ei"
         )
     return strategy
 

@@ -24,6 +24,7 @@ from calibo.data import Array, Dataset, Forecasts, Marginal
 from calibo.diagnostics import covered
 from calibo.errors import DataError, RecipeError
 from calibo.optimize import Plan, PoolSource, Strategy, choose, generator
+from calibo.optimize.auto import default_for_rows
 from calibo.spaces import PoolSpace
 from calibo.spaces.pool import is_frame
 from calibo.trials import Direction, convert_forecasts
@@ -212,7 +213,7 @@ def replay(
     features: Sequence[str],
     target: str,
     *,
-    method: str | Strategy = "cbo",
+    method: str | Strategy | None = None,
     direction: str | Direction = "max",
     start: Start = ("random", 5),
     steps: int = 100,
@@ -232,7 +233,7 @@ def replay(
         table: A pandas DataFrame or a list of dicts.
         features: Columns that describe a row, numeric or categorical.
         target: Column of labels, all finite numbers.
-        method: A name of ``calibo.methods.METHODS`` or a strategy.
+        method: A name of ``calibo.methods.METHODS`` or a strategy; by default that of ``rank``.
         direction: "max" or "min".
         start: Rows known at the start: ("worst", k), ("random", k) or positions of rows.
         steps: Number of labels to reveal after that, fewer if the table ends.
@@ -246,14 +247,20 @@ def replay(
 
     pool = LabelledPool.of(table, features, target, direction=direction)
     seed, q = check_seed(seed), check_whole("q", q)
-    strategy, sign = strategy_of(method), pool.direction.value
+    asked = default_for_rows(pool.space.categories) if method is None else method
+    strategy, sign = strategy_of(asked), pool.direction.value
     rows, values = pool.measurements(replicates, seed=seed)
     chosen = pool.start(start, seed=seed).tolist()
     steps = min(check_whole("steps", steps), len(pool) - len(chosen))
     enough = 0 if until is None else top_count(len(pool), until)
     begun, forecasts = len(chosen), list[Forecasts | None]()
     places = {x.tobytes(): place for place, x in enumerate(pool.space.X)}
-    data = Dataset(X=pool.space.X[chosen], Y=sign * values[chosen, None], categories=pool.space.categories)
+    data = Dataset(
+        X=pool.space.X[chosen],
+        Y=sign * values[chosen, None],
+        categories=pool.space.categories,
+        from_pool=True,
+    )
     while len(forecasts) < steps and not (pool.ranks[chosen] < enough).any():
         source, count = PoolSource(pool.space, tried=data.X), min(q, steps - len(forecasts))
         found = choose(data, source=source, strategy=strategy, q=count, rng=generator(seed, len(data)))

@@ -14,7 +14,7 @@ from calibo.data import Array, Dataset, Forecasts, Suggestion
 from calibo.errors import FallbackWarning
 from calibo.models.base import Model, Surrogate
 from calibo.models.gp_posterior import Features
-from calibo.optimize import ModelBased, Plan, choose, generator
+from calibo.optimize import Plan, Strategy, choose, generator
 from calibo.optimize.strategy import ModelForecaster
 from calibo.pareto import pareto_front
 from calibo.tables.answer import LITTLE_MEASURED, NOTHING_MEASURED, answer, expectations, reasons
@@ -54,7 +54,7 @@ class TableRound:
     question: Question
     found: Survey
     encoding: Encoding
-    strategy: ModelBased
+    strategy: Strategy
     directions: tuple[Direction, ...]
     count: int
     seed: int
@@ -72,6 +72,7 @@ class TableRound:
             directions=self.directions,
             categories=self.encoding.categories,
             hyperparameters=study.start(number, self.encoding.names, question.targets),
+            from_pool=True,
         )
         suggest = self._chosen if len(data) >= _FEWEST_LABELS else self._spread
         chosen = suggest(data, generator(self.seed, number))
@@ -181,8 +182,8 @@ class TableRound:
         CBO's conformal sets follow from the data alone, so how its forecasts came out is not used. The rounds of a table
         are stored, so one temperature corrects the intervals that are shown; what is suggested follows CBO itself.
         """
-        surrogate = self.strategy.surrogate
-        if not surrogate.calibrated_without_forecasts:
+        surrogate = self.strategy.forecasting
+        if surrogate is None or not surrogate.calibrated_without_forecasts:
             assert plan.forecaster is not None, "a strategy with models makes forecasts"
             return plan.forecaster(X)
         models = tuple(

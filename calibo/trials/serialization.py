@@ -36,7 +36,11 @@ def suggestion_to_json(suggestion: Suggestion) -> dict[str, Any]:
         "method": suggestion.method,
         "hyperparameters": suggestion.hyperparameters,
     }
-    return data | ({"constraints": suggestion.constraints} if suggestion.constraints else {})
+    if suggestion.constraints:
+        data["constraints"] = suggestion.constraints
+    if suggestion.why_method is not None:
+        data["why_method"] = suggestion.why_method
+    return data
 
 
 def suggestion_from_json(data: Mapping[str, Any], number: int) -> Suggestion:
@@ -49,6 +53,7 @@ def suggestion_from_json(data: Mapping[str, Any], number: int) -> Suggestion:
         number=number,
         constraints=names_from_json(data.get("constraints", [])),
         method=data["method"],
+        why_method=data.get("why_method"),
     )
 
 

@@ -11,7 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from calibo.data import Array, Dataset, Forecast, Forecasts, KnownForecasts, Suggestion, shown_params, shown_value
+from calibo.data import (
+    Array,
+    Dataset,
+    Forecast,
+    Forecasts,
+    KnownForecasts,
+    Suggestion,
+    remembered_from,
+    shown_params,
+    shown_value,
+)
 from calibo.errors import DataError, FallbackWarning
 from calibo.trials.direction import Direction, convert_forecasts, convert_values, outcome_directions
 
@@ -146,18 +156,19 @@ def dataset(
     hyperparameters: tuple[tuple[float, ...], ...] = (),
     reference: tuple[float, ...] = (),
     features: Callable[[Array], Array] | None = None,
+    from_pool: bool = False,
 ) -> Dataset:
     """Return trials as a dataset in the internal sign.
 
     Complete trials keep the order in which they are given, which should be that of their outcomes. Trials that failed or
     were pruned become failed points, running ones pending points; waiting and interrupted ones are left out. A
     constraint is a further outcome, which is minimized. Complete trials without all of the constraints are left out with
-    a warning.
+    a warning, and forecasts that calibrators have forgotten without one.
 
     Args:
         trials: Trials, each with an encoded point.
         directions: One direction per objective.
-        categories, hyperparameters, reference, features: As in the ``Dataset``.
+        categories, hyperparameters, reference, features, from_pool: As in the ``Dataset``.
     """
     trials = list(trials)
     names = constraint_names(trials)
@@ -170,21 +181,28 @@ def dataset(
     def points(some: list[Trial]) -> Array:
         return np.array([trial.x for trial in some], dtype=np.float64).reshape(-1, d)
 
-    noise = [(*(t.sem or unknown), *(float("nan") for _ in names)) for t in done]
+    def variances() -> Array | None:
+        if all(trial.sem is None for trial in done):
+            return None
+        return np.square([(*(t.sem or unknown), *(float("nan") for _ in names)) for t in done])
+
+    forgotten = remembered_from(len(done))
+    remembered = _known_forecasts(done[forgotten:], names, directions)
     return Dataset(
         X=points(done),
         Y=convert_values([(*(t.values or unknown), *(t.constraints[n] for n in names)) for t in done], outcomes),
-        Y_var=np.square(noise) if any(t.sem is not None for t in done) else None,
-        forecasts=_known_forecasts(done, names, directions),
+        Y_var=variances(),
+        forecasts=(*(None,) * forgotten, *remembered),
         X_pending=points(running),
         X_failed=points(failed),
         categories=categories,
-        hyperparameters=hyperparameters if len(hyperparameters) == len(outcomes) else (),
+        hyperparameters=hyperparameters if len(hyperparameters) >= len(outcomes) else (),
         constraints=len(names),
         reference=reference,
         Y_failed=convert_values([t.intermediate or unknown for t in failed], directions),
         H=_vectors(done),
         features=features,
+        from_pool=from_pool,
     )
 
 

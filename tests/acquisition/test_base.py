@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibo.acquisition.base import BatchAcquisition, SampledUtility, base_samples, incumbent, log_softplus, normalized
+from calibo.acquisition.base import (
+    BatchAcquisition,
+    SampledUtility,
+    base_samples,
+    incumbent,
+    log_softplus,
+    normalized,
+    promising,
+)
 from calibo.calibration import ConformalBayes
 from calibo.data import Dataset
 from calibo.models import GaussianProcess
@@ -122,3 +130,11 @@ class TestWeights:
         BatchAcquisition(model, pending, SampledUtility(utility, seed=1, draws=64))(X)
         assert seen[0][0] == (5, 64, 1) and seen[0][1] == (5, 64, 2)
         np.testing.assert_allclose(seen[0][2].mean(axis=1), 1.0)
+
+
+def test_of_very_many_points_the_best_are_promising() -> None:
+    rng = RNG(0)
+    X, Y = rng.random((1001, 2)), rng.standard_normal((1001, 1))
+    assert promising(X[:1000], Y[:1000]).shape == (1000, 2)
+    found = promising(X, Y)
+    np.testing.assert_array_equal(found, X[np.sort(np.argsort(-Y[:, 0])[:200])])

@@ -11,16 +11,20 @@ import pytest
 from calibo.acquisition import (
     AcquisitionRule,
     ExpectedImprovement,
+    ImprovementByNoise,
     NoisyExpectedImprovement,
     ProbabilityOfImprovement,
+    ThompsonSampling,
     incumbent,
+    noise_share,
 )
 from calibo.acquisition.improvement import contenders
 from calibo.calibration import Calibrated, ConformalBayes, Isotonic, LeaveOneOut, OnlineQuantile
 from calibo.calibration.conformal_bayes import ConformalModel
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
-from calibo.models import GaussianProcess, Model, Surrogate
+from calibo.errors import RecipeError
+from calibo.models import GaussianProcess, Model, NoisePrior, Surrogate
 from calibo.models.gp_posterior import Posterior
 
 RNG = np.random.default_rng
@@ -259,3 +263,55 @@ def test_noisy_improvement_of_one_observation_and_of_replicates() -> None:
     for known in (data(1), Dataset(X=np.repeat(data(3).X, 5, axis=0), Y=RNG(0).standard_normal((15, 1)))):
         model = GaussianProcess().fit(known, rng=RNG(0))
         assert np.isfinite(NoisyExpectedImprovement().build(model, known, rng=RNG(0))(RNG(1).random((10, 2)))).all()
+
+
+class TestImprovementByNoise:
+    """The share of noise is judged at the best points, relative to the good outcomes, and decides the rule."""
+
+    @staticmethod
+    def noisy_data(noise: float, n: int = 60, scale: float = 1.0) -> Dataset:
+        rng = np.random.default_rng(3)
+        X = rng.random((n, 1))
+        return Dataset(X=X, Y=scale * (np.sin(6.0 * X) + noise * rng.standard_normal((n, 1))))
+
+    @staticmethod
+    def model(data: Dataset) -> Model:
+        return GaussianProcess(noise=NoisePrior.wide()).fit(data, rng=np.random.default_rng(0))
+
+    def test_the_share_is_that_of_the_noise(self) -> None:
+        data = self.noisy_data(0.3)
+        y = data.Y[:, 0]
+        good = y[y >= np.median(y)] - np.median(y)
+        assert noise_share(self.model(data), data) == pytest.approx(0.3 / np.sqrt(np.mean(good**2)), rel=0.2)
+
+    @pytest.mark.parametrize("scale", [1e-200, 1e200])
+    def test_it_does_not_depend_on_units(self, scale: float) -> None:
+        one, other = self.noisy_data(0.3), self.noisy_data(0.3, scale=scale)
+        assert noise_share(self.model(one), one) == pytest.approx(noise_share(self.model(other), other), rel=1e-3)
+
+    def test_outcomes_that_are_all_alike_have_none(self) -> None:
+        data = Dataset(X=np.linspace(0.0, 1.0, 12)[:, None], Y=np.full((12, 1), 2.0))
+        assert noise_share(self.model(data), data) == 0.0
+
+    @pytest.mark.parametrize(
+        ("noise", "n", "rule"),
+        [(0.0, 40, ExpectedImprovement), (0.5, 40, NoisyExpectedImprovement), (0.5, 9, ExpectedImprovement)],
+    )
+    def test_the_rule_follows(self, noise: float, n: int, rule: type[AcquisitionRule]) -> None:
+        data = self.noisy_data(noise, n)
+        model, by_noise = self.model(data), ImprovementByNoise()
+        chosen = by_noise.chosen(model, data)
+        assert type(chosen) is rule
+        X = np.linspace(0.0, 1.0, 7)[:, None]
+        built, same = (one.build(model, data, rng=np.random.default_rng(1))(X) for one in (by_noise, chosen))
+        np.testing.assert_array_equal(built, same)
+
+    def test_other_rules_do_not_choose(self) -> None:
+        data = self.noisy_data(0.5)
+        assert ProbabilityOfImprovement().chosen(self.model(data), data) == ProbabilityOfImprovement()
+
+    def test_only_rules_of_improvement_are_taken(self) -> None:
+        with pytest.raises(RecipeError, match="noisy must be a rule of improvement"):
+            ImprovementByNoise(noisy=ThompsonSampling())
+        with pytest.raises(RecipeError, match="exact"):
+            ImprovementByNoise(exact="ei")  # pyright: ignore[reportArgumentType]

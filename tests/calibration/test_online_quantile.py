@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from calibo.calibration import Evidence, OnlineQuantile, Relevel
 from calibo.calibration.online_quantile import DEFAULT_LEVELS
+from calibo.data import remembered_from
 from calibo.distributions import Gaussian, Levels, Relevelled
 from calibo.errors import RecipeError
 
@@ -264,3 +265,19 @@ def test_bad_settings_are_refused() -> None:
     for levels in ((), (0.5, 0.5), (0.0, 0.5), (0.5, 1.0)):
         with pytest.raises(RecipeError, match="levels must increase strictly"):
             OnlineQuantile(0.1, levels)
+
+
+@pytest.mark.parametrize("eta", [0.05, 0.2, 1.0])
+def test_the_bound_of_a_stretch_while_old_forecasts_are_forgotten(eta: float) -> None:
+    recipe, p = OnlineQuantile(eta, (0.1, 0.5, 0.9)), np.array([0.1, 0.5, 0.9])
+    rng = np.random.default_rng(0)
+    # Forecasts that are far too wide, then too narrow, then far off to one side.
+    pit = np.concatenate([0.45 + 0.1 * rng.random(1500), rng.integers(0, 2, 1500), 0.02 * rng.random(2000)]).astype(
+        float
+    )
+    for start in range(0, len(pit), 1000):
+        known, end = remembered_from(start), start + 1000
+        assert all(remembered_from(t) == known for t in range(start, end))
+        played = recipe.run(pit[known:end]).played[start - known : -1]
+        error = np.abs(np.mean(pit[start:end, None] <= played, axis=0) - p)
+        assert (error <= 2.0 * recipe.bound(1000) + 1e-9).all()

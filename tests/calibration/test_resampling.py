@@ -188,3 +188,18 @@ def test_forecasts_of_another_method_are_no_evidence() -> None:
     for surrogate in NESTED[:2]:
         _, evidence = Prequential().fit(surrogate, told, rng=RNG(0))
         np.testing.assert_array_equal(evidence.X, told.X[[0, 2]])
+
+
+def test_of_many_data_some_are_left_out_and_old_forecasts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calibo.models.subsets._ALL_LEFT_OUT", 6)
+    monkeypatch.setattr("calibo.models.subsets._LEFT_OUT", 3)
+    told, every = data(), GaussianProcess().fit(data(), rng=RNG(0)).leave_one_out().marginals()
+    for resampler in (LeaveOneOut(), StoredAndLeaveOneOut(), Prequential(fill=True)):
+        _, evidence = resampler.fit(GaussianProcess(), told, rng=RNG(0))
+        stored = [] if isinstance(resampler, LeaveOneOut) else [i for i in range(8) if i % 3]
+        left_out = [i for i in (0, 4, 7) if not (isinstance(resampler, Prequential) and i in stored)]
+        expected = [Marginal(float(i), 1.0) for i in stored] + [every[i] for i in left_out]
+        assert set(evidence.distribution.marginals()) == set(expected) and len(evidence) == len(expected)
+    monkeypatch.setattr("calibo.data._FORGOTTEN", 2)
+    _, evidence = Prequential().fit(GaussianProcess(), told, rng=RNG(0))
+    assert evidence.distribution.marginals() == (Marginal(7.0, 1.0),)

@@ -82,6 +82,41 @@ def errors(result: Result) -> str:
     return result.stderr
 
 
+class TestStopping:
+    def test_a_run_ends_early_and_says_why(self, folder: Path) -> None:
+        words = ["cli_objectives.py:bowl", "--space", "space.toml", "--trials", "60", "--stop-regret", "0.3"]
+        first = run(*words, "--stop-confidence", "0.8", "--patience", "40")
+        assert first.exit_code == 0, first.output
+        said = " ".join(first.stdout.split())
+        assert "Stopped early: after" in said
+        assert "no point is better than the best one found by more than 0.3 (asked for was 0.8)." in said
+        done = len(load_result("calibo.db").trials)
+        assert done < 40
+        again = run(*words, "--stop-confidence", "0.8")
+        assert "Stopped early: after" in " ".join(again.stdout.split())
+        assert len(load_result("calibo.db").trials) == done
+
+    def test_patience(self, folder: Path) -> None:
+        words = ["cli_objectives.py:bowl", "--space", "space.toml", "--method", "lfbo"]
+        result = run(*words, "--trials", "60", "--patience", "3")
+        assert "Stopped early: no improvement in the last 3 trials." in result.stdout
+        assert len(load_result("calibo.db").trials) < 60
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (("--stop-regret", "-1"), "epsilon"),
+            (("--stop-regret", "1", "--stop-confidence", "1.5"), "confidence"),
+            (("--patience", "0"), "trials of Patience"),
+            (("--stop-regret", "1", "--method", "bore"), "bore has none"),
+        ],
+    )
+    def test_wrong_settings(self, folder: Path, words: tuple[str, ...], said: str) -> None:
+        result = run("cli_objectives.py:bowl", "--space", "space.toml", *words)
+        assert said in errors(result)
+        assert not Path("calibo.db").exists()
+
+
 class TestRunning:
     def test_a_function_and_again(self, folder: Path) -> None:
         first = run("cli_objectives.py:bowl", "--space", "space.toml", "--trials", "6", "--method", "gp_ei")

@@ -16,6 +16,7 @@ from calibo.distributions import (
     Distribution,
     FlatSet,
     Gaussian,
+    HalfRank,
     Levels,
     LowerTailPower,
     QuantileTable,
@@ -51,6 +52,32 @@ class TestCalibratedAndTransformed(DistributionSuite):
     def distribution(self, *batch: int) -> Transformed:
         levels = StretchedScores(np.array([0.5, 1.5]), np.array([0.4, 2.0]))
         return Transformed(Stretched(gaussian(*batch), levels), LOWER)
+
+
+#: Ranks of four bad outcomes.
+RANKS = HalfRank(-1.0, 2.0, np.array([-9.0, -5.0, -4.0, -2.5, -1.0]), np.array([-1.6, -1.0, -0.6, -0.3, 0.0]))
+
+
+class TestHalfRanked(DistributionSuite):
+    #: The mean is an integral over levels of a function with kinks.
+    tolerance = 2e-3
+
+    def distribution(self, *batch: int) -> Transformed:
+        return Transformed(gaussian(*batch), RANKS)
+
+
+@given(c=st.floats(-70.0, 6.0), mean=st.floats(-3.0, 3.0), std=st.floats(0.02, 2.0))
+@settings(max_examples=60)
+def test_improvement_under_ranks_is_exact(c: float, mean: float, std: float) -> None:
+    """Against the integral of P(Y > y) over each linear piece."""
+    predicted = Transformed(Gaussian(np.array([mean]), np.array([std])), RANKS)
+    edges = [c, *(k for k in RANKS.values if k > c), max(float(RANKS.inverse(mean + 12.0 * std)), c + 1.0)]
+    tail = lambda y: float(predicted.probability_of_improvement(y)[0])
+    exact = sum(
+        quad(tail, low, high, epsabs=0.0, epsrel=1e-10, limit=200)[0] for low, high in itertools.pairwise(edges)
+    )
+    if exact > 1e-12:
+        np.testing.assert_allclose(predicted.expected_improvement(c)[0], exact, rtol=2e-6)
 
 
 def brute_force(distribution: Transformed, c: float) -> float:

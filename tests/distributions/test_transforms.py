@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import boxcox1p
 
-from calibo.distributions import LowerTailPower, OutcomeTransform
+from calibo.distributions import HalfRank, LowerTailPower, OutcomeTransform
 from calibo.errors import RecipeError
 
 powers = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1e-9, 0.5, 1.0 - 1e-9, 1.0]))
@@ -100,3 +100,57 @@ def test_minus_minus_the_outcome_is_the_outcome() -> None:
 def test_wrong_settings_are_refused(wrong: tuple[float, ...]) -> None:
     with pytest.raises(RecipeError, match="the power must lie in"):
         LowerTailPower(*wrong)
+
+
+@st.composite
+def half_ranks(draw: st.DrawFn) -> HalfRank:
+    """Knots at any distances, in any unit."""
+    unit = 10.0 ** draw(st.integers(-90, 90))
+    gaps = np.array(draw(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=8)))
+    rises = np.array(draw(st.lists(st.floats(1e-2, 2.0), min_size=len(gaps), max_size=len(gaps))))
+    location = unit * draw(st.floats(-3.0, 3.0))
+    values = np.append(location - unit * np.cumsum(gaps)[::-1], location)
+    return HalfRank(location, unit * draw(st.floats(0.1, 10.0)), values, np.append(-np.cumsum(rises)[::-1], 0.0))
+
+
+class TestHalfRank:
+    TRANSFORM = HalfRank(2.0, 4.0, np.array([-10.0, -1.0, 0.0, 2.0]), np.array([-1.5, -1.0, -0.5, 0.0]))
+
+    def test_it_is_linear_above_the_location_and_between_the_knots(self) -> None:
+        y = np.array([10.0, 2.0, 1.0, -0.5, -5.5, -10.0])
+        np.testing.assert_allclose(self.TRANSFORM.forward(y), [2.0, 0.0, -0.25, -0.75, -1.25, -1.5])
+        assert self.TRANSFORM.linear_above == 2.0 and not self.TRANSFORM.curvature(y).any()
+
+    def test_below_the_lowest_knot_it_goes_on_with_the_slope_over_the_lowest_ones(self) -> None:
+        slope = (0.0 + 1.5) / 12.0
+        np.testing.assert_allclose(self.TRANSFORM.forward(-18.0), -1.5 - 8.0 * slope)
+
+    @given(transform=half_ranks(), share=st.floats(-0.5, 1.5))
+    def test_the_inverse_undoes_it(self, transform: HalfRank, share: float) -> None:
+        y = transform.values[0] + share * (transform.location - transform.values[0])
+        back = float(transform.inverse(transform.forward(y)))
+        assert abs(back - y) <= 1e-8 * (np.ptp(transform.values) + abs(y))
+
+    @given(transform=half_ranks())
+    def test_the_steps_are_the_slopes_of_the_inverse(self, transform: HalfRank) -> None:
+        steps = transform.slope_steps
+        ends = np.concatenate([[steps.at[0] - 1.0], steps.at, [steps.at[-1] + 1.0]])
+        slopes = np.diff(transform.inverse(ends)) / np.diff(ends)
+        np.testing.assert_allclose(slopes, steps.slope, rtol=1e-6)
+
+    def test_its_derivative_is_taken_over_neighbouring_knots(self) -> None:
+        """So many to each side of the next knot above as the root of their number: here two of four."""
+        np.testing.assert_allclose(np.exp(self.TRANSFORM.log_derivative(np.array([3.0, -0.5]))), [0.25, 1.5 / 12.0])
+
+    @pytest.mark.parametrize(
+        ("values", "scores", "scale"),
+        [
+            ([1.0, 1.0], [-1.0, 0.0], 1.0),
+            ([0.0, 1.0], [-1.0, 0.5], 1.0),
+            ([0.0, 1.0], [-1.0, 0.0], 0.0),
+            ([1.0], [0.0], 1.0),
+        ],
+    )
+    def test_knots_that_do_not_fit_are_refused(self, values: list[float], scores: list[float], scale: float) -> None:
+        with pytest.raises(RecipeError, match="increasing knots that end at the location"):
+            HalfRank(1.0, scale, np.array(values), np.array(scores))

@@ -14,6 +14,7 @@ from calibo.models import GaussianProcess
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
 from calibo.models.kernels import RBF, Matern52
 from calibo.models.standardization import Standardization
+from calibo.models.trend import TRENDS, PolynomialTrend
 
 RNG = np.random.default_rng
 
@@ -21,12 +22,14 @@ RNG = np.random.default_rng
 def random_posterior(seed: int, n: int, d: int, uneven: bool) -> Posterior:
     rng = RNG(seed)
     theta = Hyperparameters(
-        rng.uniform(0.2, 1.0, d), rng.uniform(0.3, 3.0), rng.uniform(0.01, 0.3), rng.standard_normal()
+        rng.uniform(0.2, 1.0, d), rng.uniform(0.3, 3.0), rng.uniform(0.01, 0.3), rng.standard_normal(), 0.7
     )
     noise = rng.uniform(0.01, 1.0, n) if uneven else np.full(n, theta.noise)
     kernel = Matern52() if seed % 2 else RBF()
     units = Standardization(3.0, -0.5, 0.7)
-    return Posterior(kernel, Features((0,) * d), theta, rng.random((n, d)), rng.standard_normal(n), noise, units)
+    trend = PolynomialTrend.named(TRENDS[seed % 3], (0,) * d)
+    X, y = rng.random((n, d)), rng.standard_normal(n)
+    return Posterior(kernel, Features((0,) * d), theta, X, y, noise, units, trend=trend)
 
 
 def refitted(model: Posterior, x: Array, y: float) -> Posterior:

@@ -10,9 +10,12 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from calibo.data import Array, Dataset
-from calibo.models import RBF, GaussianProcess, Kernel, Matern52
+from calibo.errors import RecipeError
+from calibo.models import RBF, GaussianProcess, InputWarping, Kernel, Matern32, Matern52, NoisePrior
 from calibo.models.gaussian_process import NegativeLogPosterior
 from calibo.models.gp_posterior import Features
+from calibo.models.subsets import representative
+from calibo.models.trend import TRENDS, PolynomialTrend
 
 RNG = np.random.default_rng
 
@@ -24,7 +27,16 @@ def smooth_data(n: int = 25, d: int = 3, seed: int = 0, noise: float = 0.05) -> 
     return Dataset(X=X, Y=y[:, None])
 
 
-def objective(kernel: Kernel, categories: tuple[int, ...], known: str, n: int = 14) -> NegativeLogPosterior:
+def objective(
+    kernel: Kernel,
+    categories: tuple[int, ...],
+    known: str,
+    n: int = 14,
+    *,
+    warping: InputWarping | None = None,
+    trend: str = "constant",
+    noise_prior: NoisePrior | None = None,
+) -> NegativeLogPosterior:
     rng = RNG(1)
     X = rng.random((n, len(categories)))
     for j, k in enumerate(categories):
@@ -33,7 +45,8 @@ def objective(kernel: Kernel, categories: tuple[int, ...], known: str, n: int = 
     noise = np.full(n, np.nan)
     noise[{"none": slice(0), "some": slice(5), "all": slice(None)}[known]] = 0.02
     z = np.sin(4 * X[:, 0]) + 0.3 * rng.standard_normal(n)
-    return NegativeLogPosterior(kernel, Features(categories), X, (z - z.mean()) / z.std(), noise)
+    z, line = (z - z.mean()) / z.std(), PolynomialTrend.named(trend, categories)
+    return NegativeLogPosterior(kernel, Features(categories), X, z, noise, warping, line, noise_prior or NoisePrior())
 
 
 @pytest.mark.parametrize("kernel", [Matern52(), RBF()], ids=["matern", "rbf"])
@@ -50,6 +63,148 @@ def test_gradient_against_finite_differences(kernel: Kernel, categories: tuple[i
         np.testing.assert_allclose(gradient, (numeric + backward) / 2, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("categories", [(0,), (0, 3, 0), (2, 0), (3,)], ids=str)
+@pytest.mark.parametrize("warping", [None, InputWarping(0.7)], ids=["plain", "warped"])
+@pytest.mark.parametrize("trend", TRENDS)
+@pytest.mark.parametrize("kernel", [Matern32(), RBF()], ids=["matern32", "rbf"])
+def test_gradient_with_warping_and_trend(
+    categories: tuple[int, ...], warping: InputWarping | None, trend: str, kernel: Kernel
+) -> None:
+    f = objective(kernel, categories, "some", warping=warping, trend=trend, noise_prior=NoisePrior(-5.0, 2.0))
+    rng, size = RNG(2), len(f.bounds())
+    assert size == GaussianProcess(warping=warping, trend=trend).stored_size(categories)
+    for _ in range(3):
+        raw = rng.uniform(-0.8, 0.8, size)
+        raw[-1] -= 3.0
+        value, gradient = f(raw)
+        assert value == pytest.approx(f.value(raw), rel=1e-12)
+        step = 1e-5 * np.eye(size)
+        numeric = [(f.value(raw + e) - f.value(raw - e)) / 2e-5 for e in step]
+        np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-5)
+
+
+def test_points_on_the_border_of_the_cube_have_a_gradient() -> None:
+    f = objective(Matern52(), (0, 0), "none", warping=InputWarping())
+    f.X[:4] = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.3]]
+    raw = np.array([-0.5, 0.3, 0.4, -0.6, -0.5, 0.7, 0.1, -3.0])
+    step = 1e-5 * np.eye(8)
+    numeric = [(f.value(raw + e) - f.value(raw - e)) / 2e-5 for e in step]
+    np.testing.assert_allclose(f(raw)[1], numeric, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("trend", TRENDS)
+@pytest.mark.parametrize("warping", [None, InputWarping()], ids=["plain", "warped"])
+def test_the_posterior_is_the_one_whose_likelihood_was_maximized(trend: str, warping: InputWarping | None) -> None:
+    data = smooth_data(15)
+    process = GaussianProcess(trend=trend, warping=warping)
+    model, f = process.fit(data, rng=RNG(0)), process.objective(data)
+    raw = np.array(model.hyperparameters)
+    likelihood = -model.log_marginal_likelihood() - 7.5 * np.log(2 * np.pi)
+    assert f.value(raw) == pytest.approx(likelihood + f._prior(raw)[0], rel=1e-9)
+    assert len(raw) == process.stored_size(data.categories)
+
+
+@pytest.mark.parametrize("refit", [True, False])
+@pytest.mark.parametrize("known", [False, True], ids=["unknown", "some_known"])
+@pytest.mark.parametrize(
+    "process",
+    [
+        GaussianProcess(warping=InputWarping(), trend="quadratic"),
+        GaussianProcess(noise=NoisePrior.wide()),
+        GaussianProcess(subset=8),
+        GaussianProcess(subset=16),
+    ],
+    ids=["parts", "wide", "fewer", "all"],
+)
+def test_the_factor_of_the_posterior_is_that_of_its_own_covariances(
+    process: GaussianProcess, known: bool, refit: bool
+) -> None:
+    data = smooth_data(16)
+    if known:
+        # Below the least variance, too.
+        data = replace(data, Y_var=np.where(np.arange(16) < 5, np.geomspace(1e-12, 0.1, 16), np.nan)[:, None])
+    stored = process.fit(data, rng=RNG(0)).hyperparameters
+    model = process.fit(replace(data, hyperparameters=(stored,), refit=refit), rng=RNG(0))
+    raw = np.array(model.hyperparameters)
+    again, other = (process.posterior(d, process.objective(data), raw) for d in (data, data.rows(slice(3, 12))))
+    moved = process.posterior(replace(data, X=data.X[::-1]), process.objective(data), raw)
+    for found in (model, again, other, moved, replace(model, X=data.X[::-1])):
+        covariance = found.between(found.scaled, found.scaled) + np.diag(found.noise)
+        np.testing.assert_allclose(found.cholesky @ found.cholesky.T, covariance, rtol=1e-9, atol=1e-12)
+
+
+def test_warping_by_the_identity_is_none() -> None:
+    data, X = smooth_data(20), RNG(1).random((6, 3))
+    plain, process = GaussianProcess().fit(data, rng=RNG(0)), GaussianProcess(warping=InputWarping())
+    raw, f = np.array(plain.hyperparameters), process.objective(data)
+    still = np.concatenate([raw[:3], np.zeros(6), raw[3:]])
+    value, gradient = GaussianProcess().objective(data)(raw)
+    assert f(still)[0] == pytest.approx(value, rel=1e-9)
+    np.testing.assert_allclose(np.delete(f(still)[1], range(3, 9)), gradient, rtol=1e-6, atol=1e-8)
+    found = process.posterior(data, f, still)
+    for latent in (True, False):
+        ours, theirs = (m.predict(X, latent=latent) for m in (found, plain))
+        np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-9)
+        np.testing.assert_allclose(ours.std, theirs.std, rtol=1e-9)
+
+
+def test_warping_finds_where_the_outcome_varies() -> None:
+    X = np.linspace(0.01, 0.99, 30)[:, None]
+    data = Dataset(X=X, Y=np.sin(12 * X**3))
+    model = GaussianProcess(warping=InputWarping()).fit(data, rng=RNG(0))
+    assert np.exp(model.hyperparameters[1]) > 1.5  # a: the column is stretched at its end
+    new = RNG(0).random((50, 1))
+    errors = [
+        np.abs(m.predict(new, latent=True).mean - np.sin(12 * new[:, 0] ** 3)).mean()
+        for m in (model, GaussianProcess().fit(data, rng=RNG(0)))
+    ]
+    assert errors[0] < 0.5 * errors[1]
+
+
+def test_a_trend_goes_on_beyond_the_data() -> None:
+    X = RNG(0).uniform(0.0, 0.5, (15, 2))
+    data = Dataset(X=X, Y=(8 * X[:, [0]] - 3 * X[:, [1]]))
+    corner = np.array([[1.0, 0.2]])
+    errors = {
+        trend: abs(GaussianProcess(trend=trend).fit(data, rng=RNG(0)).predict(corner, latent=True).mean[0] - 7.4)
+        for trend in ("constant", "linear")
+    }
+    assert errors["linear"] < 0.5 * errors["constant"]
+
+
+def test_an_unknown_trend_is_refused() -> None:
+    with pytest.raises(RecipeError, match="constant.*linear.*quadratic"):
+        GaussianProcess(trend="cubic")
+
+
+PROCESSES = [
+    GaussianProcess(),
+    GaussianProcess(warping=InputWarping()),
+    GaussianProcess(trend="linear"),
+    GaussianProcess(warping=InputWarping(), trend="quadratic"),
+]
+
+
+@pytest.mark.parametrize("before", range(4))
+@pytest.mark.parametrize("after", range(4))
+def test_stored_hyperparameters_are_those_of_the_same_process_only(before: int, after: int) -> None:
+    data = smooth_data(12)
+    stored = PROCESSES[before].fit(data, rng=RNG(0)).hyperparameters
+    kept = PROCESSES[after].fit(replace(data, hyperparameters=(stored,), refit=False), rng=RNG(0))
+    expected = stored if before == after else PROCESSES[after].fit(data, rng=RNG(0)).hyperparameters
+    assert kept.hyperparameters == expected
+
+
+def test_as_many_numbers_of_something_else_are_no_hyperparameters() -> None:
+    data = smooth_data(12, d=1)
+    # Two more numbers, as a warped outcome stores them, are as many as those of a warping of one column.
+    stored = (*GaussianProcess().fit(data, rng=RNG(0)).hyperparameters, 1.0, 12.0)
+    process = GaussianProcess(warping=InputWarping())
+    assert len(stored) == process.stored_size(data.categories)
+    found = process.fit(replace(data, hyperparameters=(stored,), refit=False), rng=RNG(0))
+    assert found.hyperparameters == process.fit(data, rng=RNG(0)).hyperparameters
+
+
 def test_value_is_the_likelihood_and_the_priors() -> None:
     data = smooth_data(12)
     model = GaussianProcess().fit(data, rng=RNG(0))
@@ -58,7 +213,7 @@ def test_value_is_the_likelihood_and_the_priors() -> None:
     raw = np.array(model.hyperparameters)
     lengths, scale, noise = raw[:3], raw[3], raw[4]
     location = np.sqrt(2) + np.log(3) / 2
-    prior = np.sum(lengths + (lengths - location) ** 2 / 6) + scale**2 / 2 + noise + (noise + 4) ** 2 / 2
+    prior = np.sum(lengths + (lengths - location) ** 2 / 6) + scale**2 / 2 + (noise + 5) ** 2 / 2
     expected = -model.log_marginal_likelihood() - 6 * np.log(2 * np.pi) + prior
     assert f(raw)[0] == pytest.approx(expected, rel=1e-9)
 
@@ -158,6 +313,22 @@ def test_latent_laws_are_narrower_by_the_noise() -> None:
     assert noise == pytest.approx(0.3, rel=0.5)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_noise_is_neither_invented_nor_explained_away_by_a_wide_prior(share: float) -> None:
+    rng, process = RNG(0), GaussianProcess(noise=NoisePrior.wide())
+    X = rng.random((60, 4))
+    f = np.sin(3 * X[:, 0]) + X[:, 1] - X[:, 2] * X[:, 3]
+    y = f + share * f.std() * rng.standard_normal(60)
+    cold = process.fit(Dataset(X=X, Y=y[:, None]), rng=RNG(0))
+    stored: tuple[float, ...] = ()
+    for n in range(6, 61, 6):
+        data = Dataset(X=X[:n], Y=y[:n, None], hyperparameters=(stored,) if stored else ())
+        stored = process.fit(data, rng=RNG(0)).hyperparameters
+    truth = (share * f.std() / y.std()) ** 2
+    for noise in (cold.theta.noise, np.exp(stored[-1])):
+        assert noise < 1e-5 if share == 0.0 else 0.5 * truth < noise < 2.0 * truth
+
+
 def test_known_noise_is_believed() -> None:
     data = smooth_data(20, noise=0.0)
     Y_var = np.full((20, 1), 1e-8)
@@ -203,11 +374,15 @@ def degenerate() -> dict[str, Callable[[], Dataset]]:
     }
 
 
-@pytest.mark.parametrize("kernel", [Matern52(), RBF()], ids=["matern", "rbf"])
+@pytest.mark.parametrize(
+    "process",
+    [*PROCESSES, GaussianProcess(RBF()), GaussianProcess(Matern32())],
+    ids=["plain", "warped", "linear", "both", "rbf", "matern32"],
+)
 @pytest.mark.parametrize("case", sorted(degenerate()))
-def test_degenerate_data(case: str, kernel: Kernel) -> None:
+def test_degenerate_data(case: str, process: GaussianProcess) -> None:
     data = degenerate()[case]()
-    model = GaussianProcess(kernel).fit(data, rng=RNG(0))
+    model = process.fit(data, rng=RNG(0))
     X = RNG(1).random((20, data.X.shape[1]))
     for points in (X, data.X):
         for latent in (True, False):
@@ -225,3 +400,16 @@ def test_repeats_lower_the_doubt() -> None:
     often = once.rows(np.repeat([0, 1], [8, 1]))
     std = [float(GaussianProcess().fit(d, rng=RNG(0)).predict(x[:1], latent=True).std[0]) for d in (once, often)]
     assert std[1] < std[0]
+
+
+def test_hyperparameters_of_a_subset() -> None:
+    data = smooth_data(60)
+    rows = representative(data.X, data.Y[:, 0], 30)
+    model, part = GaussianProcess(subset=30).fit(data, rng=RNG(0)), GaussianProcess().fit(data.rows(rows), rng=RNG(0))
+    assert len(model.y) == 60
+    # They differ by the units: those of all outcomes.
+    np.testing.assert_allclose(model.lengthscales, part.lengthscales, rtol=0.05)
+    assert (
+        GaussianProcess(subset=60).fit(data, rng=RNG(0)).hyperparameters
+        == GaussianProcess().fit(data, rng=RNG(0)).stored
+    )

@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from calibo.models import RBF, Kernel, Matern52
+from calibo.data import Array
+from calibo.models import RBF, Kernel, Matern32, Matern52
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
+from calibo.models.input_warping import WarpedFeatures
 from calibo.models.standardization import Standardization
+from calibo.models.trend import PolynomialTrend
 
 PLAIN = Standardization(1.0, 0.0, 1.0)
+LOG_A, LOG_B = np.array([0.4, -0.7]), np.array([-0.3, 0.5])
 #: From the reference file, so that something is checked without it.
 TOY = {"X": [[0.05], [0.2], [0.35], [0.5], [0.7], [0.9]], "y": [-0.6, 0.3, 1.1, 0.4, -0.9, 0.2]}
 
@@ -52,36 +56,67 @@ def test_reference_values(golden: Callable[[str], Any]) -> None:
     close(ndtr(model.residuals), "prequential_pit")
 
 
-def random_posterior(kernel: Kernel, rows: slice | np.ndarray = slice(None), *, units: bool = True) -> Posterior:
+def random_posterior(
+    kernel: Kernel,
+    rows: slice | np.ndarray = slice(None),
+    *,
+    units: bool = True,
+    trend: str = "constant",
+    warped: bool = False,
+) -> Posterior:
     """A posterior with categorical columns, a mean and unequal noise, of some rows of fixed data."""
     rng = np.random.default_rng(3)
     X = np.column_stack([rng.random((9, 2)), (rng.integers(3, size=9) + 0.5) / 3])
     y, noise = 50 + 7 * rng.standard_normal(9), rng.uniform(0.01, 0.3, size=9)
-    theta = Hyperparameters(np.array([0.3, 0.8, 1.1]), 1.7, 0.05, mean=0.4)
+    theta = Hyperparameters(np.array([0.3, 0.8, 1.1]), 1.7, 0.05, mean=0.4, trend=0.6)
     scale = Standardization.of(y) if units else PLAIN
-    return Posterior(kernel, Features((0, 0, 3)), theta, X[rows], y[rows], noise[rows], scale)
+    categories = (0, 0, 3)
+    features = WarpedFeatures(categories, LOG_A, LOG_B) if warped else Features(categories)
+    line = PolynomialTrend.named(trend, categories)
+    return Posterior(kernel, features, theta, X[rows], y[rows], noise[rows], scale, trend=line)
 
 
-@pytest.mark.parametrize("kernel", [Matern52(), RBF()], ids=["matern", "rbf"])
+#: Parts that a posterior may have.
+PARTS: list[dict[str, Any]] = [
+    {},
+    {"trend": "linear"},
+    {"trend": "quadratic"},
+    {"warped": True},
+    {"trend": "quadratic", "warped": True},
+]
+
+
+@pytest.mark.parametrize("kernel", [Matern52(), Matern32(), RBF()], ids=["matern52", "matern32", "rbf"])
 @pytest.mark.parametrize("ahead", [False, True], ids=["leave_one_out", "one_step_ahead"])
-def test_held_out_predictions_equal_refits(kernel: Kernel, ahead: bool) -> None:
-    model = random_posterior(kernel)
+@pytest.mark.parametrize("parts", PARTS, ids=str)
+def test_held_out_predictions_equal_refits(kernel: Kernel, ahead: bool, parts: dict[str, Any]) -> None:
+    model = random_posterior(kernel, **parts)
     found = model.one_step_ahead() if ahead else model.leave_one_out()
     for i in range(1, 9):
         rows = np.arange(i) if ahead else np.delete(np.arange(9), i)
-        rest = random_posterior(kernel, rows).predict(model.X[[i]], latent=True)
+        rest = random_posterior(kernel, rows, **parts).predict(model.X[[i]], latent=True)
         noise = model.units.backward_std(np.sqrt(model.noise[i]))
         assert float(found.mean[i]) == pytest.approx(float(rest.mean[0]), rel=1e-9)
         assert float(found.std[i]) == pytest.approx(float(np.hypot(rest.std[0], noise)), rel=1e-9)
 
 
-def dense(model: Posterior, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def dense(model: Posterior, X: np.ndarray, trend: str = "constant", warped: bool = False) -> tuple[Array, Array]:
     """Posterior mean and covariance of f, standardised, by the textbook formula."""
 
-    def k(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        s = ((A[:, None, :2] - B[None, :, :2]) ** 2 / model.theta.lengthscales[:2] ** 2).sum(axis=-1)
+    def terms(A: Array) -> Array:
+        u = 2.0 * A[:, :2] - 1.0
+        columns = {"constant": [], "linear": [np.sqrt(3) * u]}.get(
+            trend, [np.sqrt(3) * u, np.sqrt(5) * (3 * u**2 - 1) / 2]
+        )
+        return np.hstack([np.zeros((len(A), 1)), *columns])
+
+    def k(A: Array, B: Array) -> Array:
+        a, b = np.exp(LOG_A), np.exp(LOG_B)
+        left, right = ((1 - (1 - P[:, :2] ** a) ** b if warped else P[:, :2]) for P in (A, B))
+        s = ((left[:, None] - right[None]) ** 2 / model.theta.lengthscales[:2] ** 2).sum(axis=-1)
         s = s + 0.25**2 * (A[:, None, 2] != B[None, :, 2]) / model.theta.lengthscales[2] ** 2
-        return model.theta.outputscale * model.kernel.correlation(s)
+        U, V = terms(A), terms(B)
+        return model.theta.outputscale * model.kernel.correlation(s) + 0.6 / max(U.shape[1] - 1, 1) * U @ V.T
 
     A = k(model.X, model.X) + np.diag(model.noise)
     gain = k(X, model.X) @ np.linalg.inv(A)
@@ -90,11 +125,12 @@ def dense(model: Posterior, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("latent", [True, False])
-def test_joint_law_equals_the_dense_formula(latent: bool) -> None:
-    model = random_posterior(Matern52())
+@pytest.mark.parametrize("parts", PARTS, ids=str)
+def test_joint_law_equals_the_dense_formula(latent: bool, parts: dict[str, Any]) -> None:
+    model = random_posterior(Matern52(), **parts)
     rng = np.random.default_rng(4)
     X = np.column_stack([rng.random((5, 2)), (rng.integers(3, size=5) + 0.5) / 3])
-    mean, covariance = dense(model, X)
+    mean, covariance = dense(model, X, **parts)
     covariance = covariance if latent else covariance + model.theta.noise * np.eye(5)
     distribution = model.predict(X, latent=latent)
     std = np.sqrt(np.diagonal(covariance))
@@ -104,8 +140,9 @@ def test_joint_law_equals_the_dense_formula(latent: bool) -> None:
     np.testing.assert_allclose(distribution.correlation(), covariance / np.outer(std, std), atol=1e-9)
 
 
-def test_batches_of_sets() -> None:
-    model = random_posterior(Matern52())
+@pytest.mark.parametrize("parts", PARTS, ids=str)
+def test_batches_of_sets(parts: dict[str, Any]) -> None:
+    model = random_posterior(Matern52(), **parts)
     rng = np.random.default_rng(5)
     X = np.concatenate([rng.random((4, 3, 2)), (rng.integers(3, size=(4, 3, 1)) + 0.5) / 3], axis=-1)
     distribution = model.predict(X, latent=True)

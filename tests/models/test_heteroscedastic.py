@@ -12,7 +12,7 @@ from scipy.special import digamma, polygamma
 
 from calibo.data import Array, Dataset
 from calibo.errors import FallbackWarning
-from calibo.models import GaussianProcess, HeteroscedasticGP, Surrogate
+from calibo.models import GaussianProcess, HeteroscedasticGP, InputWarping, Surrogate
 from calibo.models.heteroscedastic import NOISE_FLOOR, Groups, same_points
 from calibo.testing import SurrogateSuite
 
@@ -189,3 +189,12 @@ def test_a_fit_starts_from_stored_hyperparameters() -> None:
     np.testing.assert_allclose(again.noise_variance(GRID), first.noise_variance(GRID), rtol=0.05)
     other = HeteroscedasticGP().fit(replace(data, hyperparameters=((1.0, 2.0),)), rng=RNG(0))
     np.testing.assert_allclose(other.noise_variance(GRID), first.noise_variance(GRID), rtol=1e-6)
+
+
+def test_parts_of_the_processes_inside_have_their_own_stored_hyperparameters() -> None:
+    data = noisy(12, 3)
+    surrogate = HeteroscedasticGP(means=GaussianProcess(warping=InputWarping(), trend="linear"))
+    first = surrogate.fit(data, rng=RNG(0))
+    assert len(first.means.hyperparameters) == 6 and len(first.hyperparameters) == 9
+    again = surrogate.fit(replace(data, hyperparameters=(first.hyperparameters,)), rng=RNG(0))
+    np.testing.assert_allclose(again.hyperparameters, first.hyperparameters, atol=0.1)

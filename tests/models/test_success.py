@@ -7,6 +7,7 @@ import pytest
 
 from calibo.data import Dataset
 from calibo.models import SuccessModel
+from calibo.models.neighbours import NeighbourPosterior
 
 GRID = np.linspace(0, 1, 41)[:, None]
 
@@ -55,3 +56,14 @@ def test_categories_are_learned() -> None:
     model = fitted(Dataset(X=X[~bad], Y=np.zeros((12, 1)), X_failed=X[bad], categories=(0, 3)))
     chance = model(np.array([[0.5, 1 / 6], [0.5, 3 / 6], [0.5, 5 / 6]]))
     assert chance[1] < 0.4 < min(chance[0], chance[2])
+
+
+def test_many_results() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((900, 2))
+    bad = X[:, 0] > 0.7
+    model = fitted(Dataset(X=X[~bad], Y=np.zeros((int((~bad).sum()), 1)), X_failed=X[bad]))
+    assert isinstance(model.posterior, NeighbourPosterior)
+    at = rng.random((200, 2))
+    chance = model(at)
+    assert chance[at[:, 0] > 0.75].max() < 0.2 and chance[at[:, 0] < 0.65].min() > 0.8

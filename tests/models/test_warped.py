@@ -16,7 +16,8 @@ from calibo.distributions import Gaussian, LowerTailPower, Transformed
 from calibo.errors import CapabilityError, RecipeError
 from calibo.models import Capability, GaussianProcess, QuantileTrees, Surrogate, Warped
 from calibo.models.gp_posterior import Posterior
-from calibo.models.warped import FEWEST_OUTCOMES, WarpedModel, log_score, lower_tail_power, quantile_loss
+from calibo.models.outcome_transforms import FEWEST_OUTCOMES, lower_tail_power
+from calibo.models.warped import WarpedModel, log_score, quantile_loss
 from calibo.optimize import ModelBased
 from calibo.spaces import Float
 from calibo.testing import SurrogateSuite

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from calibo.search import Dynamic, EpsilonGreedy, Langevin, MultiStart, MutatedBest, Plan, RandomCandidates, TrustRegion
-from calibo.search.base import coincides, one_by_one, untried_point
+from calibo.search.base import best_available, coincides, one_by_one, untried_point
 from calibo.spaces import Categorical, Float, PoolSpace, ProductSpace
 
 RNG = np.random.default_rng
@@ -59,3 +60,20 @@ def test_what_searches_need_and_wrappers_forward() -> None:
     for wrapped in (EpsilonGreedy(Langevin()), TrustRegion(EpsilonGreedy(Langevin())), TrustRegion(Langevin())):
         wrapped.explore(plan, space, rng=RNG(0))
     assert learned == 3 * [75, 150, 225]
+
+
+def test_many_points_are_compared_like_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = RNG(0)
+    points = rng.random((200, 3))
+    X = np.vstack([rng.random((30, 3)), points[:20], points[20:40] + 1e-8, points[40:60] + 1e-11])
+    few = coincides(X, points)
+    monkeypatch.setattr("calibo.search.base._COMPARED", 100)
+    np.testing.assert_array_equal(coincides(X, points), few)
+    np.testing.assert_array_equal(few, np.repeat([False, True, False, True], [30, 20, 20, 20]))
+
+
+def test_the_best_point_that_is_not_avoided() -> None:
+    space = ProductSpace({"x": Float(0, 1)})
+    points, values = np.linspace(0.0, 1.0, 5)[:, None], np.array([0.0, 3.0, 5.0, 4.0, 1.0])
+    for avoided, best in (([], 2), ([2], 3), ([2, 3], 1), ([1, 2, 3, 4], 0)):
+        np.testing.assert_array_equal(best_available(points, values, points[avoided], space, RNG(0)), points[best])

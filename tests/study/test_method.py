@@ -40,8 +40,8 @@ def test_resumed_with_its_own_method(run: Any, tmp_path: Path) -> None:
 
 
 def test_a_new_study_has_the_default() -> None:
-    assert method_for(None, None).name == "ocbo"
-    assert minimize(objective, SPACE, 1, progress=False).method == "ocbo"
+    assert method_for(None, None).name == "auto"
+    assert minimize(objective, SPACE, 1, progress=False).method == "auto"
 
 
 def test_another_method_is_announced(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_the_sampler_goes_on_with_the_studys_method(tmp_path: Path) -> None:
     assert [trial.params for trial in again.trials] == [trial.params for trial in whole.trials]
     fresh = optuna.create_study(sampler=CalibratedSampler(seed=1, space=SPACE))
     fresh.optimize(bare, n_trials=1)
-    assert own_method(fresh, {}) == (True, "ocbo")
+    assert own_method(fresh, {}) == (True, "auto")
 
 
 def test_unknown_methods_are_named_at_once() -> None:

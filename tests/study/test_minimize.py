@@ -52,7 +52,7 @@ def test_the_smallest_and_the_largest_value_are_found() -> None:
 
 def test_methods_by_name_and_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
     result = minimize(lambda p: p["x"] ** 2, {"x": Float(-1, 1)}, n_trials=6)
-    assert (result.method, len(result.trials)) == ("ocbo", 6)
+    assert (result.method, len(result.trials)) == ("auto", 6)
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "6/6" in shown.err

@@ -14,7 +14,7 @@ from sklearn.gaussian_process.kernels import WhiteKernel
 from calibo.calibration import Calibrated, Isotonic, LeaveOneOut, OnlineQuantile
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution, Gaussian
-from calibo.models import GaussianProcess, Model, Surrogate
+from calibo.models import GaussianProcess, InputWarping, IntegratedGP, Matern32, Model, NoisePrior, Surrogate
 from calibo.models.scikit import ScikitSurrogate
 from calibo.testing.surrogate_suite import SurrogateSuite
 
@@ -22,6 +22,16 @@ from calibo.testing.surrogate_suite import SurrogateSuite
 class TestGaussianProcess(SurrogateSuite):
     def surrogate(self) -> Surrogate:
         return GaussianProcess()
+
+
+class TestGaussianProcessWithAllParts(SurrogateSuite):
+    def surrogate(self) -> Surrogate:
+        return GaussianProcess(Matern32(), warping=InputWarping(), trend="quadratic", noise=NoisePrior.wide())
+
+
+class TestIntegratedGaussianProcess(SurrogateSuite):
+    def surrogate(self) -> Surrogate:
+        return IntegratedGP()
 
 
 class TestRandomForest(SurrogateSuite):

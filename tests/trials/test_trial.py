@@ -84,3 +84,10 @@ def test_they_are_shown_in_words() -> None:
     found = trial(0.123456789, values=(1.5, 2.0), constraints={"a": -1.0})
     assert repr(found) == "Trial(3: x=0.123457; complete; value (1.5, 2); constraints a=-1)"
     assert repr(Trial(Suggestion({"c": "red"}), State.FAILED, error="no")) == "Trial(c='red'; failed; error 'no')"
+
+
+def test_forgotten_forecasts_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calibo.data._FORGOTTEN", 2)
+    told = [trial(0.1 * i, forecasts=(FORECAST,), values=(float(i),)) for i in range(5)]
+    data = dataset(told, directions=(MAX,), categories=(0, 0))
+    assert data.forecasts == (None, None, (FORECAST,), (FORECAST,), (FORECAST,))

@@ -1,0 +1,130 @@
+"""What the tables of results say: ranks, wins and losses, areas, targets, coverage; pure functions of a pandas table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from benchmarks.peers.problems import family_of
+from benchmarks.peers.results import TARGETS
+
+#: Level of the intervals, and draws of the bootstrap.
+LEVEL, DRAWS = 0.9, 4000
+#: Regrets count as equal if they differ by less than this share of the initial one: less than is told apart anywhere.
+TIE = 1e-6
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def load(folder: Path) -> pd.DataFrame:
+    """Return all tables of results, with each problem's family and regrets relative to the initial ones."""
+    files = [file for file in sorted(folder.glob("*.csv")) if file.stem != "footprint"]
+    frame = pd.concat([pd.read_csv(file) for file in files], ignore_index=True)
+    frame["family"] = frame["problem"].map(family_of)
+    return frame
+
+
+def matrix(frame: pd.DataFrame, column: str, optimizers: Sequence[str]) -> pd.DataFrame:
+    """Return a column by problem and seed (rows) and optimizer (columns), only where all optimizers have it."""
+    chosen = frame[frame["optimizer"].isin(optimizers)]
+    wide = chosen.pivot_table(index=["problem", "seed"], columns="optimizer", values=column)
+    return wide.reindex(columns=list(optimizers)).dropna()
+
+
+def ranks(frame: pd.DataFrame, evaluations: int, optimizers: Sequence[str]) -> pd.DataFrame:
+    """Return the mean rank of each optimizer (columns) on each problem (rows) over the seeds that all have.
+
+    Regrets that differ by less than ``TIE`` of the initial regret share a rank.
+    """
+    regret = matrix(frame, f"regret_{evaluations}", optimizers)
+    initial = frame.groupby(["problem", "seed"])["initial"].first().reindex(regret.index)
+    unit = np.maximum(TIE * initial.to_numpy()[:, None], np.finfo(float).tiny)
+    return pd.DataFrame(np.floor(regret / unit)).rank(axis=1).groupby(level="problem").mean()
+
+
+def bootstrap(by_problem: Array, *, seed: int = 0) -> Interval:
+    """Return the mean over problems, with the interval of means over problems drawn with replacement."""
+    rng = np.random.default_rng(seed)
+    means = by_problem[rng.integers(len(by_problem), size=(DRAWS, len(by_problem)))].mean(axis=1)
+    low, high = np.quantile(means, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
+    return Interval(float(by_problem.mean()), float(low), float(high))
+
+
+def mean_ranks(by_problem: pd.DataFrame) -> dict[str, Interval]:
+    """Return each optimizer's mean rank with its interval, best first."""
+    found = {str(name): bootstrap(by_problem[name].to_numpy()) for name in by_problem.columns}
+    return dict(sorted(found.items(), key=lambda item: item[1].mean))
+
+
+def by_family(by_problem: pd.DataFrame, *, leave_out: bool = False) -> pd.DataFrame:
+    """Return mean ranks (rows: optimizers) on each family, or on all families but each."""
+    families = by_problem.index.map(family_of)
+    chosen = {str(f): families != f if leave_out else families == f for f in dict.fromkeys(families)}
+    return pd.DataFrame({f: by_problem[rows].mean() for f, rows in chosen.items()})
+
+
+@dataclass(frozen=True)
+class Score:
+    """Problems won, tied and lost, by the median over common seeds, and how many seeds those were at least and at most."""
+
+    won: int
+    tied: int
+    lost: int
+    fewest: int
+    most: int
+
+    @property
+    def problems(self) -> int:
+        """Number of problems."""
+        return self.won + self.tied + self.lost
+
+    @property
+    def share(self) -> float:
+        """Share of problems won, ties counting half."""
+        return (self.won + 0.5 * self.tied) / self.problems
+
+
+def wins(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> Score | None:
+    """Return on how many problems one optimizer has a smaller median regret than another; ``None`` without common runs."""
+    regret = matrix(frame, f"regret_{evaluations}", [one, other])
+    if regret.empty:
+        return None
+    initial = frame.groupby(["problem", "seed"])["initial"].first().reindex(regret.index)
+    medians = regret.groupby(level="problem").median()
+    near = TIE * initial.groupby(level="problem").median().reindex(medians.index)
+    ahead = medians[other] - medians[one]
+    seeds = regret.groupby(level="problem").size()
+    won, lost = int((ahead > near).sum()), int((ahead < -near).sum())
+    return Score(won, len(medians) - won - lost, lost, int(seeds.min()), int(seeds.max()))
+
+
+def areas(frame: pd.DataFrame, evaluations: int, optimizers: Sequence[str]) -> pd.Series:
+    """Return the mean area under log10 relative regret of each optimizer, every problem counting the same."""
+    return matrix(frame, f"area_{evaluations}", optimizers).groupby(level="problem").mean().mean()
+
+
+def reached(frame: pd.DataFrame, evaluations: int, optimizers: Sequence[str]) -> pd.DataFrame:
+    """Return the share of (problem, seed, target) reached (columns: optimizers) after 1, 2, ... evaluations (rows)."""
+    common = matrix(frame, f"regret_{evaluations}", optimizers).index
+    shares = {}
+    for optimizer in optimizers:
+        own = frame[frame["optimizer"] == optimizer].set_index(["problem", "seed"]).reindex(common)
+        hits = own[[f"hit_{t:g}" for t in TARGETS]].to_numpy(dtype=np.float64).ravel()
+        shares[optimizer] = [float((hits <= n).mean()) for n in range(1, evaluations + 1)]
+    return pd.DataFrame(shares, index=range(1, evaluations + 1))

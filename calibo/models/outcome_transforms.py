@@ -1,0 +1,93 @@
+"""Transforms of outcomes by name, each made to suit the outcomes that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+import numpy as np
+from scipy.special import ndtri
+
+from calibo.data import Array
+from calibo.distributions import HalfRank, LowerTailPower, OutcomeTransform
+from calibo.distributions.transforms import power_of
+
+#: With fewer outcomes their shape is not known well enough for a transform.
+FEWEST_OUTCOMES = 8
+#: Outcomes larger than this, or whose spread is smaller than its inverse, are not transformed: squares would not be floats.
+_LARGEST = 1e100
+#: Spreads and gaps smaller than this share of the outcomes' size or range are rounding.
+_ROUNDING = 1e-12
+#: Powers among which the most likely one is sought; at 0 the lower tail is transformed by a logarithm.
+_POWERS = np.linspace(0.0, 1.0, 21)
+
+
+class OutcomeShape(Enum):
+    """A transform by name; its value is the number by which the choice of one is stored."""
+
+    IDENTITY = 0
+    LOWER_TAIL = 1
+    HALF_RANK = 2
+
+    def transform(self, y: Array) -> OutcomeTransform | None:
+        """Return the transform that suits outcomes, n; ``None`` for the identity, or if they are too few or too alike."""
+        return _MAKERS[self](y)
+
+
+def lower_tail_power(y: Array) -> LowerTailPower | None:
+    """Return the transform of the lower tail that makes outcomes, n, most nearly normal, unless they are as they should be.
+
+    It has the median as its location, the quartiles' distance as its unit, and the most likely power.
+    """
+    if not _transformable(y):
+        return None
+    first, median, third = np.quantile(y, [0.25, 0.5, 0.75])
+    # The distance of the quartiles of a normal distribution is 1.35 standard deviations.
+    scale = float((third - first) / 1.35) or float(np.std(y))
+    if not _is_spread(scale, median, y):
+        return None
+    z = (y - median) / scale
+    above, below = np.maximum(z, 0.0), np.maximum(-z, 0.0)
+    transformed = np.array([above - power_of(below, power) for power in _POWERS])
+    likelihood = (_POWERS - 1.0) * np.log1p(below).sum() - 0.5 * len(y) * np.log(transformed.var(axis=1))
+    power = float(_POWERS[int(np.argmax(likelihood))])
+    return None if power == 1.0 else LowerTailPower(power, float(median), scale, float(y.min()))
+
+
+def half_rank(y: Array) -> HalfRank | None:
+    """Return the half-rank transform of outcomes, n: normal scores of ranks below the median.
+
+    Its unit is the root mean square distance from the median of the outcomes above it, so that both halves fit together.
+    """
+    if not _transformable(y):
+        return None
+    median = float(np.median(y))
+    scale = float(np.sqrt(np.mean(np.square(y[y >= median] - median))))
+    if not _is_spread(scale, median, y):
+        return None
+    ordered = np.sort(y)
+    bad = np.unique(ordered[ordered < median])
+    # Ties share the mean of their ranks; values that differ by rounding count as one.
+    bad = bad[np.append(np.diff(bad), median - bad[-1:]) > _ROUNDING * np.ptp(y)]
+    if not len(bad):
+        return None
+    places = np.searchsorted(ordered, bad, side="left") + np.searchsorted(ordered, bad, side="right")
+    scores = ndtri(0.5 * places / len(y))
+    return HalfRank(median, scale, np.append(bad, median), np.append(scores, 0.0))
+
+
+_MAKERS: dict[OutcomeShape, Callable[[Array], OutcomeTransform | None]] = {
+    OutcomeShape.IDENTITY: lambda y: None,
+    OutcomeShape.LOWER_TAIL: lower_tail_power,
+    OutcomeShape.HALF_RANK: half_rank,
+}
+
+
+def _transformable(y: Array) -> bool:
+    """Return whether outcomes, n, are enough for a transform, and small enough to be squared."""
+    return len(y) >= FEWEST_OUTCOMES and float(np.max(np.abs(y))) <= _LARGEST
+
+
+def _is_spread(scale: float, location: float, y: Array) -> bool:
+    """Return whether a unit of outcomes, n, is more than rounding."""
+    return bool(scale > max(_ROUNDING * max(abs(location), float(np.ptp(y))), 1.0 / _LARGEST))

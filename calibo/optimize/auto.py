@@ -1,0 +1,131 @@
+"""The default method: parts chosen by a rule, from the data, with the reason in words."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calibo.checks import check_instance
+from calibo.data import Dataset
+from calibo.errors import RecipeError
+from calibo.models import Surrogate
+from calibo.optimize.strategy import ModelBased, Strategy
+from calibo.search import Plan, Search
+from calibo.spaces import Space
+
+_LOGGER = logging.getLogger("calibo")
+
+#: What the rules for an acquisition function are called.
+_RULES = {
+    "ExpectedImprovement": "expected improvement",
+    "NoisyExpectedImprovement": "noisy expected improvement",
+    "HypervolumeImprovement": "hypervolume improvement",
+}
+
+
+@dataclass(frozen=True)
+class Auto(Strategy):
+    """A method that says why it uses which parts, and may change its mind as results arrive.
+
+    Everything follows from the data, so that every worker and every resumed study decides alike. docs/choosing.md has the
+    measurements behind each line:
+
+    ==========================================================  ========================================================
+    one objective, numbers only, not a list of rows             search by a model of half-ranked outcomes
+    else                                                        search by the model inside what is shown
+    noise above a quarter of the spread of good outcomes        noisy expected improvement
+    less, or a list of rows                                     expected improvement
+    up to ``large`` results                                     exact Gaussian process
+    more                                                        Gaussian process of nearest neighbours
+    ==========================================================  ========================================================
+
+    What is shown is always the same forecaster, so that its calibration carries over.
+
+    Attributes:
+        method: The parts, some of which choose themselves; its ``acting`` surrogate is used where the table says so.
+        rows: The parts for a list of rows, with the same surrogate.
+        large: Number of results above which the exact model is given up, for the words.
+        name: Name of the method.
+    """
+
+    method: ModelBased
+    rows: ModelBased
+    large: int
+    name: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_instance("method", self.method, ModelBased, "methods.ocbo()")
+        check_instance("rows", self.rows, ModelBased, "methods.ocbo()")
+        if self.method.surrogate != self.rows.surrogate:
+            raise RecipeError(
+                "method and rows must show the forecasts of one surrogate, so that calibration carries over; "
+                f"got {self.method.surrogate!r} and {self.rows.surrogate!r}"
+            )
+
+    @property
+    def forecasting(self) -> Surrogate | None:
+        return self.method.forecasting
+
+    @property
+    def compares_rows(self) -> bool:
+        return self.method.compares_rows
+
+    def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
+        ranked = acts_on_ranks(data)
+        whole = self.method if ranked else replace(self.method, acting=None)
+        plan = (self.rows if data.from_pool else whole).plan(data, rng=rng)
+        return replace(plan, why=f"{self._model(data)}; {_acting(data, ranked)}; {_rule(data, plan)}")
+
+    def searcher(self, space: Space) -> Search:
+        return (self.rows if space.is_pool else self.method).searcher(space)
+
+    def _model(self, data: Dataset) -> str:
+        exact = len(data) <= self.large
+        return "exact Gaussian process" if exact else f"Gaussian process of neighbours, over {self.large} results"
+
+
+def acts_on_ranks(data: Dataset) -> bool:
+    """Return whether the search acts on half-ranked outcomes: one objective, all columns numbers, and no list of rows.
+
+    Where columns are categories, or candidates a list of rows, how bad an outcome is tells more than its rank.
+    """
+    return data.objectives == 1 and not any(data.categories) and not data.from_pool
+
+
+def _acting(data: Dataset, ranked: bool) -> str:
+    """Say which outcomes the search acts on; the same as long as they are the same."""
+    if ranked:
+        return "bad outcomes count by rank, as all parameters are numbers"
+    if data.from_pool:
+        return "outcomes count as they are, as candidates are rows"
+    reason = "some parameters are choices" if any(data.categories) else "there are several objectives"
+    return f"outcomes count as they are, as {reason}"
+
+
+def _rule(data: Dataset, plan: Plan) -> str:
+    """Say which acquisition function is used, and why if measurements decided it."""
+    name = _RULES.get(plan.rule, plan.rule)
+    if data.objectives > 1 or data.from_pool:
+        return name
+    noisy = plan.rule == "NoisyExpectedImprovement"
+    return f"{name}, as measurements are {'noisy' if noisy else 'nearly exact'}"
+
+
+def default_for_rows(categories: Sequence[int]) -> str:
+    """Return the name of the method that ranks the rows of a table by default.
+
+    Conformal sets find the best rows sooner where columns are categories, the default method where all are numbers.
+
+    Args:
+        categories: Number of choices of each categorical column, 0 for a numeric one.
+    """
+    return "cbo" if any(categories) else "auto"
+
+
+def log_change(before: str | None, now: str | None) -> None:
+    """Log which parts a method uses when they differ from those of the suggestion before."""
+    if now is not None and now != before:
+        _LOGGER.info("method: %s", now)

@@ -1,0 +1,70 @@
+"""Transforms made to suit outcomes: ranks and scores below the median, and when there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm, rankdata
+
+from calibo.distributions import LowerTailPower
+from calibo.models.outcome_transforms import FEWEST_OUTCOMES, OutcomeShape, half_rank
+
+RNG = np.random.default_rng
+#: Ties among them, but no values that differ by rounding.
+outcomes = st.lists(st.integers(-4000, 4000).map(lambda k: k / 8.0), min_size=FEWEST_OUTCOMES, max_size=30)
+
+
+def test_the_worse_half_becomes_normal_scores_of_its_ranks() -> None:
+    y = -np.exp(3.0 * RNG(0).standard_normal(31))
+    transform = half_rank(y)
+    assert transform is not None
+    median, good = np.median(y), y >= np.median(y)
+    unit = np.sqrt(np.mean(np.square(y[good] - median)))
+    expected = np.where(good, (y - median) / unit, norm.ppf((rankdata(y) - 0.5) / len(y)))
+    np.testing.assert_allclose(transform.forward(y), expected, atol=1e-12)
+
+
+@given(y=outcomes, scale=st.sampled_from([2.0**-200, 1.0, 2.0**200]), shift=st.integers(-3, 3))
+def test_it_does_not_depend_on_units(y: list[float], scale: float, shift: float) -> None:
+    known = np.array(y)
+    one, other = half_rank(known), half_rank(scale * (known + shift))
+    assert (one is None) == (other is None)
+    if one is not None and other is not None:
+        np.testing.assert_allclose(one.forward(known), other.forward(scale * (known + shift)), atol=1e-9)
+
+
+@given(y=outcomes)
+def test_the_order_of_outcomes_is_kept(y: list[float]) -> None:
+    known = np.array(y)
+    transform = half_rank(known)
+    if transform is not None:
+        order = np.argsort(known)
+        assert (np.diff(transform.forward(known[order])) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("shape", [OutcomeShape.LOWER_TAIL, OutcomeShape.HALF_RANK])
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.arange(FEWEST_OUTCOMES - 1.0),
+        np.full(20, 3.0),
+        np.linspace(-1.0, 1.0, 20) * 1e150,
+        7.0 + 1e-15 * np.arange(20.0),
+    ],
+    ids=["too few", "all alike", "too large", "rounding"],
+)
+def test_some_outcomes_are_left_as_they_are(shape: OutcomeShape, y: np.ndarray) -> None:
+    assert shape.transform(y) is None
+
+
+def test_the_identity_is_no_transform_and_the_lower_tail_is_a_power() -> None:
+    y = -np.exp(3.0 * RNG(1).standard_normal(31))
+    assert OutcomeShape.IDENTITY.transform(y) is None
+    assert isinstance(OutcomeShape.LOWER_TAIL.transform(y), LowerTailPower)
+
+
+def test_half_of_the_outcomes_alike_leave_no_ranks() -> None:
+    """More than half equal the best: the good half has no spread."""
+    assert half_rank(np.array([1.0] * 12 + [0.0, -1.0, -2.0])) is None

@@ -1,0 +1,113 @@
+"""The default method: what it uses, why it says so, and that it decides alike after a resume."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import numpy as np
+import optuna
+import pytest
+
+import calibo
+from calibo import Float, Optimizer, methods
+from calibo.data import Dataset
+from calibo.errors import RecipeError
+from calibo.optimize import Auto
+from calibo.optimize.auto import default_for_rows, log_change
+from calibo.study.attributes import read_suggestions
+
+RNG = np.random.default_rng
+EXACT = (
+    "exact Gaussian process; bad outcomes count by rank, as all parameters are numbers; "
+    "expected improvement, as measurements are nearly exact"
+)
+
+
+def data(n: int = 20, noise: float = 0.0, objectives: int = 1) -> Dataset:
+    X = RNG(0).random((n, 2))
+    f = -np.square(X - 0.4).sum(axis=1, keepdims=True) + noise * RNG(1).standard_normal((n, 1))
+    return Dataset(X=X, Y=np.hstack([f, -f])[:, :objectives])
+
+
+def mixed() -> Dataset:
+    """The last column is a choice."""
+    known = data()
+    return replace(known, X=np.hstack([known.X, np.full((len(known), 1), 0.25)]), categories=(0, 0, 2))
+
+
+class TestWhy:
+    def test_exact_measurements(self) -> None:
+        assert methods.auto().plan(data(), rng=RNG(0)).why == EXACT
+
+    def test_noisy_measurements(self) -> None:
+        why = methods.auto().plan(data(80, noise=0.1), rng=RNG(0)).why
+        assert why is not None and "noisy expected improvement, as measurements are noisy" in why
+
+    def test_many_results(self) -> None:
+        why = replace(methods.auto(), large=10).plan(data(11), rng=RNG(0)).why
+        assert why is not None and why.startswith("Gaussian process of neighbours, over 10 results")
+
+    @pytest.mark.parametrize(
+        ("known", "words"),
+        [
+            (mixed(), "some parameters are choices; expected improvement, as measurements are nearly exact"),
+            (replace(data(), from_pool=True), "candidates are rows; expected improvement"),
+            (data(objectives=2), "there are several objectives; hypervolume improvement"),
+        ],
+        ids=["choices", "rows", "objectives"],
+    )
+    def test_elsewhere_the_search_acts_on_the_model_inside_what_is_shown(self, known: Dataset, words: str) -> None:
+        plan = methods.auto().plan(known, rng=RNG(0))
+        assert plan.why == f"exact Gaussian process; outcomes count as they are, as {words}"
+        X = RNG(3).random((5, known.X.shape[1]))
+        same = methods.ocbo().plan(known, rng=RNG(0))
+        np.testing.assert_array_equal(plan.acquisition(X), same.acquisition(X))
+
+
+def test_an_optimizer_over_rows_says_so() -> None:
+    optimizer = Optimizer([{"x": value} for value in np.linspace(0.0, 1.0, 30)], seed=0)
+    assert optimizer.data().from_pool and not Optimizer({"x": Float(0, 1)}, seed=0).data().from_pool
+
+
+def test_it_is_the_default() -> None:
+    optimizer = Optimizer({"x": Float(0, 1)}, seed=0)
+    assert isinstance(optimizer.strategy, Auto) and optimizer.strategy.name == "auto"
+
+
+def test_the_reason_is_stored_with_the_suggestion_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    study = optuna.create_study(sampler=calibo.CalibratedSampler(seed=0))
+    with caplog.at_level(logging.INFO, logger="calibo"):
+        study.optimize(lambda trial: (trial.suggest_float("x", 0, 1) - 0.3) ** 2, n_trials=9)
+    stored = [read_suggestions(trial)[0].why_method for trial in study.trials[6:]]
+    assert stored == [EXACT] * 3
+    assert [record.message for record in caplog.records if record.name == "calibo"] == [f"method: {EXACT}"]
+
+
+def test_a_change_of_mind_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="calibo"):
+        for before, now in ((None, "a"), ("a", "a"), ("a", "b"), ("b", None)):
+            log_change(before, now)
+    assert [record.message for record in caplog.records] == ["method: a", "method: b"]
+
+
+def test_what_is_shown_is_not_what_is_acted_on() -> None:
+    """The forecasts are those of ocbo; the search is another."""
+    known = data(24)
+    known = replace(known, Y=-np.exp(-9.0 * known.Y))
+    auto, ocbo = methods.auto().plan(known, rng=RNG(0)), methods.ocbo().plan(known, rng=RNG(0))
+    X = RNG(2).random((5, 2))
+    assert auto.forecaster is not None and ocbo.forecaster is not None
+    assert auto.forecaster(X) == ocbo.forecaster(X)
+    assert not np.allclose(auto.acquisition(X) - auto.acquisition(X)[0], ocbo.acquisition(X) - ocbo.acquisition(X)[0])
+
+
+def test_only_compositions_that_show_the_same_are_taken() -> None:
+    with pytest.raises(RecipeError, match="method"):
+        Auto("ocbo", methods.ocbo(), large=10)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(RecipeError, match="one surrogate"):
+        Auto(methods.ocbo(), methods.gp_ei(), large=10)
+
+
+def test_tables_with_categories_are_ranked_by_conformal_sets() -> None:
+    assert (default_for_rows((0, 0)), default_for_rows((0, 3)), default_for_rows(())) == ("auto", "cbo", "auto")
