@@ -21,14 +21,14 @@ _KNOTS = ndtri(0.5 + 0.5 * _COVERAGES)
 #: Coverage whose interval gives the scale of latent values.
 _LATENT_COVERAGE = 0.8
 #: Sizes of normal scores at which their distribution is computed, in logarithms.
-_LOG_SIZES = np.linspace(np.log(1e-5), np.log(20.0), 64)
-#: The model's own intervals are not taken wider than this: their ends must lie among the sizes.
+_LOG_SIZES = np.linspace(np.log(1e-5), np.log(100.0), 72)
+#: The model's own intervals are not taken wider than this many times.
 _WIDEST = 6.0
 #: Points whose weights are held at a time.
 _BLOCK = 2048
 #: Distance of the grid on which the scale of latent values is computed, and how far it reaches beyond the past forecasts, in
 #: bandwidths.
-_STEP, _MARGIN = 1.0, 4.0
+_STEP, _MARGIN = 0.75, 4.0
 #: Products of weights that are held at a time while the grid is computed.
 _CELLS = 8192
 #: A grid has at most this many steps in each feature.
@@ -42,12 +42,14 @@ class ConditionalQuantile(Recalibrator):
     With z_i the normal scores of past outcomes and w_i(x) the similarity of their forecasts to that at x, in relative spread
     and in where the median lies (`Similarity`), the size |z| of the error at x has the distribution function
 
-      G(a) = (prior (2 Phi(a / s) - 1) + sum_i w_i Phi((log a - log |z_i|) / smoothing)) / (prior + sum_i w_i),
+      G(a) = (prior H(a / s) + sum_i w_i Phi((log a - log |z_i|) / smoothing)) / (prior + sum_i w_i),
 
     and the central interval of coverage p ends at T(p) = G^-1(p) standard deviations of the model, for all p at once. So
-    intervals are nested, with the median inside, and quantiles increase strictly. Without like forecasts the model's own
-    intervals are shown, with s = 1 + small_sample d / t for d columns and t forecasts (at most 6), since the hyperparameters
-    of a model of few data are uncertain, too.
+    intervals are nested, with the median inside, and quantiles increase strictly. H(a) = a / sqrt(2 + a^2) is the
+    distribution function of |t|, Student's with 2 degrees of freedom: without like forecasts nobody knows how wrong the
+    model is, and its intervals are shown wider than it says (80 % ones 1.5 times), and the wider by
+    s = 1 + small_sample d / t for d columns and t forecasts (at most 6), since the hyperparameters of a model of few data
+    are uncertain, too.
 
     A latent value is scaled by the factor of its measurement's 80 % interval: errors of measurements do not tell the shape
     of the latent distribution, and acquisition functions keep their closed forms.
@@ -64,9 +66,9 @@ class ConditionalQuantile(Recalibrator):
     """
 
     similarity: Similarity = field(default_factory=Similarity)
-    prior: float = 1.5
+    prior: float = 1.0
     smoothing: float = 0.25
-    small_sample: float = 3.0
+    small_sample: float = 4.0
     largest: float = 8.0
 
     def __post_init__(self) -> None:
@@ -145,7 +147,13 @@ class ConditionalMap:
 
     def _own(self, size: Array) -> Array:
         """Return the model's own probability of an error of at most some size, in its shape."""
-        return 2.0 * ndtr(size / self.wider) - 1.0
+        away = size / self.wider
+        return away / np.sqrt(2.0 + np.square(away))
+
+    def _own_size(self, level: Array) -> Array:
+        """Return the size of an error that the model's own probability of is ``level``, at most infinity."""
+        with np.errstate(divide="ignore"):
+            return self.wider * level * np.sqrt(2.0 / (1.0 - np.square(level)))
 
     def _sizes(self, reach: Reach, coverages: Array) -> Array:
         weights = self.weights * self.similarity.weights(reach, self.past)
@@ -197,7 +205,7 @@ class ConditionalMap:
         # Between two errors only the model's own mass grows: the quantile may lie there.
         before = np.take_along_axis(mass, reached[..., None] - 1, axis=-1)[..., 0]
         level = self._own(size[reached - 1]) + (aim - before) / self.prior
-        between = self.wider * ndtri(0.5 + 0.5 * np.minimum(level, 1.0))
+        between = self._own_size(np.minimum(level, 1.0))
         factors = np.minimum(between, size[reached]) / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
         return np.log(factors)
 

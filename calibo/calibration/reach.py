@@ -104,7 +104,7 @@ class Similarity:
     """
 
     spread: float = 0.35
-    rank: float = 0.4
+    rank: float = 0.6
 
     def __post_init__(self) -> None:
         for name, value in (("spread", self.spread), ("rank", self.rank)):

@@ -9,7 +9,7 @@ import pytest
 
 from calibo import Float, Optimizer, Patience, RegretBelow, methods
 from calibo.errors import RecipeError
-from calibo.models import GaussianProcess, Warped
+from calibo.models import GaussianProcess
 from calibo.optimize import ModelBased, Progress, StoppingRule
 from calibo.optimize.stopping import AnyOf, as_rule
 from calibo.search import RandomDraw
@@ -229,7 +229,8 @@ def test_a_calibrated_method_is_no_surer_than_its_raw_model() -> None:
     _, optimizer = run("ocbo", 12, seed=1)
     strategy = optimizer.strategy
     assert isinstance(strategy, ModelBased)
-    raw = Optimizer(SPACE, ModelBased(Warped(GaussianProcess()), strategy.rule), seed=1)
+    by_reach = strategy.surrogate.surrogate  # pyright: ignore[reportAttributeAccessIssue]
+    raw = Optimizer(SPACE, ModelBased(by_reach.surrogate, strategy.rule), seed=1)
     for trial in optimizer.trials:
         raw.tell(trial.params, trial.value or 0.0)
     for epsilon in (1e-6, 1e-4, 1e-2):
