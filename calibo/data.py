@@ -12,9 +12,11 @@ Notation:
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from operator import neg
 from typing import Any
 
 import numpy as np
@@ -84,8 +86,8 @@ class Marginal:
             return math.copysign(math.inf, u - self.backed[0])
         score = float(ndtri(u))
         if self.quantiles is None:
-            return self.mean + self.std * score
-        return _extended_interp(score, _stored_scores(), np.asarray(self.quantiles))
+            return _float(self.mean + self.std * score)
+        return _float(_extended_interp(score, _stored_scores(), np.asarray(self.quantiles)))
 
     def interval(self, coverage: float) -> tuple[float, float]:
         """Return the lower and upper end of the central interval of probability ``coverage``."""
@@ -107,9 +109,14 @@ class Marginal:
 
     def negated(self) -> Marginal:
         """Return the distribution of minus the outcome, to convert between minimization and maximization."""
-        flipped = None if self.quantiles is None else tuple(-q for q in reversed(self.quantiles))
+        flipped = None if self.quantiles is None else tuple(map(neg, reversed(self.quantiles)))
         backed = None if self.backed is None else (1.0 - self.backed[1], 1.0 - self.backed[0])
         return Marginal(mean=-self.mean, std=self.std, quantiles=flipped, backed=backed)
+
+
+def _float(value: float) -> float:
+    """Return a number, or the largest one if it is infinite: of outcomes near it, quantiles lie beyond."""
+    return value if math.isfinite(value) else math.copysign(sys.float_info.max, value)
 
 
 @lru_cache(maxsize=1)
@@ -173,7 +180,7 @@ class Forecast:
 
     def negated(self) -> Forecast:
         """Return the forecast of minus the outcome."""
-        return replace(self, stages=tuple(distribution.negated() for distribution in self.stages))
+        return Forecast(tuple(distribution.negated() for distribution in self.stages), self.stage_names)
 
 
 #: One forecast per outcome.

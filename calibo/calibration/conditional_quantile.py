@@ -29,6 +29,8 @@ _BLOCK = 2048
 #: Distance of the grid on which the scale of latent values is computed, and how far it reaches beyond the past forecasts, in
 #: bandwidths.
 _STEP, _MARGIN = 0.75, 4.0
+#: Products of weights that are held at a time while the grid is computed.
+_CELLS = 8192
 #: A grid has at most this many steps in each feature.
 _MOST_STEPS = 120
 
@@ -186,8 +188,15 @@ class ConditionalMap:
             return None
         by_spread = _kernel(spreads, self.past.log_spread, self.similarity.spread) * self.weights
         by_rank = _kernel(ranks, self.past.rank, self.similarity.rank)
+        # Some spreads at a time: memory of large arrays costs more than their arithmetic.
+        rows = max(_CELLS // max(by_rank.size, 1), 1)
+        parts = [self._log_factors(by_spread[i : i + rows], by_rank) for i in range(0, len(spreads), rows)]
+        return spreads, ranks, np.concatenate(parts)
+
+    def _log_factors(self, by_spread: Array, by_rank: Array) -> Array:
+        """Return the logarithms of factors at the nodes, `g x h`, given weights of past errors in each feature, `. x t`."""
         # Mass up to each error, the model's own included, of which the quantile is the first that reaches the aim.
-        past = np.zeros((len(spreads), len(ranks), len(self.size) + 1))
+        past = np.zeros((len(by_spread), len(by_rank), len(self.size) + 1))
         np.cumsum(by_spread[:, None, :] * by_rank, axis=-1, out=past[..., 1:])
         aim = _LATENT_COVERAGE * (self.prior + past[..., -1])
         size = np.concatenate([[0.0], self.size, [np.inf]])
@@ -198,7 +207,7 @@ class ConditionalMap:
         level = self._own(size[reached - 1]) + (aim - before) / self.prior
         between = self._own_size(np.minimum(level, 1.0))
         factors = np.minimum(between, size[reached]) / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
-        return spreads, ranks, np.log(factors)
+        return np.log(factors)
 
 
 def inverted(cdf: Array, levels: Array) -> Array:

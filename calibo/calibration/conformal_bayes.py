@@ -26,12 +26,14 @@ from calibo.data import Array, Dataset
 from calibo.distributions import FlatSet
 from calibo.errors import CapabilityError, FallbackWarning, RecipeError
 from calibo.models.augmentation import Augmentation
-from calibo.models.base import Capability, ModelWrapper, SurrogateWrapper
+from calibo.models.base import MODEL_ALONE, Capability, ModelWrapper, SurrogateWrapper
 from calibo.models.gp_posterior import Features
 
 _SCORES: dict[str, Score] = {"in_sample": in_sample_score, "loo": leave_one_out_score}
 #: Width of the passage from in to out of distribution, in weight of the query point (Stanton et al. 2023, D.3).
 _SHIFT_TEMPERATURE = 1e-2
+#: With less probability in the conformal set, intervals are mostly those of the model.
+_MOSTLY_MODEL = 0.5
 _NOT_OF_THE_SET = "the closed form of the Gaussian process does not describe its conformal sets"
 
 
@@ -66,7 +68,11 @@ class ConformalModel(ModelWrapper):
     smoothing: float = 0.0
 
     def rests_on(self, X: Array) -> list[str]:
-        return ["the data, by conformal sets"] * len(X)
+        augmentation = self.base.augmented(X, latent=False)[1]
+        sets = self._sets(X, augmentation)
+        found = np.any(sets.high > sets.low, axis=-1)[augmentation.index]
+        words = _by_sets(1.0 - self.alpha, augmentation.influence.shape[1])
+        return [words if one else MODEL_ALONE for one in found.tolist()]
 
     hides: ClassVar[Mapping[Capability, str]] = {
         Capability.LEAVE_ONE_OUT: _NOT_OF_THE_SET,
@@ -230,6 +236,20 @@ def _check_augmentation(capabilities: frozenset[Capability] | None, name: str) -
             "does not have: use ConformalBayes(GaussianProcess()), and put calibration around it, as in "
             "Calibrated(ConformalBayes(GaussianProcess()), by=...)"
         )
+
+
+def _by_sets(inside: float, count: int) -> str:
+    """Say what an interval rests on where there is a conformal set of some data.
+
+    Args:
+        inside: Probability of the set; the rest is the model's own distribution.
+        count: Number of data.
+    """
+    if inside < 1e-9:
+        return MODEL_ALONE
+    if inside < _MOSTLY_MODEL:
+        return f"mostly the model, {count} result{'s' if count > 1 else ''} by conformal sets"
+    return "the data, by conformal sets"
 
 
 def _warn(sets: ConformalSets, alpha: float) -> None:

@@ -62,14 +62,17 @@ class GroupedQuantile(Recalibrator):
 
     def played(self, evidence: Evidence) -> Array:
         """Return the levels in use after all outcomes, one row of K for each of G groups."""
-        group = self.groups(evidence)
-        runs = [self._plain.run(evidence.pit[group == g]) for g in range(len(self.edges) + 1)]
-        return np.array([run.played[-1] for run in runs])
+        return self._played(evidence, self.groups(evidence))
+
+    def _played(self, evidence: Evidence, group: np.ndarray) -> Array:
+        plain, pit = self._plain, evidence.pit
+        return np.array([plain.final(pit[group == g]) for g in range(len(self.edges) + 1)])
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        p, count = np.asarray(self.levels), np.bincount(self.groups(evidence), minlength=len(self.edges) + 1)
+        p, group = np.asarray(self.levels), self.groups(evidence)
+        count = np.bincount(group, minlength=len(self.edges) + 1)
         weight = np.broadcast_to(weight_of_play(count.astype(np.float64), self.trust), count.shape)[:, None]
-        played = np.maximum.accumulate(self.played(evidence), axis=1)
+        played = np.maximum.accumulate(self._played(evidence, group), axis=1)
         return GroupedMap(OutcomeScale(evidence.y), self.edges, p, shown_levels(p, played, weight=weight))
 
 
@@ -92,5 +95,5 @@ class GroupedMap:
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
         if distribution.measurement is not distribution:
             return distribution
-        group = np.searchsorted(np.log(self.edges), self.scale.reach(distribution).log_spread)
+        group = np.searchsorted(np.log(self.edges), self.scale.log_spread(distribution))
         return relevel(distribution, Levels.clipped(self.levels, self.shown[group], 0.0))

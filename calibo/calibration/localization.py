@@ -359,7 +359,7 @@ class Coordinates:
 
     def __call__(self, distribution: Distribution, X: Array) -> Array:
         """Return the coordinates of forecasts at `... x q x d` points."""
-        return X if self.scale is None else self.scale.reach(distribution).log_spread[..., None] / _SPREADS
+        return X if self.scale is None else self.scale.log_spread(distribution)[..., None] / _SPREADS
 
 
 def features_of(evidence: Evidence) -> Features:

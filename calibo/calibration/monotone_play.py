@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -22,8 +21,10 @@ def isotonic_projection(values: Array) -> Array:
     return np.array(pooled_adjacent(values.tolist()))
 
 
-def pooled_adjacent(values: Sequence[float]) -> list[float]:
+def pooled_adjacent(values: list[float]) -> list[float]:
     """Return the non-decreasing list nearest to a short list of plain numbers in least squares."""
+    if sorted(values) == values:
+        return list(values)
     sums, counts = list[float](), list[int]()
     for value in values:
         total, count = value, 1
@@ -31,8 +32,6 @@ def pooled_adjacent(values: Sequence[float]) -> list[float]:
             total, count = total + sums.pop(), count + counts.pop()
         sums.append(total)
         counts.append(count)
-    if len(counts) == len(values):
-        return list(values)
     return [mean for total, count in zip(sums, counts, strict=True) for mean in [total / count] * count]
 
 

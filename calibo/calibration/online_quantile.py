@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,18 +80,29 @@ class OnlineQuantile(Recalibrator):
 
     def run(self, pit: Array) -> Trajectory:
         """Return all states of the recalibrator on a sequence of T PITs."""
+        steps = list(self._steps(pit))
+        return Trajectory(np.array([hidden for hidden, _ in steps]), np.array([played for _, played in steps]))
+
+    def final(self, pit: Array) -> Array:
+        """Return the map in use after a sequence of T PITs, K."""
+        return np.array(deque(self._steps(pit), maxlen=1)[0][1])
+
+    def _steps(self, pit: Array) -> Iterator[tuple[list[float], list[float]]]:
+        """Yield the state and the map in use before each of T PITs and after the last."""
         # Plain numbers: there are only a few levels, for which an array costs more than its arithmetic.
-        levels, eta = [float(p) for p in self.levels], self.eta
+        levels = [float(p) for p in self.levels]
+        hit, missed = [self.eta * (1.0 - p) for p in levels], [self.eta * (0.0 - p) for p in levels]
         state = [0.0] * len(levels) if self.from_zero else levels
-        hidden, played = [state], [self._play(state)]
+        played = self._play(state)
+        yield state, played
         for u in np.asarray(pit, dtype=np.float64).tolist():
-            state = [h - eta * ((u <= r) - p) for h, r, p in zip(state, played[-1], levels, strict=True)]
-            hidden.append(state)
-            played.append(self._play(state))
-        return Trajectory(np.array(hidden), np.array(played))
+            moves = zip(state, played, hit, missed, strict=True)
+            state = [h - (down if u <= r else up) for h, r, down, up in moves]
+            played = self._play(state)
+            yield state, played
 
     def fit(self, evidence: Evidence) -> LevelMap:
-        final = np.maximum.accumulate(self.run(evidence.pit).played[-1])
+        final = np.maximum.accumulate(self.final(evidence.pit))
         p = np.asarray(self.levels)
         return Relevel(Levels.clipped(p, shown_levels(p, final, pooled=self.pooled), 0.0))
 
@@ -102,6 +115,8 @@ class OnlineQuantile(Recalibrator):
         if not self.monotone:
             return hidden
         projected = pooled_adjacent(hidden)
+        if min(hidden) >= 0.0 and max(hidden) <= 1.0:
+            return projected
         moved = [h - p for h, p in zip(hidden, self.levels, strict=True)]
         if min(moved) >= -1.0 and max(moved) <= 1.0:
             # No level has more than 1 / eta missing hits: the bound is far.

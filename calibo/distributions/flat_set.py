@@ -98,7 +98,11 @@ class FlatSet(Distribution):
 
     @property
     def measurement(self) -> FlatSet:
-        return replace(self, base=self.base.measurement) if np.any(self.base.noise_std) else self
+        if not np.any(self.base.noise_std):
+            return self
+        distribution = replace(self, base=self.base.measurement)
+        vars(distribution).update(_std=self._std, _ends=self._ends)
+        return distribution
 
     @cached_property
     def _std(self) -> Array:
@@ -116,7 +120,9 @@ class FlatSet(Distribution):
 
     @cached_property
     def _ends(self) -> tuple[Array, Array]:
-        low, high = ((end - self.base.mean[..., None]) / self._std[..., None] for end in (self.low, self.high))
+        # By halves: the difference of two large outcomes need not be a float.
+        half_mean, half_std = 0.5 * self.base.mean[..., None], 0.5 * self._std[..., None]
+        low, high = ((0.5 * end - half_mean) / half_std for end in (self.low, self.high))
         return (np.maximum(low, 0.0), np.maximum(high, 0.0)) if self.above else (low, high)
 
     @cached_property
@@ -214,6 +220,10 @@ class FlatSet(Distribution):
         with np.errstate(divide="ignore"):
             return self._mixed(self.flat.log_density(t) - model, np.log(self.tail.share(t)))
 
+    @property
+    def quantiles_are_quick(self) -> bool:
+        return not np.any(self.base.noise_std)
+
     def icdf(self, u: Array | float) -> Array:
         """Return quantiles at level ``u``: of a measurement piece by piece, of f by Newton's method within a bracket."""
         u = np.asarray(u, dtype=np.float64)
@@ -266,7 +276,10 @@ class FlatSet(Distribution):
     def over_samples(self) -> FlatSet:
         inside = self.inside if np.ndim(self.inside) == 0 else np.asarray(self.inside)[..., None, :]
         low, high = self.low[..., None, :, :], self.high[..., None, :, :]
-        return FlatSet(self.base.over_samples(), low, high, inside, self.above)
+        distribution = FlatSet(self.base.over_samples(), low, high, inside, self.above)
+        ends = self._ends[0][..., None, :, :], self._ends[1][..., None, :, :]
+        vars(distribution).update(_std=self._std[..., None, :], _ends=ends)
+        return distribution
 
     def negated(self) -> Distribution:
         if self.above:

@@ -36,11 +36,16 @@ class Gaussian(Distribution):
     def spread(self) -> Array:
         return self.std
 
+    @property
+    def median_and_spread(self) -> tuple[Array, Array]:
+        return self.mean, self.std
+
     def cdf(self, y: Array | float) -> Array:
         return ndtr((y - self.mean) / self.std)
 
     def normal_scores(self, y: Array | float) -> Array:
-        return (y - self.mean) / self.std
+        # By halves: the difference of two large outcomes need not be a float.
+        return (0.5 * np.asarray(y) - 0.5 * self.mean) / (0.5 * self.std)
 
     def icdf(self, u: Array | float) -> Array:
         return self.mean + self.std * ndtri(u)
@@ -82,8 +87,8 @@ class Gaussian(Distribution):
     def negated(self) -> Gaussian:
         return Gaussian(-self.mean, self.std, self.correlation, self.noise_std)
 
-    @property
-    def measurement(self) -> Gaussian:
+    @cached_property
+    def measurement(self) -> Gaussian:  # pyright: ignore[reportIncompatibleMethodOverride]
         if not np.any(self.noise_std):
             return self
         return Gaussian(self.mean, np.hypot(self.std, self.noise_std))
@@ -106,9 +111,13 @@ def stable_cholesky(matrix: Array) -> Array:
     Raises:
         LinAlgError: If a matrix is far from positive semi-definite.
     """
+    try:
+        return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        pass
     q = matrix.shape[-1]
     largest = float(np.max(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)), initial=0.0)) or 1.0
-    for jitter in (0.0, *(10.0**e for e in range(-12, 0))):
+    for jitter in (10.0**e for e in range(-12, 0)):
         try:
             return np.asarray(np.linalg.cholesky(matrix + jitter * largest * np.eye(q)), dtype=np.float64)
         except np.linalg.LinAlgError:

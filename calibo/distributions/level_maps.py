@@ -46,6 +46,8 @@ def pick(values: Array, index: np.ndarray) -> Array:
     """Return the entry ``index``, ``...``, of values ``K``, shared by all points, or of values ``... x K``."""
     if values.ndim == 1:
         return values[index]
+    if index.ndim == 0:
+        return values[..., index]
     if values.size == values.shape[-1] and index.ndim >= values.ndim - 1:
         # Of a single point, which need not be broadcast.
         return values.reshape(-1)[index]

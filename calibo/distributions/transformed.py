@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +15,8 @@ from calibo.distributions.transforms import OutcomeTransform, SlopeSteps
 
 #: Level six standard deviations above the median of a normal distribution.
 _TOP = float(ndtr(6.0))
+#: Panels of the integral over shortfalls, in standard deviations from the mean, and nodes in each of them.
+_EDGES, _NODES = np.array([-12.0, -5.0, -2.5, -1.25, 0.0, 1.25, 2.5, 5.0, 12.0]), 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +51,44 @@ class Transformed(Distribution):
     def measurement(self) -> Distribution:
         inner = self.base.measurement
         return self if inner is self.base else Transformed(inner, self.transform)
+
+    @property
+    def quantiles_are_quick(self) -> bool:
+        return self.base.quantiles_are_quick
+
+    @cached_property
+    def mean(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Expected value, ``... x q``: by quantiles if these are quick, else by shortfalls of W."""
+        if self.quantiles_are_quick:
+            return super().mean
+        if self.transform.linear_above < np.inf:
+            return self._mean_by_shortfall()
+        mirrored = self.transform.negated()
+        return -Transformed(self.base.negated(), mirrored).mean if mirrored.linear_above < np.inf else super().mean
+
+    def _mean_by_shortfall(self) -> Array:
+        """Return the expected value, for g that is linear above some outcome.
+
+        With h the inverse of g and b a value that W hardly exceeds, or above which h is linear, E h(W) is
+        h(b) + h'(b) (E W - b) plus the integral of h''(w) E (w - W)_+ over w < b, where h is not linear.
+        """
+        transform, base = self.transform, self.base
+        middle, width = base.mean, base.std
+        lowest = transform.forward(transform.kinks[0]) if transform.kinks else -np.inf
+        end = np.clip(middle + _EDGES[-1] * width, lowest, transform.forward(transform.linear_above))
+        y = transform.inverse(end)
+        mean = y + np.exp(-transform.log_derivative(y)) * (middle - end)
+        if np.all(middle + _EDGES[0] * width >= end):
+            return mean
+        # Panels and their nodes stand before the points, ... x (panels nodes) x q, for one call.
+        edges = np.clip(middle[..., None, :] + width[..., None, :] * _EDGES[:, None], lowest, end[..., None, :])
+        nodes, weights = _unit_interval(_NODES)
+        length = np.repeat(np.diff(edges, axis=-2), _NODES, axis=-2)
+        w = np.repeat(edges[..., :-1, :], _NODES, axis=-2) + length * np.tile(nodes, len(_EDGES) - 1)[:, None]
+        y = transform.inverse(w)
+        bend = -transform.curvature(y) * np.exp(-2.0 * transform.log_derivative(y))
+        shortfall = np.maximum(base.over_samples().expected_improvement(w) + w - middle[..., None, :], 0.0)
+        return mean + np.einsum("s,...sq->...q", np.tile(weights, len(_EDGES) - 1), length * bend * shortfall)
 
     def log_expected_improvement(self, c: Array | float) -> Array:
         """Return log E (Y - c)_+: exactly where g is linear above c, else with a correction for the curved part.
@@ -104,7 +144,7 @@ class Transformed(Distribution):
         edges = [low, *(np.clip(transform.forward(kink), low, end) for kink in transform.kinks), end]
         for first, last in pairwise(edges):
             if np.any(last > first):
-                nodes = zip(*_unit_interval(), strict=True)
+                nodes = zip(*_unit_interval(12), strict=True)
                 ratio = ratio + (last - first) * sum(w * change(first + (last - first) * u) for u, w in nodes)
         # h changes monotonically, so that the ratio lies between 1 and that of the slopes at the two ends.
         limit = np.exp(slope - transform.log_derivative(transform.linear_above))
@@ -133,8 +173,8 @@ class Transformed(Distribution):
         return Transformed(self.base.negated(), self.transform.negated())
 
 
-@lru_cache(maxsize=1)
-def _unit_interval() -> tuple[Array, Array]:
+@lru_cache(maxsize=2)
+def _unit_interval(count: int) -> tuple[Array, Array]:
     """Return nodes and weights of an integral over (0, 1) (Gauss-Legendre)."""
-    x, w = np.polynomial.legendre.leggauss(12)
+    x, w = np.polynomial.legendre.leggauss(count)
     return 0.5 * (x + 1.0), 0.5 * w

@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cho_solve
-from scipy.linalg.lapack import dpotri  # pyright: ignore[reportAttributeAccessIssue]
+from scipy.linalg.lapack import dpotri, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.optimize import minimize
 
 from calibo.checks import check_one_of, check_whole
@@ -73,8 +72,8 @@ class GaussianProcess(Surrogate):
         """
         objective = self.objective(data)
         stored = data.hyperparameters[0] if data.hyperparameters else ()
-        raw = self._optimum(objective, np.asarray(stored), refit=data.refit is not False)
-        return self.posterior(data, objective, raw)
+        best = self._optimum(objective, np.asarray(stored), refit=data.refit is not False)
+        return self._posterior(data, objective, best)
 
     def objective(self, data: Dataset) -> NegativeLogPosterior:
         """Return what a fit to `data`, or to a subset of them, minimizes."""
@@ -94,28 +93,38 @@ class GaussianProcess(Surrogate):
 
     def posterior(self, data: Dataset, objective: NegativeLogPosterior, raw: Array) -> Posterior:
         """Return the posterior given `data` with raw hyperparameters of the objective."""
-        y = single_outcome(data.Y)
+        return self._posterior(data, objective, objective.solved(raw))
+
+    def _posterior(self, data: Dataset, objective: NegativeLogPosterior, solution: Solution) -> Posterior:
+        y, raw = single_outcome(data.Y), solution.raw
         units = Standardization.of(y)
-        known, theta = _known_noise(data, units), objective.hyperparameters(raw)
+        known, theta = _known_noise(data, units), objective.hyperparameters(raw, solution.mean)
         noise = np.where(np.isnan(known), theta.noise, np.maximum(known, self.noise.floor))
-        stored = tuple(float(v) for v in raw)
-        features = objective.features_at(raw)
-        return Posterior(self.kernel, features, theta, data.X, y, noise, units, stored, objective.trend)
+        features, stored = objective.features_at(raw), tuple(raw.tolist())
+        posterior = Posterior(self.kernel, features, theta, data.X, y, noise, units, stored, objective.trend)
+        if np.array_equal(objective.X, data.X) and np.array_equal(objective.noise_variances(raw), noise):
+            # Known already, unless hyperparameters were fitted to a subset. It is no field, so that a copy with other data
+            # finds its own.
+            vars(posterior).update(cholesky=solution.factor)
+        return posterior
 
     def stored_size(self, categories: tuple[int, ...]) -> int:
         """Return how many numbers are stored for a warm start, for columns with these numbers of choices."""
         warps = 0 if self.warping is None else self.warping.size(categories)
         return len(categories) + warps + (PolynomialTrend.named(self.trend, categories) is not None) + 2
 
-    def _optimum(self, objective: NegativeLogPosterior, stored: Array, *, refit: bool) -> Array:
-        starts = objective.starts()
+    def _optimum(self, objective: NegativeLogPosterior, stored: Array, *, refit: bool) -> Solution:
+        starts, latest, values = objective.starts(), _Latest(objective), list[float]()
         if objective.may_be_raw(stored):
-            starts = np.vstack([stored, starts[-1:]])
             if not refit:
-                return stored
-        best = int(np.nanargmin([objective.value(start) for start in starts])) if len(starts) > 1 else 0
+                return objective.solved(stored)
+            # Nearly always the best start, whose gradient will be needed.
+            starts, values = np.vstack([stored, starts[-1:]]), [latest(stored)[0]]
+        if len(starts) > 1:
+            values += [objective.value(start) for start in starts[len(values) :]]
+        best = int(np.nanargmin(values)) if values else 0
         result = minimize(
-            objective,
+            latest,
             starts[best],
             jac=True,
             method="L-BFGS-B",
@@ -128,8 +137,25 @@ class GaussianProcess(Surrogate):
                 FallbackWarning,
                 stacklevel=2,
             )
-            return starts[-1]
-        return result.x
+            return objective.solved(starts[-1])
+        return latest.solved(result.x)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What the likelihood is made of, and the posterior again.
+
+    Attributes:
+        raw: The raw hyperparameters.
+        factor: Cholesky factor of the covariances, `n x n`.
+        dual: A^-1 (z - mean), n.
+        mean: The profiled mean.
+    """
+
+    raw: Array
+    factor: Array
+    dual: Array
+    mean: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +215,16 @@ class NegativeLogPosterior:
     def _unknown(self) -> np.ndarray:
         return np.isnan(self.known_noise)
 
+    @cached_property
+    def _known(self) -> Array:
+        """Known noise variances, not below the bound, n; NaN where unknown."""
+        return np.maximum(self.known_noise, self.noise.floor)
+
+    @cached_property
+    def _right(self) -> Array:
+        """The right-hand sides that the mean is profiled out with: outcomes and ones, `n x 2`."""
+        return np.stack([self.z, np.ones_like(self.z)], axis=1)
+
     @property
     def dimensions(self) -> int:
         return self.X.shape[1]
@@ -218,26 +254,40 @@ class NegativeLogPosterior:
         rows = [[mode + shift] * self.dimensions + [*others, noise] for shift in (-1.2, 0.0) for noise in (-8.0, -5.0)]
         return np.asarray(rows)
 
-    def hyperparameters(self, raw: Array) -> Hyperparameters:
-        """Return the hyperparameters of raw ones, with the profiled mean; if all noise is known, the noise is its mean."""
-        mean = self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))[-1]
+    def hyperparameters(self, raw: Array, mean: float | None = None) -> Hyperparameters:
+        """Return the hyperparameters of raw ones; if all noise is known, the noise is its mean.
+
+        Args:
+            raw: The raw hyperparameters.
+            mean: The profiled mean, if it is known already.
+        """
+        mean = self.solved(raw).mean if mean is None else mean
         known = self.known_noise[~self._unknown]
         all_known = known.size == self.z.size and known.size > 0
         noise = float(max(known.mean(), self.noise.floor)) if all_known else float(np.exp(raw[-1]))
         trend = 0.0 if self.trend is None else float(np.exp(raw[-3]))
         return Hyperparameters(np.exp(raw[: self.dimensions]), float(np.exp(raw[-2])), noise, mean, trend)
 
-    def _solve(self, raw: Array, correlation: Array) -> tuple[Array, Array, float]:
-        """Return the Cholesky factor, the dual vector and the profiled mean for `n x n` correlations."""
+    def noise_variances(self, raw: Array) -> Array:
+        """Return the standardized noise variance of each outcome at raw hyperparameters, n."""
+        return np.where(self._unknown, np.exp(raw[-1]), self._known)
+
+    def solved(self, raw: Array) -> Solution:
+        """Return factor, dual vector and profiled mean at raw hyperparameters."""
+        return self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))
+
+    def _solve(self, raw: Array, correlation: Array) -> Solution:
+        """Return factor, dual vector and profiled mean for `n x n` correlations."""
         covariance = np.exp(raw[-2]) * correlation
         if self.trend is not None:
             covariance += np.exp(raw[-3]) * self._trend_covariance
-        noise = np.where(self._unknown, np.exp(raw[-1]), np.maximum(self.known_noise, self.noise.floor))
-        covariance[np.diag_indices_from(covariance)] += noise
+        np.einsum("ii->i", covariance)[:] += self.noise_variances(raw)
         factor = stable_cholesky(covariance)
-        both = cho_solve((factor, True), np.stack([self.z, np.ones_like(self.z)], axis=1), check_finite=False)
-        mean = float(both[:, 0].sum() / both[:, 1].sum()) if self.z.size else 0.0
-        return factor, both[:, 0] - mean * both[:, 1], mean
+        if not self.z.size:
+            return Solution(raw.copy(), factor, self.z, 0.0)
+        both = dpotrs(factor.T, self._right, lower=0)[0]
+        mean = float(both[:, 0].sum() / both[:, 1].sum())
+        return Solution(raw.copy(), factor, both[:, 0] - mean * both[:, 1], mean)
 
     def _distances(self, raw: Array) -> tuple[Array, Array]:
         """Return scaled points, `n x D`, and their squared distances, `n x n`."""
@@ -247,20 +297,33 @@ class NegativeLogPosterior:
 
     def value(self, raw: Array) -> float:
         """Return the value at raw hyperparameters."""
-        factor, dual, mean = self._solve(raw, self.kernel.correlation(self._distances(raw)[1]))
-        return float(0.5 * (self.z - mean) @ dual + np.log(np.diagonal(factor)).sum() + self._prior(raw)[0])
+        return self._likelihood(self.solved(raw)) + self._prior(raw)[0]
+
+    def _likelihood(self, solution: Solution) -> float:
+        """Return the negative log likelihood without its constant."""
+        logarithms = np.log(np.diagonal(solution.factor))
+        return float(0.5 * (self.z - solution.mean) @ solution.dual + logarithms.sum())
 
     def __call__(self, raw: Array) -> tuple[float, Array]:
         """Return value and gradient at raw hyperparameters."""
+        return self.evaluated(raw)[:2]
+
+    def evaluated(self, raw: Array) -> tuple[float, Array, Solution]:
+        """Return value and gradient at raw hyperparameters, and what they were computed from."""
         scaled, s = self._distances(raw)
         correlation, derivative = self.kernel.with_derivative(s)
-        factor, dual, mean = self._solve(raw, correlation)
-        value = 0.5 * (self.z - mean) @ dual + np.log(np.diagonal(factor)).sum()
-        weights = _symmetric(dpotri(factor, lower=1)[0]) - np.outer(dual, dual)
+        solution = self._solve(raw, correlation)
+        weights = _symmetric(dpotri(solution.factor.T, lower=0)[0])
+        weights -= np.outer(solution.dual, solution.dual)
         gradient = np.empty_like(raw)
-        slopes = np.exp(raw[-2]) * weights * derivative
+        if self.trend is not None:
+            gradient[-3] = 0.5 * np.exp(raw[-3]) * np.einsum("ij,ij->", weights, self._trend_covariance)
+        gradient[-2] = 0.5 * np.exp(raw[-2]) * np.einsum("ij,ij->", weights, correlation)
+        gradient[-1] = 0.5 * np.exp(raw[-1]) * np.diagonal(weights)[self._unknown].sum()
+        # In place, since memory of further n x n arrays costs more than the arithmetic.
+        slopes = np.multiply(weights, derivative, out=weights)
         # sum_ab M_ab (x_aj - x_bj) (u_aj - u_bj) = 2 sum_a pull_aj u_aj, with a matrix product instead of n x n x d.
-        pull = slopes.sum(axis=1)[:, None] * scaled - slopes @ scaled
+        pull = np.exp(raw[-2]) * (slopes.sum(axis=1)[:, None] * scaled - slopes @ scaled)
         per_feature = np.einsum("ij,ij->j", pull, scaled)
         gradient[: self.dimensions] = np.bincount(self.features.column, per_feature, minlength=self.dimensions)
         if self.warping is not None:
@@ -268,12 +331,8 @@ class NegativeLogPosterior:
             own = pull[:, features.numeric_features] / np.exp(raw[features.numeric])
             # Minus the pull is the gradient in the scaled points.
             gradient[self._warps] = -np.einsum("ij,kij->kj", own, features.derivatives(self.X)).ravel()
-        if self.trend is not None:
-            gradient[-3] = 0.5 * np.exp(raw[-3]) * np.einsum("ij,ij->", weights, self._trend_covariance)
-        gradient[-2] = 0.5 * np.exp(raw[-2]) * np.einsum("ij,ij->", weights, correlation)
-        gradient[-1] = 0.5 * np.exp(raw[-1]) * np.diagonal(weights)[self._unknown].sum()
         prior, prior_gradient = self._prior(raw)
-        return float(value + prior), gradient + prior_gradient
+        return self._likelihood(solution) + prior, gradient + prior_gradient, solution
 
     @cached_property
     def prior_precision(self) -> Array:
@@ -300,13 +359,34 @@ class NegativeLogPosterior:
         return float(value), gradient
 
 
+@dataclass
+class _Latest:
+    """An objective that remembers its latest evaluation: the first and the last of a fit are needed twice."""
+
+    objective: NegativeLogPosterior
+    evaluation: tuple[float, Array, Solution] | None = None
+
+    def __call__(self, raw: Array) -> tuple[float, Array]:
+        """Return value and gradient at raw hyperparameters."""
+        if self.evaluation is None or not np.array_equal(raw, self.evaluation[2].raw):
+            self.evaluation = self.objective.evaluated(raw)
+        value, gradient, _ = self.evaluation
+        return value, gradient.copy()
+
+    def solved(self, raw: Array) -> Solution:
+        """Return factor, dual vector and profiled mean at raw hyperparameters."""
+        if self.evaluation is not None and np.array_equal(raw, self.evaluation[2].raw):
+            return self.evaluation[2]
+        return self.objective.solved(raw)
+
+
 def _known_noise(data: Dataset, units: Standardization) -> Array:
     """Return the known noise variances, standardized, n; NaN where unknown."""
     return np.full(len(data), np.nan) if data.Y_var is None else units.forward_variance(data.Y_var[:, 0])
 
 
-def _symmetric(lower: Array) -> Array:
-    """Return the symmetric matrix whose lower triangle is given (and whose upper triangle is zero)."""
-    full = lower + lower.T
-    full[np.diag_indices_from(full)] *= 0.5
+def _symmetric(triangle: Array) -> Array:
+    """Return the symmetric matrix of which one triangle is given (and the other is zero)."""
+    full = triangle + triangle.T
+    np.einsum("ii->i", full)[:] *= 0.5
     return full

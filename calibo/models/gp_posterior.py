@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtri  # pyright: ignore[reportAttributeAccessIssue]
 
 from calibo.data import Array, Rows
 from calibo.distributions import Gaussian
@@ -23,6 +23,9 @@ from calibo.models.trend import PolynomialTrend
 from calibo.spaces.encoding import one_hot
 
 SMALLEST_VARIANCE = 1e-14
+#: Covariances of points and data are computed for about this many pairs at a time, but for no fewer points than the second
+#: number: memory of larger arrays is new in every call, which costs more than the arithmetic.
+_BLOCK, _FEWEST_ROWS = 8192, 64
 #: Distance between two choices of a categorical column.
 _APART = 0.25
 
@@ -165,7 +168,7 @@ class Posterior(GaussianProcessModel):
     def inverse_cholesky(self) -> Array:
         """L^-1, `n x n`."""
         # One triangular inverse makes every later prediction a matrix product, which is faster than a solve per call.
-        return solve_triangular(self.cholesky, np.eye(len(self.y)), lower=True)
+        return dtrtri(self.cholesky, lower=1)[0] if len(self.y) else self.cholesky
 
     @cached_property
     def residuals(self) -> Array:
@@ -210,7 +213,11 @@ class Posterior(GaussianProcessModel):
 
     def project(self, scaled: Array) -> Projection:
         """Return the projection of p points as `scale` returns them."""
-        projected = self.between(scaled, self.scaled) @ self.inverse_cholesky.T
+        projected = np.empty((len(scaled), len(self.y)))
+        rows = max(_BLOCK // max(len(self.y), 1), _FEWEST_ROWS)
+        for start in range(0, len(scaled), rows):
+            cross = self.between(scaled[start : start + rows], self.scaled)
+            np.matmul(cross, self.inverse_cholesky.T, out=projected[start : start + rows])
         mean = self.theta.mean + projected @ self.residuals
         prior = self.prior_variance(scaled)
         variance = np.maximum(prior - np.einsum("ij,ij->i", projected, projected), SMALLEST_VARIANCE * prior)

@@ -11,6 +11,9 @@ from calibo.data import Array
 from calibo.distributions import Gaussian
 from calibo.errors import DataError
 
+#: Of outcomes of this size predictions may lie beyond the largest float, of which a little is left for rounding.
+_LARGE, _LARGEST = 1e290, float(np.finfo(np.float64).max) * (1.0 - 1e-12)
+
 
 @dataclass(frozen=True)
 class Standardization:
@@ -40,8 +43,11 @@ class Standardization:
         return (y / self.unit - self.location) / self.scale
 
     def backward(self, z: Array) -> Array:
-        """Return outcomes from standardized ones."""
-        return self.unit * (self.location + self.scale * z)
+        """Return outcomes from standardized ones; those beyond the largest float are that float."""
+        relative = self.location + self.scale * z
+        if self.unit > _LARGE:
+            relative = np.clip(relative, -_LARGEST / self.unit, _LARGEST / self.unit)
+        return self.unit * relative
 
     def forward_variance(self, variance: Array) -> Array:
         """Return standardized noise variances."""
@@ -49,7 +55,10 @@ class Standardization:
 
     def backward_std(self, std: Array) -> Array:
         """Return standard deviations in the units of the outcomes; never exactly zero."""
-        return np.maximum(self.unit * self.scale * std, np.finfo(np.float64).tiny)
+        relative = self.scale * std
+        if self.unit > _LARGE:
+            relative = np.minimum(relative, _LARGEST / self.unit)
+        return np.maximum(self.unit * relative, np.finfo(np.float64).tiny)
 
     def gaussian(
         self,

@@ -101,12 +101,14 @@ class _Climbs:
         #: down, where slopes are steep, must not make others stop early.
         self.alive = np.ones(count, dtype=bool)
         self.enough = _LEAST_GAIN * np.abs(self.gradient).max(axis=1)
-        self._turn(self.alive)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._turn(self.alive)
 
     def trial(self) -> Array:
         """Return the points that the next steps lead to, `R x c`."""
         return np.clip(self.x + self.share[:, None] * self.direction, 0.0, 1.0)
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def take(self, rows: np.ndarray, trial: Array, values: Array, gradient: Array) -> None:
         """Accept the trial points of some rows, shorten their steps, or end their climbs, by the values found there."""
         tried = self.values.copy(), self.gradient.copy()
@@ -128,7 +130,6 @@ class _Climbs:
         self.alive &= ~(arrived | stuck)
         self._turn(better)
 
-    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def _learn(self, rows: np.ndarray, step: Array, bend: Array) -> None:
         """Update the inverse Hessians (BFGS) where the curvature along the step has the right sign."""
         along, square = (step * bend).sum(axis=1), (bend * bend).sum(axis=1)
@@ -147,7 +148,6 @@ class _Climbs:
         self.inverse += np.where(rows[:, None, None], change, 0.0)
         self.learned = self.learned + rows
 
-    @np.errstate(over="ignore", invalid="ignore")
     def _turn(self, rows: np.ndarray) -> None:
         """Set new directions for some rows: Newton steps in the free columns, gradient steps before the first update."""
         blocked = ((self.x <= 0.0) & (self.gradient < 0.0)) | ((self.x >= 1.0) & (self.gradient > 0.0))

@@ -77,6 +77,15 @@ class DistributionSuite:
         p = distribution.over_samples().cdf(grid)
         assert (np.diff(p, axis=0) >= -1e-12).all() and p.min() >= 0.0 and p.max() <= 1.0
 
+    def test_median_and_spread_are_those_of_the_quantiles(self) -> None:
+        for batch in ((), (2,)):
+            distribution = self.distribution(*batch)
+            below, middle, above = (distribution.at_levels(float(ndtr(z))) for z in (-1.0, 0.0, 1.0))
+            median, spread = distribution.median_and_spread
+            self._close(median, middle, distribution.std, "median")
+            for found in (spread, distribution.spread):
+                self._close(found, 0.5 * (above - below), distribution.std, "spread")
+
     def test_mean_and_std_equal_quadrature(self) -> None:
         distribution = self.distribution()
         expectation = self._expectations(distribution)

@@ -10,6 +10,7 @@ import numpy as np
 from calibo.acquisition import Feasibility
 from calibo.data import COVERAGES, Array
 from calibo.distributions import Distribution
+from calibo.distributions.base import within_floats
 from calibo.models import Capability, Model
 from calibo.trials.direction import Direction, outcome_directions
 
@@ -68,18 +69,35 @@ def predict_table(
 
 def _columns(model: Model, X: Array, direction: Direction) -> dict[str, Array | list[str]]:
     measured = predict(model, X, direction, latent=False)
-    median, share = measured.median, _share_without_noise(model, X)
-    columns: dict[str, Array | list[str]] = {"mean": measured.mean, "median": median}
-    ends = {round(100 * coverage): measured.interval(coverage) for coverage in COVERAGES}
+    with np.errstate(over="ignore"):
+        median, share = within_floats(measured.median), _share_without_noise(model, X)
+        columns: dict[str, Array | list[str]] = {"mean": within_floats(measured.mean), "median": median}
+        ends = {round(100 * coverage): _interval(measured, coverage) for coverage in COVERAGES}
     for percent, (low, high) in ends.items():
         columns[f"measured_low_{percent}"], columns[f"measured_high_{percent}"] = low, high
     for percent, (low, high) in ends.items():
         # An infinite interval stays infinite.
-        drawn_in = (median + np.where(np.isinf(end), 1.0, share) * (end - median) for end in (low, high))
+        drawn_in = (_between(median, end, np.where(np.isinf(end), 1.0, share)) for end in (low, high))
         columns[f"mean_low_{percent}"], columns[f"mean_high_{percent}"] = drawn_in
     known = Capability.SIMILAR_FORECASTS in model.capabilities
     similar = model.similar_forecasts(X) if known else np.zeros(len(X))
     return columns | {"similar_forecasts": similar, "calibration": model.rests_on(X)}
+
+
+def _interval(distribution: Distribution, coverage: float) -> tuple[Array, Array]:
+    """Return the ends of a central interval; they are infinite only where they are not supported by data."""
+    tail = (1.0 - coverage) / 2.0
+    return _quantile(distribution, tail), _quantile(distribution, 1.0 - tail)
+
+
+def _quantile(distribution: Distribution, level: float) -> Array:
+    finite = distribution.at_levels(level)
+    return np.where(np.isfinite(finite), distribution.icdf(level), within_floats(finite))
+
+
+def _between(start: Array, end: Array, share: Array) -> Array:
+    """Return what lies a share of the way from one value to another, by halves: their difference need not be a float."""
+    return 2.0 * (0.5 * start + share * (0.5 * end - 0.5 * start))
 
 
 def _share_without_noise(model: Model, X: Array) -> Array:

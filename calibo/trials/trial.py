@@ -187,7 +187,7 @@ def dataset(
         return np.square([(*(t.sem or unknown), *(float("nan") for _ in names)) for t in done])
 
     forgotten = remembered_from(len(done))
-    remembered = (_known_forecasts(trial, names, directions) for trial in done[forgotten:])
+    remembered = _known_forecasts(done[forgotten:], names, directions)
     return Dataset(
         X=points(done),
         Y=convert_values([(*(t.values or unknown), *(t.constraints[n] for n in names)) for t in done], outcomes),
@@ -231,10 +231,15 @@ def _with_all_constraints(done: list[Trial], names: tuple[str, ...]) -> list[Tri
     return whole
 
 
-def _known_forecasts(trial: Trial, names: tuple[str, ...], directions: Sequence[Direction]) -> KnownForecasts | None:
-    """Return a trial's forecasts in the internal sign, one for each objective and each of the named constraints."""
-    if trial.forecasts is None:
-        return None
+def _known_forecasts(
+    done: list[Trial], names: tuple[str, ...], directions: Sequence[Direction]
+) -> tuple[KnownForecasts | None, ...]:
+    """Return the trials' forecasts in the internal sign, one for each objective and each of the named constraints."""
     asked: list[int | str] = [*range(len(directions)), *names]
-    found = [trial.forecast_of(one, len(directions)) for one in asked]
-    return convert_forecasts(found, outcome_directions(directions, names))
+    outcomes = outcome_directions(directions, names)
+    return tuple(
+        None
+        if trial.forecasts is None
+        else convert_forecasts([trial.forecast_of(one, len(directions)) for one in asked], outcomes)
+        for trial in done
+    )

@@ -14,6 +14,7 @@ from scipy.integrate import quad
 from calibo.distributions import (
     Composed,
     Distribution,
+    FlatSet,
     Gaussian,
     HalfRank,
     Levels,
@@ -200,3 +201,36 @@ def test_a_transform_leaves_levels_as_they_are(levels: object, kind: type[Distri
     assert isinstance(found, Transformed) and isinstance(found.base, kind)
     for u in (0.02, 0.4, 0.5, 0.97):
         np.testing.assert_allclose(found.icdf(u), direct.icdf(u), rtol=1e-9, atol=1e-9)
+
+
+def mean_by_cells(distribution: Transformed) -> np.ndarray:
+    """E Y by the probabilities of many small cells of W, q."""
+    base = distribution.base
+    reach = 14.0 * np.hypot(base.std, np.max(STD))
+    grid = base.mean + reach * np.linspace(-1.0, 1.0, 100_001)[:, None]
+    below = base.over_samples().cdf(grid)
+    y = distribution.transform.inverse(grid)
+    return (0.5 * (y[1:] + y[:-1]) * np.diff(below, axis=0)).sum(axis=0) / (below[-1] - below[0])
+
+
+@pytest.mark.parametrize("power", [0.0, 0.2, 0.9])
+@pytest.mark.parametrize("noise", [1e-3, 0.1, 1.0])
+@pytest.mark.parametrize("threshold", [0.02, 0.3, 0.95])
+def test_the_mean_without_quick_quantiles_is_that_of_many_cells(power: float, noise: float, threshold: float) -> None:
+    flat = FlatSet.central(
+        Gaussian(np.array([-4.0, -0.5, 0.2, 6.0]), np.array([2.0, 0.1, 1.0, 0.5]), noise_std=noise),
+        np.full(4, threshold),
+        0.2,
+    )
+    distribution = Transformed(flat, LowerTailPower(power, 1.0, 1.5, -12.0))
+    assert not distribution.quantiles_are_quick
+    assert (np.abs(distribution.mean - mean_by_cells(distribution)) < 2e-4 * distribution.std).all()
+    np.testing.assert_allclose(distribution.negated().mean, -distribution.mean, rtol=1e-10)
+    np.testing.assert_allclose(distribution.over_samples().mean[0], distribution.mean, rtol=1e-12)
+
+
+def test_the_mean_by_shortfalls_of_a_gaussian_is_that_of_many_cells() -> None:
+    distribution = Transformed(gaussian(), LOWER)
+    np.testing.assert_allclose(distribution._mean_by_shortfall(), mean_by_cells(distribution), rtol=1e-6)
+    linear = Transformed(Gaussian(MEAN + 30.0, STD), LOWER)
+    np.testing.assert_allclose(linear._mean_by_shortfall(), LOWER.inverse(MEAN + 30.0), rtol=1e-12)

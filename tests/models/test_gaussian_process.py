@@ -104,6 +104,35 @@ def test_the_posterior_is_the_one_whose_likelihood_was_maximized(trend: str, war
     assert len(raw) == process.stored_size(data.categories)
 
 
+@pytest.mark.parametrize("refit", [True, False])
+@pytest.mark.parametrize("known", [False, True], ids=["unknown", "some_known"])
+@pytest.mark.parametrize(
+    "process",
+    [
+        GaussianProcess(warping=InputWarping(), trend="quadratic"),
+        GaussianProcess(noise=NoisePrior.wide()),
+        GaussianProcess(subset=8),
+        GaussianProcess(subset=16),
+    ],
+    ids=["parts", "wide", "fewer", "all"],
+)
+def test_the_factor_of_the_posterior_is_that_of_its_own_covariances(
+    process: GaussianProcess, known: bool, refit: bool
+) -> None:
+    data = smooth_data(16)
+    if known:
+        # Below the least variance, too.
+        data = replace(data, Y_var=np.where(np.arange(16) < 5, np.geomspace(1e-12, 0.1, 16), np.nan)[:, None])
+    stored = process.fit(data, rng=RNG(0)).hyperparameters
+    model = process.fit(replace(data, hyperparameters=(stored,), refit=refit), rng=RNG(0))
+    raw = np.array(model.hyperparameters)
+    again, other = (process.posterior(d, process.objective(data), raw) for d in (data, data.rows(slice(3, 12))))
+    moved = process.posterior(replace(data, X=data.X[::-1]), process.objective(data), raw)
+    for found in (model, again, other, moved, replace(model, X=data.X[::-1])):
+        covariance = found.between(found.scaled, found.scaled) + np.diag(found.noise)
+        np.testing.assert_allclose(found.cholesky @ found.cholesky.T, covariance, rtol=1e-9, atol=1e-12)
+
+
 def test_warping_by_the_identity_is_none() -> None:
     data, X = smooth_data(20), RNG(1).random((6, 3))
     plain, process = GaussianProcess().fit(data, rng=RNG(0)), GaussianProcess(warping=InputWarping())

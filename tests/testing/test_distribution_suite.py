@@ -99,6 +99,10 @@ class Sloppy(Distribution):
     def normal_scores(self, y: Array | float) -> Array:
         return np.zeros(self.q)
 
+    @property
+    def median_and_spread(self) -> tuple[Array, Array]:
+        return np.zeros(self.q), np.ones(self.q)
+
     def samples(self, base: Array) -> tuple[Array, Array]:
         return np.random.default_rng().random(base.shape), np.zeros(len(base))
 

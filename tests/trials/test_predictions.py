@@ -11,6 +11,7 @@ import pytest
 from calibo.calibration import Calibrated, Temperature
 from calibo.calibration.base import ENOUGH_SIMILAR, SOME_SIMILAR, in_words
 from calibo.data import COVERAGES
+from calibo.errors import FallbackWarning
 from calibo.methods import cbo, conformal_trees, gp_ei, locbo, ocbo, ocbo_local
 from calibo.models import GaussianProcess
 from calibo.optimize import ModelBased, Optimizer
@@ -115,21 +116,12 @@ def test_the_interval_of_the_mean_lies_inside_that_of_a_measurement() -> None:
         check_intervals(table)
 
 
-@pytest.mark.filterwarnings("ignore:.*predictions could not be calibrated")
-@pytest.mark.parametrize(
-    ("method", "words"),
-    [
-        (ocbo(paper=True, search=DRAWS), r"\d+ past forecasts, \d+ of them similar"),
-        (cbo(ratio=None, search=DRAWS), "the data, by conformal sets"),
-    ],
-)
-def test_a_correction_that_is_not_learned_from_similar_forecasts_is_never_called_the_model_alone(
-    method: ModelBased, words: str
-) -> None:
-    optimizer = Optimizer(SPACE, method, seed=0)
+def test_a_correction_that_is_not_learned_from_similar_forecasts_is_never_called_the_model_alone() -> None:
+    optimizer = Optimizer(SPACE, ocbo(paper=True, search=DRAWS), seed=0)
     for _ in range(16):
         suggestion = optimizer.ask()
         optimizer.tell(suggestion, suggestion.params["x"] ** 2 + suggestion.params["y"])
+    words = r"\d+ past forecasts, \d+ of them similar"
     assert optimizer.predict([NEAR, FAR])["calibration"].str.fullmatch(words).all()
 
 
@@ -143,3 +135,23 @@ def check_intervals(table: pd.DataFrame, prefix: str = "") -> None:
         if kind == "measured":
             median = table[f"{prefix}median"].to_numpy()
             assert np.all(lows[:, 0] < median) and np.all(median < highs[:, 0])
+
+
+@pytest.mark.filterwarnings("ignore:.*predictions could not be calibrated")
+def test_conformal_sets_are_named_as_far_as_they_go() -> None:
+    optimizer = Optimizer(SPACE, cbo(ratio=None, search=DRAWS), seed=0, n_initial=1)
+    seen = []
+    for i in range(8):
+        optimizer.tell({"x": 0.1 + 0.1 * i, "y": 0.9 - 0.1 * i}, float(np.sin(3.0 * i)))
+        seen.append(optimizer.predict([{"x": 0.1, "y": 0.9}])["calibration"][0])
+    # Less than half of the mass in the set of two results, half of it in that of four.
+    assert seen[0] == "model alone"
+    assert seen[1] == "mostly the model, 2 results by conformal sets"
+    assert seen[-1] == "the data, by conformal sets"
+
+
+def test_without_a_conformal_set_the_model_is_alone() -> None:
+    optimizer = in_a_corner(cbo(ratio=None, search=DRAWS))
+    with pytest.warns(FallbackWarning, match="much less certain than at the data"):
+        table = optimizer.predict([NEAR, FAR])
+    assert table["calibration"].tolist() == ["the data, by conformal sets", "model alone"]
