@@ -1,12 +1,23 @@
 """The default method with one part changed at a time, to see what each is worth.
 
-Each function composes a strategy; run them as other optimizers are run, for example
+Each function composes a strategy. Run them as other optimizers are run, into a folder of their own, then write the table
+of docs/choosing.md, for example
 
-    python -m benchmarks.peers.run --optimizers auto,benchmarks/peers/ablation.py:without_ranks --problems bbob5 --seeds 0-4
+    python -m benchmarks.peers.run --optimizers auto,benchmarks/peers/ablation.py:without_ranks --problems bbob5,noisy \\
+        --seeds 0-4 --runs benchmarks/peers/runs/ablation
+    python -m benchmarks.peers.results --runs benchmarks/peers/runs/ablation --results benchmarks/peers/results/ablation
+    python -m benchmarks.peers.ablation
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.peers import comparing, summary
+from benchmarks.peers.results import FOLDER
 from calibo import methods
 from calibo.acquisition import AcquisitionRule, ExpectedImprovement, ImprovementByNoise, NoisyExpectedImprovement
 from calibo.models import (
@@ -23,6 +34,9 @@ from calibo.models import (
 from calibo.models.outcome_transforms import OutcomeShape
 from calibo.optimize import ModelBased
 
+RESULTS, PAGE = FOLDER / "ablation", summary.ROOT / "docs" / "choosing.md"
+#: Smallest relative regret that is told apart: the rest is rounding.
+_FLOOR = 1e-8
 NOISE = NoisePrior.wide()
 PROCESS = GaussianProcess(noise=NOISE)
 
@@ -85,3 +99,43 @@ def quadratic_trend() -> ModelBased:
 def integrated() -> ModelBased:
     """Act on a model averaged over draws of its hyperparameters."""
     return changed(IntegratedGP(PROCESS, draws=4))
+
+
+def comparison(frame: pd.DataFrame, name: str) -> tuple[str, ...]:
+    """Return a row: a variant against the default, as the mean log10 ratio of regrets, and problems won and lost."""
+    cells = []
+    for families in (("bbob5", "bbob10"), ("noisy",)):
+        part = frame[frame["family"].isin(families)]
+        regret = comparing.matrix(part, "regret_60", [name, "auto"])
+        if regret.empty:
+            cells += ["", ""]
+            continue
+        initial = part.groupby(["problem", "seed"])["initial"].first().reindex(regret.index).to_numpy()[:, None]
+        logs = np.log10(np.maximum(regret / initial, _FLOOR))
+        ratio = (logs[name] - logs["auto"]).groupby(level="problem").mean()
+        score = comparing.wins(part, 60, "auto", name)
+        error = ratio.std(ddof=1) / np.sqrt(len(ratio))
+        cells += [f"{ratio.mean():+.2f} ± {error:.2f}", "" if score is None else f"{score.lost} : {score.won}"]
+    return f"`{name}`", *cells
+
+
+def ablation_table(folder: Path) -> str:
+    """Return the table of all variants in a folder, in Markdown."""
+    frame = comparing.load(folder)
+    names = [str(name) for name in dict.fromkeys(frame["optimizer"]) if name != "auto"]
+    cpu = frame.groupby("optimizer")["cpu_mean"].median()
+    header = ("variant", "without noise", "problems won : lost", "with noise", "won : lost", "CPU s", "runs")
+    runs = frame.groupby("optimizer").size()
+    rows = [(*comparison(frame, name), f"{cpu[name]:.3f}", str(runs[name])) for name in names]
+    return summary.table(header, [*rows, ("`auto`", "0", "", "0", "", f"{cpu['auto']:.3f}", str(runs["auto"]))])
+
+
+def main() -> None:
+    """Write the table into the page."""
+    PAGE.write_text(
+        summary.fill(PAGE.read_text(encoding="utf-8"), "ablation", ablation_table(RESULTS)), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    main()
