@@ -181,12 +181,13 @@ def locbo(
             several by their recent loss.
         eta0: First step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))`` with a wide prior of the noise, in the
-            paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))``, in the paper's form
+            ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``.
         **options: Further settings of ``ModelBased``.
     """
-    inner, settings = _localized(surrogate, paper)
+    # It acts on what it shows, and with the wide prior of the noise went on trying where evaluations had failed.
+    inner, settings = _localized(surrogate or (None if paper else Warped(_process())), paper)
     by = LocalizedOnline(alpha=alpha, kappa=kappa, length_scale=length_scale, eta0=eta0, **settings)
     return ModelBased(Calibrated(inner, by=by), rule or ExpectedImprovement(), name="locbo", **options)
 

@@ -131,7 +131,7 @@ class TestComposition:
     PROCESS = Scheduled(
         GPBySize(GaussianProcess(noise=WIDE, subset=400), NearestNeighbourGP(GaussianProcess(noise=WIDE, subset=300)))
     )
-    BY_REACH = Calibrated(Warped(PROCESS), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
+    NARROW = Scheduled(GPBySize())
     LOCBO = LocalizedOnline(alpha=0.1, kappa=0.7, length_scale=0.3, eta0=0.05, localize="reach", trust=200.0)
     OCBO_LOCAL = LocalizedQuantile(eta=0.3, kappa=0.7, localize="reach", trust=200.0)
 
@@ -145,7 +145,10 @@ class TestComposition:
         ],
     )
     def test_by_default(self, made: ModelBased, online: Recalibrator, acts_on: str) -> None:
-        assert made.surrogate == Calibrated(self.BY_REACH, by=online, evidence=Prequential())
+        """What acts on the raw model has a wide prior of the noise."""
+        process = self.PROCESS if acts_on == "raw" else self.NARROW
+        by_reach = Calibrated(Warped(process), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
+        assert made.surrogate == Calibrated(by_reach, by=online, evidence=Prequential())
         assert made.rule == ExpectedImprovement() and made.acts_on == acts_on
         stages = made.surrogate.stage_names
         assert stages == ("WarpedGaussianProcess", "ConditionalQuantile", type(online).__name__)

@@ -51,8 +51,9 @@ class ConditionalQuantile(Recalibrator):
     s = 1 + small_sample d / t for d columns and t forecasts (at most 6), since the hyperparameters of a model of few data
     are uncertain, too.
 
-    A latent value is scaled by the factor of its measurement's 80 % interval: errors of measurements do not tell the shape
-    of the latent distribution, and acquisition functions keep their closed forms.
+    A latent value is scaled by the factor of its measurement's 80 % interval, with the model's own normal distribution in
+    place of H: errors of measurements do not tell the shape of the latent distribution, acquisition functions keep their
+    closed forms, and a search is not drawn to where nothing is known.
 
     Best with `StoredAndLeaveOneOut` evidence: stored forecasts are honest for the points that the search chooses,
     leave-one-out predictions for what lies between the data.
@@ -129,37 +130,42 @@ class ConditionalMap:
             return relevel(distribution, Tempered(self._factors(reach)))
         return relevel(distribution, StretchedScores(_KNOTS, self.sizes(reach, _COVERAGES)))
 
-    def sizes(self, reach: Reach, coverages: Array) -> Array:
-        """Return T(p), the half widths of central intervals in standard deviations, `... x q x K`, for K coverages."""
+    def sizes(self, reach: Reach, coverages: Array, *, latent: bool = False) -> Array:
+        """Return T(p), the half widths of central intervals in standard deviations, `... x q x K`, for K coverages.
+
+        Args:
+            reach: How far the forecasts reach, `... x q`.
+            coverages: K central coverages.
+            latent: Whether those are of latent values: where nothing is known they have the model's own shape.
+        """
         shape = reach.log_spread.shape
         flat = Reach(reach.log_spread.reshape(-1), reach.rank.reshape(-1))
+        size = np.exp(_LOG_SIZES)
+        own = self._normal(size) if latent else self._students(size)
         parts = [
-            self._sizes(Reach(flat.log_spread[i : i + _BLOCK], flat.rank[i : i + _BLOCK]), coverages)
+            self._sizes(Reach(flat.log_spread[i : i + _BLOCK], flat.rank[i : i + _BLOCK]), coverages, own)
             for i in range(0, max(len(flat.rank), 1), _BLOCK)
         ]
         return np.concatenate(parts).reshape(*shape, len(coverages))
 
     @cached_property
-    def _below(self) -> tuple[Array, Array]:
-        """Smoothed distribution functions of the past errors, `t x A`, and the model's own distribution function, A."""
-        past = ndtr((_LOG_SIZES - np.log(self.size)[:, None]) / self.smoothing)
-        return past, self._own(np.exp(_LOG_SIZES))
+    def _past_below(self) -> Array:
+        """Smoothed distribution functions of the past errors, `t x A`."""
+        return ndtr((_LOG_SIZES - np.log(self.size)[:, None]) / self.smoothing)
 
-    def _own(self, size: Array) -> Array:
-        """Return the model's own probability of an error of at most some size, in its shape."""
+    def _students(self, size: Array) -> Array:
+        """Return H, the probability of an error of at most some size where nothing is known, in its shape."""
         away = size / self.wider
         return away / np.sqrt(2.0 + np.square(away))
 
-    def _own_size(self, level: Array) -> Array:
-        """Return the size of an error that the model's own probability of is ``level``, at most infinity."""
-        with np.errstate(divide="ignore"):
-            return self.wider * level * np.sqrt(2.0 / (1.0 - np.square(level)))
+    def _normal(self, size: Array) -> Array:
+        """Return the model's own probability of an error of at most some size, in its shape."""
+        return 2.0 * ndtr(size / self.wider) - 1.0
 
-    def _sizes(self, reach: Reach, coverages: Array) -> Array:
+    def _sizes(self, reach: Reach, coverages: Array, own: Array) -> Array:
         weights = self.weights * self.similarity.weights(reach, self.past)
         total = self.prior + weights.sum(axis=-1, keepdims=True)
-        past, own = self._below
-        return inverted((self.prior * own + weights @ past) / total, coverages)
+        return inverted((self.prior * own + weights @ self._past_below) / total, coverages)
 
     def _factors(self, reach: Reach) -> Array:
         """Return the factors on latent standard deviations, `... x q`: from a grid, since searches ask at many points."""
@@ -174,7 +180,8 @@ class ConditionalMap:
 
     def latent_factors(self, reach: Reach) -> Array:
         """Return the factors on latent standard deviations, `... x q`, without the grid."""
-        return self.sizes(reach, np.array([_LATENT_COVERAGE]))[..., 0] / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
+        size = self.sizes(reach, np.array([_LATENT_COVERAGE]), latent=True)[..., 0]
+        return size / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
 
     @cached_property
     def _table(self) -> tuple[Array, Array, Array] | None:
@@ -200,12 +207,12 @@ class ConditionalMap:
         np.cumsum(by_spread[:, None, :] * by_rank, axis=-1, out=past[..., 1:])
         aim = _LATENT_COVERAGE * (self.prior + past[..., -1])
         size = np.concatenate([[0.0], self.size, [np.inf]])
-        mass = past + self.prior * self._own(size[:-1])
+        mass = past + self.prior * self._normal(size[:-1])
         reached = (mass < aim[..., None]).sum(axis=-1)
         # Between two errors only the model's own mass grows: the quantile may lie there.
         before = np.take_along_axis(mass, reached[..., None] - 1, axis=-1)[..., 0]
-        level = self._own(size[reached - 1]) + (aim - before) / self.prior
-        between = self._own_size(np.minimum(level, 1.0))
+        level = self._normal(size[reached - 1]) + (aim - before) / self.prior
+        between = self.wider * ndtri(0.5 + 0.5 * np.minimum(level, 1.0))
         factors = np.minimum(between, size[reached]) / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
         return np.log(factors)
 

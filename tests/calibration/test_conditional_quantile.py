@@ -212,7 +212,7 @@ def test_latent_factors_from_the_table_agree_with_the_exact_ones(seed: int) -> N
     np.testing.assert_allclose(shown.noise_std, shown.std / latent.std * 0.02, err_msg="the noise is scaled alike")
 
 
-def test_far_from_all_forecasts_latent_values_are_not_narrowed() -> None:
+def test_far_from_all_forecasts_latent_values_keep_the_models_own_scale() -> None:
     """A hundred near forecasts that were far too wide do not narrow a value that nothing like it was forecast of."""
     rng = np.random.default_rng(0)
     near = Gaussian(rng.normal(size=100), np.full(100, 0.02))
@@ -220,15 +220,16 @@ def test_far_from_all_forecasts_latent_values_are_not_narrowed() -> None:
     by = ConditionalQuantile(small_sample=0.0)
     latent = Gaussian(np.zeros(2), np.array([0.02, 5.0]), noise_std=1e-6)
     factors = by.fit(past)(latent, np.zeros((2, 1))).std / latent.std
-    assert factors[0] < 0.2 and factors[1] == pytest.approx(t.ppf(0.9, 2) / ndtri(0.9), abs=0.03)
+    assert factors[0] < 0.2 and factors[1] == pytest.approx(1.0, abs=0.03)
 
 
 def test_the_factor_of_a_latent_value_is_that_of_its_measurements_80_percent_interval() -> None:
+    """Up to the tails of what is not known, of which there is little among 80 forecasts."""
     level_map = fitted(ConditionalQuantile(), stream(80, 0, near_too_wide_far_too_narrow))
     latent = Gaussian(np.array([0.3]), np.array([0.3]), noise_std=0.4)
     measured = level_map(latent.measurement, np.zeros((1, 1)))
     width = float(np.ptp(measured.interval(0.8))) / (2.0 * 0.5 * ndtri(0.9))
-    assert float(level_map.latent_factors(level_map.scale.reach(latent))[0]) == pytest.approx(width, rel=1e-6)
+    assert float(level_map.latent_factors(level_map.scale.reach(latent))[0]) == pytest.approx(width, rel=0.03)
 
 
 def test_bandwidths_too_narrow_for_a_table_are_exact() -> None:

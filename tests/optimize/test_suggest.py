@@ -40,8 +40,9 @@ def test_suggest_is_pure_and_a_suggestion_complete() -> None:
     np.testing.assert_array_equal(known.Y, before[1])
     np.testing.assert_allclose(SPACE.encode([one[0].params])[0], one[0].x, atol=1e-12)
     # Five of the Gaussian process, whether outcomes were transformed, and when that was chosen.
-    assert one[0].forecasts is not None and len(one[0].hyperparameters[0]) == 7
-    assert one[0].hyperparameters[0][5] in (0.0, 1.0) and one[0].hyperparameters[0][6] == 9.0
+    assert one[0].forecasts is not None and len(one[0].hyperparameters[0]) == 8
+    fitted_at, shape, chosen_at = one[0].hyperparameters[0][5:]
+    assert shape in (0.0, 1.0) and fitted_at == chosen_at == 9.0
 
 
 @pytest.mark.parametrize("known", [0, 1, 3, 5])
