@@ -45,7 +45,7 @@ DIMENSIONS = (6, 20)
 COMPARED = (1_000, 2_000)
 #: Suggestions after the first.
 FURTHER = 3
-METHOD = "ocbo"
+METHOD = "auto"
 HERE = Path(__file__).parent
 
 

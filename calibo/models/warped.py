@@ -58,6 +58,12 @@ class WarpedModel(ModelWrapper):
     def one_step_ahead(self) -> Distribution:
         return self._in_units(super().one_step_ahead())
 
+    def judged(self, y: Array, rows: Rows) -> tuple[float, float]:
+        """Return log score and quantile loss of outcomes, n, of which some, by their rows, are each left out."""
+        left_out = self.base.leave_one_out(rows)
+        score = log_score(left_out, self.transform, y[rows])
+        return score, quantile_loss(self._in_units(left_out), y[rows])
+
     def _in_units(self, distribution: Distribution) -> Distribution:
         return distribution if self.transform is None else Transformed(distribution, self.transform)
 
@@ -137,12 +143,13 @@ class Warped(SurrogateWrapper):
         if Capability.LEAVE_ONE_OUT not in plain.capabilities:
             return plain
         rows = left_out_rows(n)
-        limit = self.tolerance * quantile_loss(plain.leave_one_out(rows), y[rows])
+        highest, loss = plain.judged(y, rows)
+        limit = self.tolerance * loss
         for shape in suited:
             model = self._fit(data, shape, rng, chosen_at=n)
-            better = log_score(model, y, rows) > log_score(best, y, rows)
-            if better and quantile_loss(model.leave_one_out(rows), y[rows]) <= limit:
-                best = model
+            score, loss = model.judged(y, rows)
+            if score > highest and loss <= limit:
+                best, highest = model, score
         return best
 
     def _fit(self, data: Dataset, shape: OutcomeShape, rng: np.random.Generator, *, chosen_at: float) -> WarpedModel:
@@ -156,17 +163,8 @@ class Warped(SurrogateWrapper):
         return WarpedModel(model, transform, (*model.hyperparameters, float(shape.value), float(chosen_at)))
 
 
-def log_score(model: WarpedModel, y: Array, rows: Rows | None = None) -> float:
-    """Return the leave-one-out log score of outcomes, n, by Gaussian predictions of the transformed ones.
-
-    Args:
-        model: The model.
-        y: Outcomes.
-        rows: Which of them to predict; by default all.
-    """
-    transform = model.transform
-    y = y if rows is None else y[rows]
-    left_out = model.base.leave_one_out(rows)
+def log_score(left_out: Distribution, transform: OutcomeTransform | None, y: Array) -> float:
+    """Return the log score of outcomes, n, by Gaussian predictions of the transformed ones, n."""
     scores = left_out.normal_scores(y if transform is None else transform.forward(y))
     total = -0.5 * np.square(scores) - np.log(left_out.std)
     return float(np.sum(total if transform is None else total + transform.log_derivative(y)))
