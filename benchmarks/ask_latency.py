@@ -24,7 +24,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from calibo.data import Dataset, Forecast
-from calibo.methods import cbo, gp_ei, locbo, ocbo, ocbo_local
+from calibo.methods import auto, cbo, gp_ei, locbo, ocbo, ocbo_local
 from calibo.models import GaussianProcess
 from calibo.optimize import Strategy, propose
 from calibo.problems import problem
@@ -99,6 +99,8 @@ def optuna_ask(name: str, data: Dataset, seed: int) -> Callable[[], object]:
 
 
 TOOLS: dict[str, Callable[[str, Dataset, int], Callable[[], object]]] = {
+    "auto cold": calibo_ask(auto(), warm=False),
+    "auto warm": calibo_ask(auto(), warm=True),
     "gp_ei cold": calibo_ask(gp_ei(), warm=False),
     "gp_ei warm": calibo_ask(gp_ei(), warm=True),
     "ocbo cold": calibo_ask(ocbo(), warm=False),
@@ -136,6 +138,7 @@ def measure(repeats: int, sizes: tuple[int, ...]) -> list[dict[str, object]]:
 def ratios(row: dict[str, float]) -> dict[str, float]:
     """Return the ratios for which there are targets."""
     return {
+        "auto warm / optuna": row["auto warm"] / row["optuna GPSampler"],
         "gp_ei warm / optuna": row["gp_ei warm"] / row["optuna GPSampler"],
         "gp_ei warm / botorch": row["gp_ei warm"] / row["botorch LogEI"],
         "gp_ei cold / optuna": row["gp_ei cold"] / row["optuna GPSampler"],
