@@ -17,7 +17,7 @@ from benchmarks.peers.spaces import Parameter, Params, PeerSpace
 #: Of the search for the best point: between BoTorch's getting-started page (5 and 20) and its tutorials (10 and 512), which
 #: take 1.7 times as long.
 RESTARTS, RAW_SAMPLES = 4, 128
-#: Most iterations of the fit with categories, which has two kernels too many for the data: without a limit it takes 500 (4 s).
+#: Most iterations of the fit with categories; without a limit it takes about 500, which are 4 s.
 MIXED_ITERATIONS = 100
 
 
