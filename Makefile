@@ -5,7 +5,7 @@
 #   make test-lowest  the quick tests with the oldest supported versions of the dependencies, in .venv-lowest
 #   make slow         the slow tests, most of them statistical
 #   make format       format the code with ruff
-#   make peers        calibo against other optimizers on a few problems (minutes); tables in benchmarks/peers/results-quick
+#   make peers        calibo against other optimizers on a few problems (minutes), as printed tables
 #   make peers-full   the whole comparison, over several sittings (a night or two); rewrites docs/benchmarks.md
 #   make clean        remove all environments
 

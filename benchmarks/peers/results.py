@@ -134,14 +134,14 @@ def write(found: list[dict[str, Any]], folder: Path) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Write the tables of all finished runs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=Path, default=store.FOLDER, help="folder of the finished runs")
+    parser.add_argument("--runs", type=Path, nargs="+", default=[store.FOLDER], help="folders of the finished runs")
     parser.add_argument("--results", type=Path, default=FOLDER, help="where to write the tables")
     parser.add_argument("--optimizers", help="only these, separated by commas")
     given = parser.parse_args(arguments)
-    found = rows(with_auto(store.runs(given.runs)))
+    found = rows(with_auto(store.runs(*given.runs)))
     kept = set(given.optimizers.split(",")) if given.optimizers else {row["optimizer"] for row in found}
     write([row for row in found if row["optimizer"] in kept], given.results)
-    for key, error in store.failures(given.runs).items():
+    for key, error in store.failures(*given.runs).items():
         print("failed:", *key, error)
 
 

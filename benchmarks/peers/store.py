@@ -32,9 +32,9 @@ def add(folder: Path, job: Job, run: Run | None, error: str | None = None) -> No
         stream.write(("\n" if cut_off else "") + json.dumps(record, separators=(",", ":")) + "\n")
 
 
-def records(folder: Path) -> Iterator[tuple[Job, dict[str, Any]]]:
+def records(*folders: Path) -> Iterator[tuple[Job, dict[str, Any]]]:
     """Yield all records; a line that was cut off is left out, and so is run again."""
-    for file in sorted(folder.glob("*.jsonl")):
+    for file in (file for folder in folders for file in sorted(folder.glob("*.jsonl"))):
         for line in file.read_text().splitlines():
             try:
                 record = json.loads(line)
@@ -43,10 +43,10 @@ def records(folder: Path) -> Iterator[tuple[Job, dict[str, Any]]]:
             yield Job(**record["job"]), record
 
 
-def runs(folder: Path) -> dict[Key, Run]:
+def runs(*folders: Path) -> dict[Key, Run]:
     """Return the longest finished run of each key."""
     found: dict[Key, Run] = {}
-    for job, record in records(folder):
+    for job, record in records(*folders):
         if "run" in record:
             run, before = Run(**record["run"]), found.get(key_of(job))
             if before is None or len(run.values) > len(before.values):
@@ -54,6 +54,8 @@ def runs(folder: Path) -> dict[Key, Run]:
     return found
 
 
-def failures(folder: Path) -> dict[Key, str]:
-    """Return the last error of each key that has one, finished later or not."""
-    return {key_of(job): record["error"] for job, record in records(folder) if "error" in record}
+def failures(*folders: Path) -> dict[Key, str]:
+    """Return the last error of each key that has no finished run."""
+    done = runs(*folders)
+    failed = {key_of(job): record["error"] for job, record in records(*folders) if "error" in record}
+    return {key: error for key, error in failed.items() if key not in done}
