@@ -147,8 +147,8 @@ class Forecast:
     """Predictive distribution of one outcome's measurement (noise included), made before it was measured.
 
     Attributes:
-        stages: One distribution per stage of calibration: first that of the surrogate, last the one that is shown and
-            acted on. A plain surrogate has one stage; each ``Calibrated`` around it adds one.
+        stages: One distribution per stage of calibration: first that of the surrogate, last the one that is shown. A plain
+            surrogate has one stage; each ``Calibrated`` around it adds one.
         stage_names: Names of what made each stage (the surrogate, then the recalibrators), so that a calibrator learns
             only from forecasts of its own kind when a study goes on with another method. Empty if not known.
 

@@ -56,7 +56,7 @@ from calibo.models.outcome_transforms import OutcomeShape
 from calibo.optimize.auto import Auto
 from calibo.optimize.likelihood_free import CompositeLikelihoodFree, LikelihoodFree
 from calibo.optimize.replicated import Replicated
-from calibo.optimize.strategy import ModelBased, Strategy
+from calibo.optimize.strategy import ANCHORS, ModelBased, Strategy
 from calibo.optimize.turbo import TuRBO
 from calibo.search import Langevin, MutatedBest, Mutation, Search
 
@@ -69,7 +69,7 @@ _LARGE = 1000
 _FEWER = Mutation(1200, 800, shortlist=256)
 
 
-def auto(**options: Any) -> Auto:
+def auto(*, search: Search | None = None, replicate: bool = False, anchors: int = ANCHORS) -> Auto:
     """Compose the default method: a rule chooses the parts that suit the data, and says why.
 
     Forecasts are those of ``ocbo``, right wherever they are shown. Where all parameters are numbers the search acts on a
@@ -84,9 +84,14 @@ def auto(**options: Any) -> Auto:
         >>> suggestion.why_method  # doctest: +ELLIPSIS
         'exact Gaussian process; bad outcomes count by rank, as all parameters are numbers; expected improvement, as ...'
 
+    Its other parts are what the rule chooses; to change them compose a method of your own, such as ``ocbo(rule=...)``.
+
     Args:
-        **options: Further settings of ``ModelBased``, such as ``search`` or ``replicate``.
+        search: Maximizes the acquisition function; by default chosen by the space.
+        replicate: Whether a point may be suggested again.
+        anchors: How many of the best observations are searched around.
     """
+    options = {"search": search, "replicate": replicate, "anchors": anchors}
     acting = Warped(_process(NoisePrior.wide()), shapes=(OutcomeShape.HALF_RANK,))
     return Auto(ocbo(rule=ImprovementByNoise(), acting=acting, **options), ocbo(**options), large=_LARGE)
 

@@ -23,8 +23,9 @@ from calibo.checks import check_between, check_instance, check_whole
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
 from calibo.models.base import Model
+from calibo.models.outcome_transforms import good_half
 
-#: Width of the smoothing of sampled improvements, in standard deviations of the outcomes. A copy of a pending point has
+#: Width of the smoothing of sampled improvements, in units of the good outcomes' spread. A copy of a pending point has
 #: about this utility, so it must be small compared with any improvement still possible.
 _SMOOTHING = 1e-6
 #: Smallest improvement that counts in the sampled probability of improvement, in widths of the smoothing.
@@ -165,12 +166,9 @@ def noise_share(model: Model, data: Dataset) -> float:
         data: The observations it was fitted to, at least one.
     """
     y = data.Y[:, 0]
-    above = y[y >= np.median(y)] - np.median(y)
-    unit = float(above.max())
-    if not unit > 0.0:
+    spread = good_half(y)[1]
+    if not spread > 0.0:
         return 0.0
-    # In units of the largest, whose square need not be a float.
-    spread = unit * float(np.sqrt(np.mean(np.square(above / unit))))
     latent = model.predict(data.X[np.argsort(-y, kind="stable")[:_BEST_POINTS]], latent=True)
     value, measurement = latent.spread / spread, latent.measurement.spread / spread
     return float(np.median(np.sqrt(np.maximum(np.square(measurement) - np.square(value), 0.0))))
@@ -191,8 +189,9 @@ def contenders(model: Model, X: Array, most: int, seed: int) -> Array:
 
 
 def smoothing(data: Dataset) -> float:
-    """Return the width of the smoothing in units of the outcomes, never zero."""
-    return max(_SMOOTHING * _spread(data), float(np.finfo(np.float64).tiny))
+    """Return the width of the smoothing of one objective's improvements, never zero: a share of the good outcomes' spread."""
+    spread = good_half(data.Y[:, 0])[1] or _spread(data)
+    return max(_SMOOTHING * spread, float(np.finfo(np.float64).tiny))
 
 
 def _spread(data: Dataset) -> float:

@@ -16,7 +16,7 @@ from calibo.distributions.transforms import power_of
 FEWEST_OUTCOMES = 8
 #: Outcomes larger than this, or whose spread is smaller than its inverse, are not transformed: squares would not be floats.
 _LARGEST = 1e100
-#: Spreads and gaps smaller than this share of the outcomes' size or range are rounding.
+#: Spreads and gaps smaller than this share of the outcomes beside them are rounding.
 _ROUNDING = 1e-12
 #: Powers among which the most likely one is sought; at 0 the lower tail is transformed by a logarithm.
 _POWERS = np.linspace(0.0, 1.0, 21)
@@ -54,21 +54,36 @@ def lower_tail_power(y: Array) -> LowerTailPower | None:
     return None if power == 1.0 else LowerTailPower(power, float(median), scale, float(y.min()))
 
 
+def good_half(y: Array) -> tuple[float, float]:
+    """Return the median of outcomes, n, and the root mean square distance from it of those that are not below it.
+
+    That distance is the unit in which improvements count: bad outcomes, however bad, do not change it.
+    """
+    unit = float(np.max(np.abs(y), initial=0.0)) or 1.0
+    z = y / unit
+    median = float(np.median(z))
+    above = z[z >= median] - median
+    farthest = float(np.max(above, initial=0.0))
+    # In units of the largest, whose square need not be a float.
+    spread = farthest * float(np.sqrt(np.mean(np.square(above / farthest)))) if farthest > 0.0 else 0.0
+    return unit * median, unit * spread
+
+
 def half_rank(y: Array) -> HalfRank | None:
     """Return the half-rank transform of outcomes, n: normal scores of ranks below the median.
 
-    Its unit is the root mean square distance from the median of the outcomes above it, so that both halves fit together.
+    Its unit is the spread of the outcomes above the median, so that both halves fit together.
     """
     if not _transformable(y):
         return None
-    median = float(np.median(y))
-    scale = float(np.sqrt(np.mean(np.square(y[y >= median] - median))))
+    median, scale = good_half(y)
     if not _is_spread(scale, median, y):
         return None
     ordered = np.sort(y)
     bad = np.unique(ordered[ordered < median])
     # Ties share the mean of their ranks; values that differ by rounding count as one.
-    bad = bad[np.append(np.diff(bad), median - bad[-1:]) > _ROUNDING * np.ptp(y)]
+    above = np.append(bad[1:], median)
+    bad = bad[above - bad > _ROUNDING * np.maximum(np.abs(above), np.abs(bad))]
     if not len(bad):
         return None
     places = np.searchsorted(ordered, bad, side="left") + np.searchsorted(ordered, bad, side="right")
@@ -88,6 +103,6 @@ def _transformable(y: Array) -> bool:
     return len(y) >= FEWEST_OUTCOMES and float(np.max(np.abs(y))) <= _LARGEST
 
 
-def _is_spread(scale: float, location: float, y: Array) -> bool:
-    """Return whether a unit of outcomes, n, is more than rounding."""
-    return bool(scale > max(_ROUNDING * max(abs(location), float(np.ptp(y))), 1.0 / _LARGEST))
+def _is_spread(scale: float, median: float, y: Array) -> bool:
+    """Return whether a unit of outcomes, n, is more than rounding of the median and the best; bad ones do not matter."""
+    return bool(scale > max(_ROUNDING * max(abs(median), abs(float(y.max()))), 1.0 / _LARGEST))

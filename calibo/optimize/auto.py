@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calibo.acquisition import ImprovementByNoise
 from calibo.checks import check_instance
 from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.models import Surrogate
+from calibo.models.outcome_transforms import FEWEST_OUTCOMES
 from calibo.optimize.strategy import ModelBased, Strategy
 from calibo.search import Plan, Search
 from calibo.spaces import Space
@@ -23,6 +25,7 @@ _RULES = {
     "ExpectedImprovement": "expected improvement",
     "NoisyExpectedImprovement": "noisy expected improvement",
     "HypervolumeImprovement": "hypervolume improvement",
+    "FirstFeasible": "the probability of meeting the constraints, as no result meets them yet",
 }
 
 
@@ -36,7 +39,7 @@ class Auto(Strategy):
     ==========================================================  ========================================================
     one objective, numbers only, not a list of rows             search by a model of half-ranked outcomes
     else                                                        search by the model inside what is shown
-    noise above a quarter of the spread of good outcomes        noisy expected improvement
+    noise above a quarter of the good outcomes' spread          noisy expected improvement (from 10 results on)
     less, or a list of rows                                     expected improvement
     up to ``large`` results                                     exact Gaussian process
     more                                                        Gaussian process of nearest neighbours
@@ -97,6 +100,8 @@ def acts_on_ranks(data: Dataset) -> bool:
 
 def _acting(data: Dataset, ranked: bool) -> str:
     """Say which outcomes the search acts on; the same as long as they are the same."""
+    if ranked and len(data) < FEWEST_OUTCOMES:
+        return f"outcomes count as they are, as there are fewer than {FEWEST_OUTCOMES} results"
     if ranked:
         return "bad outcomes count by rank, as all parameters are numbers"
     if data.from_pool:
@@ -108,8 +113,10 @@ def _acting(data: Dataset, ranked: bool) -> str:
 def _rule(data: Dataset, plan: Plan) -> str:
     """Say which acquisition function is used, and why if measurements decided it."""
     name = _RULES.get(plan.rule, plan.rule)
-    if data.objectives > 1 or data.from_pool:
+    if data.objectives > 1 or data.from_pool or plan.rule == "FirstFeasible":
         return name
+    if len(data) < ImprovementByNoise.fewest:
+        return f"{name}, as noise cannot be told from fewer than {ImprovementByNoise.fewest} results"
     noisy = plan.rule == "NoisyExpectedImprovement"
     return f"{name}, as measurements are {'noisy' if noisy else 'nearly exact'}"
 

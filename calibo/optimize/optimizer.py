@@ -113,7 +113,9 @@ class Optimizer:
         self._asked: int = 0
         self._pending: dict[int, Trial] = {}
         self._done: list[Trial] = []
+        # Hyperparameters of the latest suggestion, and the constraints that were known then.
         self._latest: tuple[tuple[float, ...], ...] = ()
+        self._latest_outcomes: tuple[str, ...] = ()
         self._why: str | None = None
 
     def __repr__(self) -> str:
@@ -155,7 +157,8 @@ class Optimizer:
         ]
         for suggestion in suggestions:
             self._pending[suggestion.number] = Trial(suggestion)
-            self._latest = suggestion.hyperparameters or self._latest
+            if suggestion.hyperparameters:
+                self._latest, self._latest_outcomes = suggestion.hyperparameters, names
             log_change(self._why, suggestion.why_method)
             self._why = suggestion.why_method or self._why
         self._asked += len(suggestions)
@@ -267,7 +270,7 @@ class Optimizer:
             self.trials,
             directions=self.directions,
             categories=self.space.categories,
-            hyperparameters=self._latest,
+            hyperparameters=self._latest if self._latest_outcomes == self.constraints else (),
             reference=self._reference,
             features=self.space.features,
             from_pool=self.space.is_pool,

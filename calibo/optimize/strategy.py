@@ -214,7 +214,8 @@ class ModelBased(Strategy):
         success = SuccessModel.of(data, rng=rng) if len(data.X_failed) else None
         rule = None
         if data.objectives == 1:
-            rule = self.rule.chosen((acting or self._acted_on(models))[0], data.without_constraints())
+            known = data.feasible_only() if data.feasible.any() else data
+            rule = self.rule.chosen((acting or self._acted_on(models))[0], known.without_constraints())
 
         def acquisition(models: tuple[Model, ...]) -> Acquisition:
             goals = acting or self._acted_on(models[: data.objectives])
@@ -236,7 +237,7 @@ class ModelBased(Strategy):
             forecaster=ModelForecaster(models, self.surrogate.stage_names),
             hyperparameters=tuple(model.hyperparameters for model in (*models, *acting)),
             learn=learn if learns else None,
-            rule=type(rule or self.tradeoff).__name__,
+            rule=type(rule or self.tradeoff).__name__ if data.feasible.any() else FirstFeasible.__name__,
         )
 
     def _acting_models(self, data: Dataset, rng: np.random.Generator) -> tuple[Model, ...]:

@@ -88,7 +88,8 @@ class CalibratedSampler(BaseSampler):
         self._n_initial: int | None = None if n_initial is None else check_whole("n_initial", n_initial)
         self._reference: Sequence[float] | None = reference
         self._announced: set[str] = set()
-        self._why: str | None = None
+        # Why which parts were used, by the names of the parameters that are optimized together.
+        self._why: dict[tuple[str, ...], str | None] = {}
         # Threads of one process choose one after the other, so that each respects what the others have just chosen.
         self._publishing = threading.Lock()
 
@@ -180,8 +181,8 @@ class CalibratedSampler(BaseSampler):
             number=trial.number,
             n_initial=self._n_initial,
         )
-        log_change(self._why, suggestion.why_method)
-        self._why = suggestion.why_method or self._why
+        log_change(self._why.get(space.names), suggestion.why_method)
+        self._why[space.names] = suggestion.why_method or self._why.get(space.names)
         stored = space.stored(suggestion.x)
         published = replace(
             suggestion,

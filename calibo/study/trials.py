@@ -105,16 +105,17 @@ def study_data(
     """
     frozen = [trial for trial in trials if trial.number != asking]
     known = trials_inside(frozen, space)
+    names = constraint_names(known)
     data = dataset(
         known,
         directions=directions,
         categories=space.space.categories,
-        hyperparameters=_latest_hyperparameters(frozen, space),
+        hyperparameters=_latest_hyperparameters(frozen, space, names),
         reference=reference_values(reference, directions),
         features=space.space.features,
         from_pool=space.space.is_pool,
     )
-    return data, constraint_names(known)
+    return data, names
 
 
 def trials_inside(trials: Iterable[FrozenTrial], space: OptunaSpace) -> list[Trial]:
@@ -203,10 +204,12 @@ def _last_values(trial: FrozenTrial) -> tuple[float, ...]:
     return (last,) if math.isfinite(last) else ()
 
 
-def _latest_hyperparameters(trials: Sequence[FrozenTrial], space: OptunaSpace) -> tuple[tuple[float, ...], ...]:
-    """Return those stored with the latest suggestion for the same parameters."""
+def _latest_hyperparameters(
+    trials: Sequence[FrozenTrial], space: OptunaSpace, constraints: tuple[str, ...]
+) -> tuple[tuple[float, ...], ...]:
+    """Return those stored with the latest suggestion for the same parameters; none if it knew other constraints."""
     counted = [trial for trial in trials if _state(trial) in _COUNTED]
     latest = sorted(counted, key=lambda trial: trial.number, reverse=True)
     suggested = (suggestion for trial in latest for suggestion in read_suggestions(trial))
-    stored = (one.hyperparameters for one in suggested if tuple(one.params) == space.names)
-    return next((hyperparameters for hyperparameters in stored if hyperparameters), ())
+    found = next((one for one in suggested if tuple(one.params) == space.names and one.hyperparameters), None)
+    return () if found is None or found.constraints != constraints else found.hyperparameters

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm, rankdata
 
 from calibo.distributions import LowerTailPower
-from calibo.models.outcome_transforms import FEWEST_OUTCOMES, OutcomeShape, half_rank
+from calibo.models.outcome_transforms import FEWEST_OUTCOMES, OutcomeShape, good_half, half_rank
 
 RNG = np.random.default_rng
 #: Ties among them, but no values that differ by rounding.
@@ -68,3 +68,22 @@ def test_the_identity_is_no_transform_and_the_lower_tail_is_a_power() -> None:
 def test_half_of_the_outcomes_alike_leave_no_ranks() -> None:
     """More than half equal the best: the good half has no spread."""
     assert half_rank(np.array([1.0] * 12 + [0.0, -1.0, -2.0])) is None
+
+
+@pytest.mark.parametrize("penalty", [1e6, 1e13, 1e20, 1e99])
+@pytest.mark.parametrize("spread", [1.0, 1e-7])
+def test_one_very_bad_outcome_changes_nothing_above_it(penalty: float, spread: float) -> None:
+    """However large a penalty is, and however close the search has come, the others keep their ranks."""
+    y = spread * np.arange(20.0)
+    y[0] = -spread
+    plain, bad = half_rank(y), half_rank(np.append(y[1:], -penalty))
+    assert plain is not None and bad is not None
+    np.testing.assert_allclose(bad.forward(y[1:]), plain.forward(y[1:]), atol=1e-6)
+    np.testing.assert_allclose(bad.inverse(bad.forward(y[1:])), y[1:], rtol=1e-6, atol=1e-12 * spread)
+
+
+def test_the_good_half_does_not_overflow() -> None:
+    median, spread = good_half(np.array([1.7e308, 1.6e308, 1.5e308, -1.7e308]))
+    assert np.isfinite(median) and spread == pytest.approx(
+        np.hypot(1.7e308 - 1.55e308, 1.6e308 - 1.55e308) / np.sqrt(2.0)
+    )

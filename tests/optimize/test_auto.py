@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import calibo
 from calibo import Float, Optimizer, methods
 from calibo.data import Dataset
-from calibo.errors import RecipeError
+from calibo.errors import CaliboWarning, RecipeError
 from calibo.optimize import Auto
 from calibo.optimize.auto import default_for_rows, log_change
 from calibo.study.attributes import read_suggestions
@@ -75,13 +76,54 @@ def test_it_is_the_default() -> None:
     assert isinstance(optimizer.strategy, Auto) and optimizer.strategy.name == "auto"
 
 
-def test_the_reason_is_stored_with_the_suggestion_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_reason_is_stored_with_the_suggestion_and_logged_when_it_changes(caplog: pytest.LogCaptureFixture) -> None:
     study = optuna.create_study(sampler=calibo.CalibratedSampler(seed=0))
     with caplog.at_level(logging.INFO, logger="calibo"):
-        study.optimize(lambda trial: (trial.suggest_float("x", 0, 1) - 0.3) ** 2, n_trials=9)
-    stored = [read_suggestions(trial)[0].why_method for trial in study.trials[6:]]
-    assert stored == [EXACT] * 3
-    assert [record.message for record in caplog.records if record.name == "calibo"] == [f"method: {EXACT}"]
+        study.optimize(lambda trial: (trial.suggest_float("x", 0, 1) - 0.3) ** 2, n_trials=13)
+    stored = [read_suggestions(trial)[0].why_method for trial in study.trials[3:]]
+    few = "exact Gaussian process; outcomes count as they are, as there are fewer than 8 results; expected improvement, as "
+    some = (
+        "exact Gaussian process; bad outcomes count by rank, as all parameters are numbers; expected improvement, as "
+    )
+    untold = "noise cannot be told from fewer than 10 results"
+    assert stored == [few + untold] * 5 + [some + untold] * 2 + [EXACT] * 3
+    said = [record.message for record in caplog.records if record.name == "calibo"]
+    assert said == [f"method: {why}" for why in dict.fromkeys(stored)]
+
+
+def test_groups_of_parameters_are_logged_each_by_itself(caplog: pytest.LogCaptureFixture) -> None:
+    """Two groups that are optimized apart do not take turns in the log."""
+
+    def objective(trial: optuna.Trial) -> float:
+        if trial.suggest_categorical("kind", ["a", "b"]) == "a":
+            return trial.suggest_float("x", 0, 1)
+        return trial.suggest_float("y", 0, 1)
+
+    study = optuna.create_study(sampler=calibo.CalibratedSampler(seed=0))
+    with caplog.at_level(logging.INFO, logger="calibo"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study.optimize(objective, n_trials=16)
+    said = [record.message for record in caplog.records if record.name == "calibo"]
+    assert len(said) <= 9
+
+
+def test_nothing_feasible_yet_is_said() -> None:
+    known = data(12)
+    infeasible = replace(known, Y=np.hstack([known.Y, np.full((12, 1), -1.0) + 0.1 * known.X[:, :1]]), constraints=1)
+    why = methods.auto().plan(infeasible, rng=RNG(0)).why
+    assert why is not None and why.endswith("the probability of meeting the constraints, as no result meets them yet")
+
+
+def test_hyperparameters_of_other_outcomes_are_not_taken() -> None:
+    """Those of the model that is acted on come after the objective's, and are not a constraint's that came later."""
+    optimizer = Optimizer({"x": Float(0, 1)}, seed=0)
+    for _ in range(9):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, suggestion.params["x"])
+    assert len(optimizer.data().hyperparameters) == 2
+    optimizer.tell({"x": 0.5}, 0.5, constraints={"limit": -0.1})
+    with pytest.warns(CaliboWarning):
+        assert optimizer.data().hyperparameters == ()
 
 
 def test_a_change_of_mind_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -262,13 +262,13 @@ def test_degenerate_outcomes_never_crash_a_suggestion(case: str, rule: str) -> N
 
 @pytest.mark.parametrize("largest", [1e308, 1.7e308])
 @pytest.mark.parametrize(
-    "method", ["ocbo", "locbo", "ocbo_local", "cbo", "gp_ei", "turbo", "risk_averse", "penalized_ei"]
+    "method", ["auto", "ocbo", "locbo", "ocbo_local", "cbo", "gp_ei", "turbo", "risk_averse", "penalized_ei"]
 )
 @pytest.mark.filterwarnings("ignore:.*predictions could not be calibrated")
 @pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")
 def test_predictions_of_outcomes_near_the_largest_float_are_finite(method: str, largest: float) -> None:
     optimizer = Optimizer(LINE, QUICK.get(method, method), seed=0)
-    for i in range(9):
+    for i in range(13):
         suggestion = optimizer.ask()
         for marginal in suggestion.forecasts[0].stages if suggestion.forecasts else ():
             assert np.isfinite(
