@@ -67,22 +67,22 @@ format: $(VENV)/.test-installed
 # One thread for each optimizer; a run that was stopped goes on where it was.
 RUN_PEERS := OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers
 QUICK_PEERS := benchmarks/peers/runs/quick
-OWN_METHODS := gp_ei,ocbo,locbo,cbo,turbo
+OWN_METHODS := auto,gp_ei,ocbo,locbo,cbo,turbo
 PEERS_HERE := random,optuna_tpe,optuna_cmaes,optuna_gp,botorch
 PEERS_ELSEWHERE := syne_tune_cqr,syne_tune_bore,confopt,smac,ax,vizier,hebo
 
 peers: $(VENV)/.extras-installed
-	$(RUN_PEERS).run --optimizers gp_ei,ocbo,random,optuna_tpe,optuna_cmaes --problems quick --seeds 0-2 --runs $(QUICK_PEERS)
+	$(RUN_PEERS).run --optimizers auto,gp_ei,random,optuna_tpe,optuna_cmaes --problems quick --seeds 0-2 --runs $(QUICK_PEERS)
 	$(RUN_PEERS).results --runs $(QUICK_PEERS) --results $(QUICK_PEERS)/results
-	$(RUN_PEERS).summary --results $(QUICK_PEERS)/results --reference ocbo --print
+	$(RUN_PEERS).summary --results $(QUICK_PEERS)/results --print
 
 peers-full: $(VENV)/.extras-installed peers-environments
 	$(RUN_PEERS).run --optimizers $(OWN_METHODS),$(PEERS_HERE) --problems all --seeds 0-9
-	$(RUN_PEERS).run --optimizers turbo,optuna_cmaes,optuna_tpe,gp_ei --problems long --seeds 0-4 --budget 200
+	$(RUN_PEERS).run --optimizers auto,turbo,optuna_cmaes,optuna_tpe,gp_ei --problems long --seeds 0-4 --budget 200
 	$(RUN_PEERS).run --optimizers $(PEERS_ELSEWHERE) --problems few --seeds 0-2
 	$(RUN_PEERS).footprint --optimizers $(OWN_METHODS),$(PEERS_HERE),$(PEERS_ELSEWHERE)
 	$(RUN_PEERS).results
-	$(RUN_PEERS).summary --reference ocbo
+	$(RUN_PEERS).summary
 
 # Optimizers whose dependencies conflict with calibo's or with each other's. Two need a package that their own
 # requirements exclude (*.no-deps).
