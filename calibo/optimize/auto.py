@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibo.acquisition import ImprovementByNoise
+from calibo.acquisition import (
+    ExpectedImprovement,
+    FirstFeasible,
+    HypervolumeImprovement,
+    ImprovementByNoise,
+    NoisyExpectedImprovement,
+)
 from calibo.checks import check_instance
 from calibo.data import Dataset
 from calibo.errors import RecipeError
@@ -22,10 +28,10 @@ _LOGGER = logging.getLogger("calibo")
 
 #: What the rules for an acquisition function are called.
 _RULES = {
-    "ExpectedImprovement": "expected improvement",
-    "NoisyExpectedImprovement": "noisy expected improvement",
-    "HypervolumeImprovement": "hypervolume improvement",
-    "FirstFeasible": "the probability of meeting the constraints, as no result meets them yet",
+    ExpectedImprovement.__name__: "expected improvement",
+    NoisyExpectedImprovement.__name__: "noisy expected improvement",
+    HypervolumeImprovement.__name__: "hypervolume improvement",
+    FirstFeasible.__name__: "the probability of meeting the constraints, as no result meets them yet",
 }
 
 
@@ -113,11 +119,11 @@ def _acting(data: Dataset, ranked: bool) -> str:
 def _rule(data: Dataset, plan: Plan) -> str:
     """Say which acquisition function is used, and why if measurements decided it."""
     name = _RULES.get(plan.rule, plan.rule)
-    if data.objectives > 1 or data.from_pool or plan.rule == "FirstFeasible":
+    if data.objectives > 1 or data.from_pool or plan.rule == FirstFeasible.__name__:
         return name
     if len(data) < ImprovementByNoise.fewest:
         return f"{name}, as noise cannot be told from fewer than {ImprovementByNoise.fewest} results"
-    noisy = plan.rule == "NoisyExpectedImprovement"
+    noisy = plan.rule == NoisyExpectedImprovement.__name__
     return f"{name}, as measurements are {'noisy' if noisy else 'nearly exact'}"
 
 
