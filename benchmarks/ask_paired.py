@@ -118,14 +118,15 @@ def compare(old: Version, new: Version, what: str, arguments: argparse.Namespace
     for method in arguments.methods:
         for name in arguments.problems:
             for n in arguments.sizes:
-                request = {"what": what, "method": method, "name": name, "n": n}
+                request = {"what": what, "name": name, "n": n}
+                asked = {id(old): arguments.old_method or method, id(new): method}
                 if what == "same data":
                     request["repeats"] = arguments.repeats
                 pairs: list[tuple[dict[str, Any], dict[str, Any]]] = []
                 # The first round only warms up imports and caches.
                 for seed in range(arguments.seeds + 1):
                     first, second = (old, new) if seed % 2 else (new, old)
-                    answers = {id(v): v.answer(**request, seed=seed) for v in (first, second)}
+                    answers = {id(v): v.answer(**request, method=asked[id(v)], seed=seed) for v in (first, second)}
                     pairs.append((answers[id(old)], answers[id(new)]))
                 seconds = np.array([[a["seconds"], b["seconds"]] for a, b in pairs[1:]])
                 same = sum(np.allclose(a["x"], b["x"], rtol=0.0, atol=1e-9) for a, b in pairs)
@@ -143,6 +144,7 @@ def main() -> None:
     parser.add_argument("old", type=Path, nargs="?", help="another checkout of calibo")
     parser.add_argument("--new", type=Path, default=Path(__file__).parent.parent, help="by default this one")
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
+    parser.add_argument("--old-method", help="the method of the other checkout, if it is not the same")
     parser.add_argument("--problems", nargs="+", default=list(PROBLEMS))
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--seeds", type=int, default=9, help="number of data sets, or of searches")

@@ -1,8 +1,9 @@
 """Coverage wherever forecasts are shown: at the next query, at fresh points, and near the best point.
 
 Run with ``python benchmarks/places.py`` (all methods with intervals, 5 seeds); ``--methods``, ``--half`` and ``--seeds`` do a
-part, and ``--quick`` a small one of which nothing is written. Settings were chosen on the problems of the half "chosen";
-those of the half "reported" are others. For each problem, method and n = 15, 30, 60 evaluations:
+part, and ``--quick`` a small one of which nothing is written. Settings were chosen on the problems of the half "chosen", and
+on those called "further"; those of the half "reported" are others (``place_problems.py``). For each problem, method and
+n = 15, 30, 60 evaluations:
 
 * next: the forecasts of ten queries around n, as stored before they were measured;
 * fresh: 200 uniform points, as ``Optimizer.predict`` forecasts them;
@@ -24,22 +25,21 @@ import argparse
 import csv
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from place_problems import TASKS, Task
 from tqdm import tqdm
 
-from calibo import Categorical, Float, Int, Optimizer
+from calibo import Optimizer
 from calibo.data import Array, Marginal
 from calibo.diagnostics import coverage, crps
 from calibo.models import GaussianProcess
 from calibo.optimize import Strategy, fitted_plan
-from calibo.problems import problem
 
 SIZES = (15, 30, 60)
 PLACES = ("next", "fresh", "near")
@@ -49,128 +49,6 @@ FRESH, NEAR, RADIUS = 200, 60, 0.05
 WINDOW = 5
 METHODS = ("auto", "gp_ei", "ocbo", "locbo", "ocbo_local", "cbo", "cqr", "conformal_ensemble")
 RESULTS = Path(__file__).parent / "results" / "places.csv"
-Points = Sequence[Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class Task:
-    """An objective: its space, its values without noise at points, and the standard deviation of the noise."""
-
-    space: Mapping[str, Any]
-    values: Callable[[Points], Array]
-    noise: float = 0.0
-
-
-def standard(name: str, noise: float = 0.0) -> Task:
-    """Return a problem of ``calibo.problems``."""
-    known = problem(name)
-    space = known.space()
-    return Task(space, lambda points: known(np.array([[p[key] for key in space] for p in points])), noise)
-
-
-def mixed_hartmann() -> Task:
-    """Return Hartmann's function of three numbers, a whole number, a choice and a number on a logarithmic scale."""
-    place, shift = {"u": 0.3, "v": 0.6, "w": 0.1}, {"u": 0.0, "v": 0.3, "w": -0.2}
-
-    def values(points: Points) -> Array:
-        rows = [[p["a"], p["b"], p["c"], p["k"] / 10, place[p["m"]], (np.log10(p["r"]) + 4) / 4] for p in points]
-        return problem("hartmann6")(np.array(rows)) + np.array([shift[p["m"]] for p in points])
-
-    unit = {name: Float(0, 1) for name in "abc"}
-    return Task({**unit, "k": Int(0, 10), "m": Categorical(list("uvw")), "r": Float(1e-4, 1, log=True)}, values)
-
-
-def mixed_valley() -> Task:
-    """Return Branin's function or the square root of Rosenbrock's, by a choice, plus a whole number and a further number."""
-
-    def value(p: Mapping[str, Any]) -> float:
-        if p["kind"] == "branin":
-            base = problem("branin")(np.array([[15 * p["x"] - 5, 15 * p["y"]]]))[0]
-        else:
-            base = 10 + np.sqrt(problem("rosenbrock2")(np.array([[4 * p["x"] - 2, 4 * p["y"] - 1]]))[0])
-        return float(base + 1.5 * (p["n"] - 5) ** 2 + 8 * (p["t"] - 0.3) ** 2)
-
-    unit = {name: Float(0, 1) for name in "xyt"}
-    space = {**unit, "n": Int(1, 8), "kind": Categorical(["branin", "rosenbrock"])}
-    return Task(space, lambda points: np.array([value(p) for p in points]))
-
-
-def kernel_ridge() -> Task:
-    """Return the cross-validated error of kernel ridge regression on scikit-learn's diabetes data: a real training."""
-    from sklearn.datasets import load_diabetes
-    from sklearn.kernel_ridge import KernelRidge
-
-    X, y = load_diabetes(return_X_y=True)
-    X, y = 20.0 * X[:150], (y[:150] - y[:150].mean()) / y[:150].std()
-    fold = np.arange(len(y)) % 3
-
-    def value(p: Mapping[str, Any]) -> float:
-        model = KernelRidge(alpha=p["alpha"], gamma=p["gamma"], kernel=p["kernel"])
-        kept = X[:, : p["columns"]] * (1.0, p["weight"])[1 if p["weighted"] == "yes" else 0]
-        errors = [
-            np.mean((model.fit(kept[fold != k], y[fold != k]).predict(kept[fold == k]) - y[fold == k]) ** 2)
-            for k in range(3)
-        ]
-        return float(np.log(np.mean(errors)))
-
-    space = {
-        "alpha": Float(1e-4, 1e2, log=True),
-        "gamma": Float(1e-4, 1.0, log=True),
-        "weight": Float(0.1, 3.0),
-        "weighted": Categorical(["yes", "no"]),
-        "kernel": Categorical(["rbf", "laplacian"]),
-        "columns": Int(2, 10),
-    }
-    return Task(space, lambda points: np.array([value(p) for p in points]))
-
-
-def gramacy_lee() -> Task:
-    """Return the one-dimensional function of Gramacy and Lee (2012)."""
-
-    def values(points: Points) -> Array:
-        x = np.array([p["x"] for p in points])
-        return np.sin(10 * np.pi * x) / (2 * x) + (x - 1) ** 4
-
-    return Task({"x": Float(0.5, 2.5)}, values)
-
-
-TASKS: dict[str, dict[str, Callable[[], Task]]] = {
-    "chosen": {
-        "forrester": partial(standard, "forrester"),
-        "branin": partial(standard, "branin"),
-        "six-hump camel": partial(standard, "six_hump_camel"),
-        "beale": partial(standard, "beale"),
-        "rosenbrock4": partial(standard, "rosenbrock4"),
-        "rosenbrock6": partial(standard, "rosenbrock6"),
-        "rastrigin4": partial(standard, "rastrigin4"),
-        "levy5": partial(standard, "levy5"),
-        "levy10": partial(standard, "levy10"),
-        "hartmann6": partial(standard, "hartmann6"),
-        "alpine5": partial(standard, "alpine1_5"),
-        "ackley5": partial(standard, "ackley5"),
-        "noisy ackley2": partial(standard, "ackley2", 0.5),
-        "noisy hartmann3": partial(standard, "hartmann3", 0.2),
-        "noisy levy3": partial(standard, "levy3", 2.0),
-        "mixed hartmann": mixed_hartmann,
-    },
-    "reported": {
-        "gramacy-lee": gramacy_lee,
-        "mccormick": partial(standard, "mccormick"),
-        "cosines": partial(standard, "cosines"),
-        "cross-in-tray": partial(standard, "cross_in_tray"),
-        "rosenbrock3": partial(standard, "rosenbrock3"),
-        "ackley3": partial(standard, "ackley3"),
-        "powers4": partial(standard, "powers4"),
-        "rastrigin5": partial(standard, "rastrigin5"),
-        "levy7": partial(standard, "levy7"),
-        "alpine8": partial(standard, "alpine1_8"),
-        "ackley10": partial(standard, "ackley10"),
-        "noisy branin": partial(standard, "branin", 10.0),
-        "noisy hartmann6": partial(standard, "hartmann6", 0.1),
-        "mixed valley": mixed_valley,
-        "kernel ridge": kernel_ridge,
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -203,7 +81,7 @@ def run(task: str, method: str | tuple[str, Strategy], seed: int) -> list[Row]:
     """Run one study and judge its forecasts at all sizes and places, in the internal sign."""
     warnings.simplefilter("ignore")
     name, strategy = (method, method) if isinstance(method, str) else method
-    truth = (TASKS["chosen"] | TASKS["reported"])[task]()
+    truth = next(half[task] for half in TASKS.values() if task in half)()
     optimizer, rng = Optimizer(truth.space, strategy, seed=seed), np.random.default_rng([seed, 1])
     rows, stored = [], {n: ([], [], []) for n in SIZES}
     for t in range(max(SIZES) + WINDOW):
@@ -342,12 +220,12 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="three problems, one seed; nothing is written")
     arguments = parser.parse_args()
-    halves = list(TASKS) if arguments.half == "both" else [arguments.half]
+    halves = ["chosen", "reported"] if arguments.half == "both" else [arguments.half]
     for half in halves:
         tasks = list(TASKS[half])[: 3 if arguments.quick else None]
         rows = measure(tasks, arguments.methods, 1 if arguments.quick else arguments.seeds, arguments.jobs)
         print(
-            f"\nProblems that settings were {half} on" if half == "chosen" else "\nOther problems",
+            "\nOther problems" if half == "reported" else f"\nProblems that settings were chosen on ({half})",
             *summary(rows),
             sep="\n",
         )

@@ -5,6 +5,7 @@ from calibo.acquisition.hypervolume import HypervolumeImprovement, TradeoffRule
 from calibo.acquisition.improvement import (
     ExpectedImprovement,
     ImprovementByNoise,
+    ImprovementInTurns,
     NoisyExpectedImprovement,
     ProbabilityOfImprovement,
     noise_share,
@@ -32,6 +33,7 @@ __all__ = [
     "FirstFeasible",
     "HypervolumeImprovement",
     "ImprovementByNoise",
+    "ImprovementInTurns",
     "NoisyExpectedImprovement",
     "PenalizedEI",
     "ProbabilityOfImprovement",

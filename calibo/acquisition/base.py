@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from calibo.arguments import checked
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
 from calibo.models.base import Model
@@ -59,6 +60,7 @@ class AcquisitionRule(ABC):
         """
 
 
+@checked
 def incumbent(model: Model, data: Dataset) -> float:
     """Return the best expected latent value at an observed point, which is robust to noise.
 

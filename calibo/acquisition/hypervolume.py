@@ -19,6 +19,7 @@ from calibo.acquisition.base import (
     most_frequent,
     normalized,
 )
+from calibo.arguments import check_fields
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
 from calibo.errors import DataError, MissingExtra, RecipeError
@@ -76,6 +77,7 @@ class HypervolumeImprovement(TradeoffRule):
     smoothing: float = 1e-3
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if (self.draws is not None and self.draws < 2) or self.contenders < 1 or not self.smoothing > 0.0:
             raise RecipeError(
                 "hypervolume improvement needs draws >= 2, contenders >= 1 and smoothing > 0, got "

@@ -19,6 +19,7 @@ from calibo.acquisition.base import (
     most_frequent,
     promising,
 )
+from calibo.arguments import check_fields, checked
 from calibo.checks import check_between, check_instance, check_whole
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
@@ -116,10 +117,36 @@ class NoisyExpectedImprovement(AcquisitionRule):
 
 
 @dataclass(frozen=True)
-class ImprovementByNoise(AcquisitionRule):
-    """Expected improvement while measurements are nearly exact, noisy expected improvement once they are not.
+class ImprovementInTurns(AcquisitionRule):
+    """Two rules of improvement in turns: one after an even number of results, the other after an odd one.
 
-    Plain improvement compares with one incumbent as if its value were known, and under noise measures around it again and
+    Under noise neither of the two usual ones does alone. Noisy expected improvement gains nothing at a point that was
+    measured, so that it leaves an optimum that it has found, such as a corner, for worse points around it; plain expected
+    improvement over the best expected value measures there again, and may do nothing else.
+
+    Attributes:
+        even: The rule after an even number of results.
+        odd: The rule after an odd number.
+    """
+
+    even: AcquisitionRule = field(default_factory=lambda: NoisyExpectedImprovement(draws=64))
+    odd: AcquisitionRule = field(default_factory=ExpectedImprovement)
+    logarithmic: ClassVar[bool] = True
+    smooth: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check_improvement("even", self.even)
+        _check_improvement("odd", self.odd)
+
+    def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:
+        return (self.odd if len(data) % 2 else self.even).build(model, data, rng=rng)
+
+
+@dataclass(frozen=True)
+class ImprovementByNoise(AcquisitionRule):
+    """Expected improvement while measurements are nearly exact, in turns with its noisy form once they are not.
+
+    Plain improvement compares with one incumbent as if its value were known, and under noise may measure around it again and
     again; the noisy form draws the values at all observed points, which takes three times as long and gains nothing where
     measurements are exact.
 
@@ -131,19 +158,16 @@ class ImprovementByNoise(AcquisitionRule):
     """
 
     exact: AcquisitionRule = field(default_factory=ExpectedImprovement)
-    noisy: AcquisitionRule = field(default_factory=lambda: NoisyExpectedImprovement(draws=64))
+    noisy: AcquisitionRule = field(default_factory=ImprovementInTurns)
     threshold: float = 0.25
     fewest: int = 10
     logarithmic: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name, rule in (("exact", self.exact), ("noisy", self.noisy)):
-            check_instance(name, rule, AcquisitionRule, "NoisyExpectedImprovement()")
-            if not (rule.logarithmic and rule.smooth):
-                raise RecipeError(
-                    f"{name} must be a rule of improvement, in logarithms, such as ExpectedImprovement(), got {rule!r}"
-                )
+        check_fields(self)
+        _check_improvement("exact", self.exact)
+        _check_improvement("noisy", self.noisy)
         check_between("threshold", self.threshold, 0.0, np.inf)
         check_whole("fewest", self.fewest)
 
@@ -155,6 +179,16 @@ class ImprovementByNoise(AcquisitionRule):
         return self.chosen(model, data).build(model, data, rng=rng)
 
 
+def _check_improvement(name: str, rule: AcquisitionRule) -> None:
+    """Check that a rule's values are logarithms that can be compared between calls, as those of improvement are."""
+    check_instance(name, rule, AcquisitionRule, "NoisyExpectedImprovement()")
+    if not (rule.logarithmic and rule.smooth):
+        raise RecipeError(
+            f"{name} must be a rule of improvement, in logarithms, such as ExpectedImprovement(), got {rule!r}"
+        )
+
+
+@checked
 def noise_share(model: Model, data: Dataset) -> float:
     """Return the standard deviation of the noise at the best points over the spread of the good outcomes.
 

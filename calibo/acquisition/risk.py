@@ -12,6 +12,7 @@ import numpy as np
 from calibo.acquisition.base import Acquisition, AcquisitionRule, incumbent
 from calibo.acquisition.improvement import ExpectedImprovement
 from calibo.acquisition.upper_bounds import UpperQuantile
+from calibo.arguments import check_fields
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
 from calibo.errors import CapabilityError, RecipeError
@@ -45,6 +46,7 @@ class RiskAverseUCB(AcquisitionRule):
     smooth: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check_aversion(self.aversion)
         if not 0.5 <= self.noise_level < 1.0:
             raise RecipeError(f"noise_level lies from 0.5 to below 1, got {self.noise_level}; 0.9 is usual")
@@ -81,6 +83,7 @@ class PenalizedEI(AcquisitionRule):
     smooth: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check_aversion(self.aversion)
 
     def build(self, model: Model, data: Dataset, *, rng: np.random.Generator) -> Acquisition:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from calibo.acquisition.base import Acquisition, AcquisitionRule, BatchAcquisition, base_samples, normalized
+from calibo.arguments import check_fields
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution, FlatSet, Gaussian
 from calibo.errors import RecipeError
@@ -65,6 +66,7 @@ class UpperQuantile(UpperConfidenceBound):
     draws: int = 128
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 0.5 < self.level < 1.0:
             raise RecipeError(f"an upper quantile's level lies between 0.5 and 1, got {self.level}; 0.9 is usual")
 
@@ -85,6 +87,7 @@ class UpperBound(UpperConfidenceBound):
     draws: int = 128
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not (np.isfinite(self.gamma) and self.gamma > 0.0):
             raise RecipeError(f"an upper bound lies a positive number of deviations above the mean, got {self.gamma}")
 
@@ -110,6 +113,7 @@ class ConformalUCB(UpperConfidenceBound):
     draws: int = 128
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.beta is not None and not (np.isfinite(self.beta) and self.beta > 0.0):
             raise RecipeError(f"beta is a positive number, or None for the published code's value, got {self.beta}")
 

@@ -16,7 +16,10 @@ from calibo.acquisition.base import (
     logsumexp,
     normalized,
 )
+from calibo.arguments import checked
+from calibo.checks import shown
 from calibo.data import Array
+from calibo.errors import DataError
 from calibo.models.base import Model
 
 _TINY = np.finfo(np.float64).tiny
@@ -43,16 +46,21 @@ class Weight:
     losses_grow: bool = True
 
 
+@checked
 def log_of(probability: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """Return the logarithm of a probability of `m x d` points; never minus infinity."""
     return lambda X: np.log(np.maximum(probability(X), _TINY))
 
 
+@checked
 def last_points(X: Array) -> Array:
     """Return `m x d` points, or the last points of `m x q x d` batches."""
+    if not isinstance(X, np.ndarray) or X.ndim not in (2, 3):
+        raise DataError(f"points are an array m x d, or batches m x q x d, got {shown(X)}")
     return X if X.ndim == 2 else X[:, -1, :]
 
 
+@checked
 def weighted(acquisition: Acquisition, weights: Sequence[Weight], *, logarithmic: bool, pending: Array) -> Acquisition:
     """Return an acquisition function multiplied by weights.
 
@@ -87,9 +95,10 @@ def weighted(acquisition: Acquisition, weights: Sequence[Weight], *, logarithmic
     return product
 
 
+@checked
 def weighted_last(acquisition: Acquisition, log_probabilities: Sequence[Callable[[Array], Array]]) -> Acquisition:
     """Return a log utility of the last point of a batch multiplied by probabilities of that point."""
-    if not log_probabilities:
+    if len(log_probabilities) == 0:
         return acquisition
     return lambda X: acquisition(X) + sum(log(last_points(X)) for log in log_probabilities)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.calibration.base import LevelMap, Recalibrator, Relevel
 from calibo.calibration.evidence import Evidence
 from calibo.calibration.monotone_play import isotonic_projection
@@ -42,6 +43,7 @@ class ACI(Recalibrator):
     alphas: tuple[float, ...] = DEFAULT_ALPHAS
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check(self.alphas, (self.gamma,))
 
     def run(self, pit: Array) -> Array:
@@ -78,6 +80,7 @@ class DtACI(Recalibrator):
     alphas: tuple[float, ...] = DEFAULT_ALPHAS
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check(self.alphas, self.gammas)
         if self.interval < 1:
             raise RecipeError(f"interval must be at least 1 outcome, got interval={self.interval}")
@@ -123,6 +126,7 @@ class AgACI(Recalibrator):
     alphas: tuple[float, ...] = DEFAULT_ALPHAS
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check(self.alphas, self.gammas)
 
     def run(self, pit: Array) -> tuple[Array, Array]:

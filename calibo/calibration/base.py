@@ -9,10 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from calibo.arguments import checked
 from calibo.calibration.evidence import Evidence
 from calibo.calibration.reach import OutcomeScale, Similarity
 from calibo.calibration.resampling import Prequential, Resampler
-from calibo.checks import check_instance
+from calibo.checks import check_instance, shown
 from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Distribution, LevelFunction, relevel
 from calibo.errors import RecipeError
@@ -26,6 +27,7 @@ ENOUGH_SIMILAR = 4.0
 SOME_SIMILAR = 0.25
 
 
+@checked
 def identity(distribution: Distribution, X: Array) -> Distribution:
     """Return the distribution unchanged: the level map learned from no evidence."""
     return distribution
@@ -97,7 +99,7 @@ class CalibratedModel(ModelWrapper):
 
     def similar_forecasts(self, X: Array) -> Array:
         """Return how many forecasts of the evidence, m, those at `m x d` points are like; of several stages, the most."""
-        found = similar_forecasts(self.evidence, self.base.predict(X, latent=False), self.by.kernel)
+        found = similar_forecasts(self.evidence, self.base.predict(X, latent=False), X, self.by.kernel)
         if Capability.SIMILAR_FORECASTS in self.base.capabilities:
             found = np.maximum(found, self.base.similar_forecasts(X))
         return found
@@ -106,7 +108,7 @@ class CalibratedModel(ModelWrapper):
         inner = self.base.rests_on(X)
         if not len(self.evidence) or self.base.rests_on_similar:
             return inner
-        similar = similar_forecasts(self.evidence, self.base.predict(X, latent=False), self.by.kernel)
+        similar = similar_forecasts(self.evidence, self.base.predict(X, latent=False), X, self.by.kernel)
         if self.by.learns_from_similar:
             return [in_words(count) for count in similar.tolist()]
         outcomes = len(np.unique(np.column_stack([self.evidence.X, self.evidence.y]), axis=0))
@@ -118,6 +120,9 @@ class CalibratedModel(ModelWrapper):
 
     def leave_one_out(self, rows: Rows | None = None) -> Distribution:
         return self.level_map(super().leave_one_out(rows), self.X if rows is None else self.X[rows])
+
+    def jackknife(self, rows: Rows | None = None) -> Distribution:
+        return self.level_map(super().jackknife(rows), self.X if rows is None else self.X[rows])
 
     def one_step_ahead(self) -> Distribution:
         return self.level_map(super().one_step_ahead(), self.X)
@@ -156,7 +161,6 @@ class Calibrated(SurrogateWrapper):
     model_type: ClassVar = CalibratedModel
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if isinstance(self.by, Resampler) and isinstance(self.evidence, Recalibrator):
             raise RecipeError(
                 f"by and evidence are swapped: give by={self.evidence!r}, which learns, and evidence={self.by!r}, "
@@ -164,6 +168,7 @@ class Calibrated(SurrogateWrapper):
             )
         check_instance("by", self.by, Recalibrator, "OnlineQuantile() or Conformal()")
         check_instance("evidence", self.evidence, Resampler, "Prequential(), Split() or KFold()")
+        super().__post_init__()
 
     @property
     def stage_name(self) -> str:
@@ -186,21 +191,25 @@ class Calibrated(SurrogateWrapper):
         if not callable(level_map):
             raise RecipeError(
                 f"{type(self.by).__name__} must return a level map, a function of a distribution and its points, "
-                f"got {level_map!r}; return identity to change nothing"
+                f"got {shown(level_map)}; return identity to change nothing"
             )
         return CalibratedModel(model, level_map, data.X, evidence, self.by)
 
 
-def similar_forecasts(evidence: Evidence, distribution: Distribution, kernel: Similarity) -> Array:
-    """Return how many forecasts of the evidence, m, each of m forecasts is like.
+def similar_forecasts(evidence: Evidence, distribution: Distribution, X: Array, kernel: Similarity) -> Array:
+    """Return how many forecasts of the evidence, m, each of m forecasts at `m x d` points is like.
 
-    One of the same spread and median counts as one, others the less the less they are alike. Of several forecasts of one
-    outcome (stored, and left out of the present model) the most alike counts: they are one experience.
+    One of the same spread, median and distance from the data counts as one, others the less the less they are alike. Of
+    several forecasts of one outcome (stored, and left out of the present model) the most alike counts: they are one
+    experience.
     """
     if not len(evidence):
         return np.zeros_like(distribution.median)
     scale = OutcomeScale(evidence.y)
-    weights = kernel.weights(scale.reach(distribution), scale.reach(evidence.distribution))
+    distance = None if evidence.nearness is None else evidence.nearness(X)
+    weights = kernel.weights(
+        scale.reach(distribution, distance), scale.reach(evidence.distribution, evidence.log_distance)
+    )
     _, outcome = np.unique(np.column_stack([evidence.X, evidence.y]), axis=0, return_inverse=True)
     order = np.argsort(outcome, kind="stable")
     first = np.searchsorted(outcome[order], np.arange(outcome.max() + 1))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
 from calibo.checks import check_instance
@@ -145,6 +146,7 @@ class Conformal(Recalibrator):
     plus: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_instance("score", self.score, Score, "Residual() or QuantileShift()")
         levels = checked_levels(self.levels)
         _mirrors(levels)

@@ -26,8 +26,9 @@ from calibo.data import Array, Dataset
 from calibo.distributions import FlatSet
 from calibo.errors import CapabilityError, FallbackWarning, RecipeError
 from calibo.models.augmentation import Augmentation
-from calibo.models.base import MODEL_ALONE, Capability, ModelWrapper, SurrogateWrapper
+from calibo.models.base import MODEL_ALONE, Capability, ModelWrapper, SurrogateWrapper, check_surrogate
 from calibo.models.gp_posterior import Features
+from calibo.models.kernel_features import kernel_features
 
 _SCORES: dict[str, Score] = {"in_sample": in_sample_score, "loo": leave_one_out_score}
 #: Width of the passage from in to out of distribution, in weight of the query point (Stanton et al. 2023, D.3).
@@ -192,12 +193,13 @@ class ConformalBayes(SurrogateWrapper):
     model_type: ClassVar = ConformalModel
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        check_surrogate("surrogate", self.surrogate)
         check_one_of("score", self.score, tuple(_SCORES))
         if not callable(self.alpha) and not (isinstance(self.alpha, Real) and 0.0 < self.alpha < 1.0):
             raise RecipeError(f"alpha lies between 0 and 1, got {self.alpha!r}; 0.2 gives 80 % sets")
         if self.ratio is not None:
             check_instance("ratio", self.ratio, RatioEstimator, "DensityRatio(), or None for no weights")
+        super().__post_init__()
         _check_augmentation(self.surrogate.capabilities, type(self.surrogate).__name__)
 
     @property
@@ -222,7 +224,7 @@ class ConformalBayes(SurrogateWrapper):
         score, smoothing = _SCORES[self.score], float(rng.random()) if self.randomized else 0.0
         if self.ratio is None:
             return ConformalModel(model, alpha, score, smoothing)
-        seen = Features(data.categories)
+        seen = kernel_features(data.categories, data.activity, data.descriptors)
         return ShiftedModel(
             model, alpha, score, smoothing, estimator=self.ratio, ratio=Unshifted(), features=seen, X=data.X
         )

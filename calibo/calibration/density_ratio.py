@@ -15,6 +15,7 @@ from math import isfinite, log
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from calibo.arguments import check_fields
 from calibo.data import Array
 from calibo.errors import DataError, RecipeError
 
@@ -77,6 +78,7 @@ class DensityRatio(RatioEstimator):
     penalty: float = 0.6
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.features < 1:
             raise RecipeError(f"a density ratio needs at least one feature, got {self.features}; 64 is usual")
         for name, value in (("length_scale", self.length_scale), ("penalty", self.penalty)):

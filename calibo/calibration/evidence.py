@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr
 
-from calibo.data import Array
+from calibo.calibration.nearness import Nearness
+from calibo.data import Activity, Array
 from calibo.distributions import Distribution
 
 
@@ -26,6 +27,10 @@ class Evidence:
             `t x ... x q`. `None` if there is one model only.
         weights: How much each forecast counts, t, from 0 to 1; `None` if all count alike. Recalibrators whose guarantee is
             about counts of outcomes do not look at them.
+        activity: Which columns are active at a point; `None` if all always are.
+        nearness: The data that the present model knows, by which new points are near or far; `None` if it is not told.
+        log_distance: Logarithm of the distance of each point from the nearest one that its forecast knew, t; given if
+            `nearness` is.
     """
 
     X: Array
@@ -34,6 +39,9 @@ class Evidence:
     categories: tuple[int, ...] = ()
     left_out: Callable[[Array], Distribution] | None = None
     weights: Array | None = None
+    activity: Activity | None = None
+    nearness: Nearness | None = None
+    log_distance: Array | None = None
 
     def __len__(self) -> int:
         return len(self.y)

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
 from calibo.calibration.online_quantile import OnlineQuantile, shown_levels, weight_of_play
-from calibo.calibration.reach import OutcomeScale, log_spread_before
+from calibo.calibration.reach import OutcomeScale
 from calibo.checks import check_between
 from calibo.data import FAR_ABOVE, NEAR_BELOW, Array
 from calibo.distributions import Distribution, Levels, relevel
+from calibo.distributions.relative_spread import groups_of, log_spread_before
 from calibo.errors import RecipeError
 
 #: Levels tracked in each group: the ends of the 50, 80, 90, 95 and 98 % intervals, and the median. A group has few outcomes.
@@ -25,8 +27,8 @@ class GroupedQuantile(Recalibrator):
 
     The group of a forecast is known before its outcome, so that the bound of `OnlineQuantile` holds in each group by itself:
     of T outcomes in a group, |share at or below the level played - level| <= (1 + eta) / (eta T), on any sequence of them.
-    What is learned where a search has converged then does not change intervals far away. (The report tells places apart at
-    the same values, but by the standard deviation of the model before calibration and by all results.)
+    What is learned where a search has converged then does not change intervals far away. The report tells places apart by
+    the same rule.
 
     Shown is the mean of the levels played and of the model's own, with weight T / (T + trust) for the former: levels that are
     played may coincide, which is the price of the guarantee, and those shown do not. In the long run the two are the same.
@@ -46,6 +48,7 @@ class GroupedQuantile(Recalibrator):
     trust: float = 200.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _ = self._plain
         check_between("trust", self.trust, 0.0, np.inf, including="low")
         if not self.edges or np.any(np.diff(self.edges) <= 0.0) or min(self.edges) <= 0.0:
@@ -58,7 +61,7 @@ class GroupedQuantile(Recalibrator):
 
     def groups(self, evidence: Evidence) -> np.ndarray:
         """Return the group of each of the t forecasts, by the outcomes before it: 0 is nearest to the data."""
-        return np.searchsorted(np.log(self.edges), log_spread_before(evidence))
+        return groups_of(log_spread_before(evidence.distribution, evidence.y), self.edges)
 
     def played(self, evidence: Evidence) -> Array:
         """Return the levels in use after all outcomes, one row of K for each of G groups."""
@@ -95,5 +98,5 @@ class GroupedMap:
     def __call__(self, distribution: Distribution, X: Array) -> Distribution:
         if distribution.measurement is not distribution:
             return distribution
-        group = np.searchsorted(np.log(self.edges), self.scale.log_spread(distribution))
+        group = groups_of(self.scale.log_spread(distribution), self.edges)
         return relevel(distribution, Levels.clipped(self.levels, self.shown[group], 0.0))

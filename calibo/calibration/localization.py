@@ -16,12 +16,14 @@ from typing import Any, Literal
 import numpy as np
 
 from calibo.calibration.evidence import Evidence
-from calibo.calibration.reach import OutcomeScale, log_spread_before
+from calibo.calibration.reach import OutcomeScale
 from calibo.checks import check_one_of
 from calibo.data import Array
 from calibo.distributions import Distribution
+from calibo.distributions.relative_spread import log_spread_before
 from calibo.errors import RecipeError
 from calibo.models.gp_posterior import Features
+from calibo.models.kernel_features import kernel_features
 from calibo.models.kernels import squared_distances
 from calibo.models.predictions import distinct_points
 
@@ -355,7 +357,11 @@ class Coordinates:
         """Return the coordinates of the evidence."""
         if by == "place":
             return cls(evidence.X, features_of(evidence))
-        return cls(log_spread_before(evidence)[:, None] / _SPREADS, Features((0,)), OutcomeScale(evidence.y))
+        return cls(
+            log_spread_before(evidence.distribution, evidence.y)[:, None] / _SPREADS,
+            Features((0,)),
+            OutcomeScale(evidence.y),
+        )
 
     def __call__(self, distribution: Distribution, X: Array) -> Array:
         """Return the coordinates of forecasts at `... x q x d` points."""
@@ -364,7 +370,7 @@ class Coordinates:
 
 def features_of(evidence: Evidence) -> Features:
     """Return the features of the points of the evidence, the same as of a Gaussian process."""
-    return Features(evidence.categories or (0,) * evidence.X.shape[1])
+    return kernel_features(evidence.categories or (0,) * evidence.X.shape[1], evidence.activity)
 
 
 def check_localization(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
+from calibo.arguments import check_fields
 from calibo.calibration import localization
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
@@ -78,6 +79,7 @@ class LocalizedOnline(Recalibrator):
     trust: float = 0.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_between("alpha", self.alpha, 0.0, 1.0)
         check_between("eta0", self.eta0, 0.0, np.inf)
         if not 0.0 <= self.decay <= 1.0:

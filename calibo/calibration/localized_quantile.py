@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.calibration import localization
 from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
@@ -65,6 +66,7 @@ class LocalizedQuantile(Recalibrator):
     trust: float = 0.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _ = self._plain
         check_between("trust", self.trust, 0.0, np.inf, including="low")
         localization.check_localization(self.kappa, self.length_scale, self.regularization, self.eta, self.localize)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from calibo.arguments import check_fields
 from calibo.calibration.density_ratio import (
     LARGEST_RATIO,
     LEAST_RATIO,
@@ -53,6 +54,7 @@ class NeuralRatio(RatioEstimator):
     steps: int = 1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("the hidden width of a neural ratio", self.hidden)
         check_whole("the number of steps of a neural ratio", self.steps)
         check_between("averaging", self.averaging, 0.0, 1.0, including="high")

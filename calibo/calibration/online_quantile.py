@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.calibration.base import LevelMap, Recalibrator, Relevel
 from calibo.calibration.evidence import Evidence
 from calibo.calibration.monotone_play import pooled_adjacent, spread_pools, within_bound
@@ -72,6 +73,7 @@ class OnlineQuantile(Recalibrator):
     pooled: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not (isinstance(self.eta, int | float) and np.isfinite(self.eta) and self.eta > 0.0):
             raise RecipeError(f"eta must be a positive number, got {self.eta!r}; 0.2 is a good start")
         p = np.asarray(self.levels, dtype=np.float64)

@@ -1,7 +1,8 @@
 """How far a forecast reaches: features of a forecast that are known before its outcome.
 
 Near the data a model errs in one way, far from them in another, and the model itself says how far: by the spread of its
-forecast relative to that of the outcomes, and by where its median lies among them.
+forecast relative to that of the outcomes, and by where its median lies among them. How far the nearest datum is says the
+same without the model.
 """
 
 from __future__ import annotations
@@ -13,14 +14,11 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtri
 
-from calibo.calibration.evidence import Evidence
+from calibo.arguments import check_fields
 from calibo.checks import check_between
 from calibo.data import Array
 from calibo.distributions import Distribution
-
-#: Largest size of the logarithm of a relative spread: twelve orders of magnitude.
-_FARTHEST = 12.0 * math.log(10.0)
-_TINY = np.finfo(np.float64).tiny
+from calibo.distributions.relative_spread import log_ratio, running_std
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +28,24 @@ class Reach:
     Attributes:
         log_spread: Logarithm of the forecasts' spread over the standard deviation of the outcomes.
         rank: Where the forecasts' medians lie among the outcomes, as a normal score.
+        log_distance: Logarithm of the distance from the nearest datum; `None` if it is not known.
     """
 
     log_spread: Array
     rank: Array
+    log_distance: Array | None = None
+
+    def __getitem__(self, index: slice | np.ndarray) -> Reach:
+        """Return the reach of some forecasts."""
+        distance = None if self.log_distance is None else self.log_distance[index]
+        return Reach(self.log_spread[index], self.rank[index], distance)
+
+    def flat(self) -> Reach:
+        """Return the reach of all forecasts in one row."""
+        distance = self.log_distance
+        if distance is not None:
+            distance = np.broadcast_to(distance, self.rank.shape).reshape(-1)
+        return Reach(self.log_spread.reshape(-1), self.rank.reshape(-1), distance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,34 +71,23 @@ class OutcomeScale:
         score[np.argsort(self.y, kind="stable")] = ndtri((np.arange(len(self.y)) + 0.5) / len(self.y))
         return values, np.bincount(index, weights=score) / np.bincount(index)
 
-    def reach(self, distribution: Distribution) -> Reach:
-        """Return how far the forecasts of measurements reach; latent values count with their noise."""
+    def reach(self, distribution: Distribution, log_distance: Array | None = None) -> Reach:
+        """Return how far the forecasts of measurements reach; latent values count with their noise.
+
+        Args:
+            distribution: The forecasts, `... x q`.
+            log_distance: Logarithms of the distances of their points from the nearest datum, if known.
+        """
         median, spread = distribution.measurement.median_and_spread
-        return Reach(_log_ratio(spread, self._log_std), _finite(np.interp(median, *self._ranks)))
+        return Reach(log_ratio(spread, self._log_std), _finite(np.interp(median, *self._ranks)), log_distance)
 
     def log_spread(self, distribution: Distribution) -> Array:
         """Return the first part of ``reach`` alone, which is quicker."""
-        return _log_ratio(distribution.measurement.spread, self._log_std)
+        return log_ratio(distribution.measurement.spread, self._log_std)
 
     @cached_property
     def _log_std(self) -> float:
         return math.log(self.std) if self.std > 0.0 else -math.inf
-
-
-def log_spread(distribution: Distribution, std: Array | float) -> Array:
-    """Return the logarithm of the spread of forecasts, `... x q`, relative to the standard deviation of outcomes.
-
-    While all outcomes are equal nothing is known of their scale, and every spread counts as the largest.
-    """
-    with np.errstate(divide="ignore"):
-        return _log_ratio(distribution.spread, np.log(std))
-
-
-def _log_ratio(spread: Array, log_std: Array | float) -> Array:
-    """Return the logarithm of spreads over standard deviations, within limits."""
-    logarithm = np.log(np.maximum(spread, _TINY)) - log_std
-    # A forecast that overflowed (NaN) reaches as far as any: `fmin` prefers the limit.
-    return np.fmin(np.maximum(logarithm, -_FARTHEST), _FARTHEST)
 
 
 def _finite(ranks: Array) -> Array:
@@ -98,43 +99,30 @@ def _finite(ranks: Array) -> Array:
 class Similarity:
     """A kernel between forecasts: how much one says about the calibration of another.
 
+    Where a search has converged a model may be as unsure a little aside as it is far away. The distance from the data tells
+    the two apart, so that many errors of the first kind do not drown the few of the second.
+
     Attributes:
         spread: Bandwidth in the logarithm of the relative spread.
         rank: Bandwidth in the normal score of the median.
+        distance: Bandwidth in the logarithm of the distance from the nearest datum, where both are known.
     """
 
     spread: float = 0.35
     rank: float = 0.6
+    distance: float = 0.7
 
     def __post_init__(self) -> None:
-        for name, value in (("spread", self.spread), ("rank", self.rank)):
+        check_fields(self)
+        for name, value in (("spread", self.spread), ("rank", self.rank), ("distance", self.distance)):
             check_between(f"the bandwidth {name}", value, 0.0, np.inf)
 
     def weights(self, at: Reach, past: Reach) -> Array:
         """Return weights in [0, 1] of t past forecasts at points `... x q`, `... x q x t`."""
-        away = np.square((at.log_spread[..., None] - past.log_spread) / self.spread)
-        away += np.square((at.rank[..., None] - past.rank) / self.rank)
-        return np.exp(-0.5 * away)
-
-
-def log_spread_before(evidence: Evidence) -> Array:
-    """Return the log spread of each of t forecasts relative to the outcomes *before* it, as it was known when it was made.
-
-    Nothing in it depends on the outcome itself or on later ones, not even by rounding.
-    """
-    return log_spread(evidence.distribution, running_std(evidence.y)[:-1])
-
-
-def running_std(y: Array) -> Array:
-    """Return the standard deviation of the first 0, 1, ..., n of n outcomes, n + 1, each from those outcomes alone.
-
-    By updates of mean and standard deviation that neither overflow nor cancel.
-    """
-    mean, std, found = 0.0, 0.0, [0.0]
-    # Half of the outcomes, whose differences are floats.
-    for count, half in enumerate((0.5 * y).tolist(), start=1):
-        away = half - mean
-        mean += away / count
-        std = math.hypot(std * math.sqrt((count - 1) / count), away * math.sqrt(count - 1) / count)
-        found.append(std)
-    return 2.0 * np.array(found)
+        with np.errstate(invalid="ignore", over="ignore"):
+            away = np.square((at.log_spread[..., None] - past.log_spread) / self.spread)
+            away += np.square((at.rank[..., None] - past.rank) / self.rank)
+            if at.log_distance is not None and past.log_distance is not None:
+                away += np.square((at.log_distance[..., None] - past.log_distance) / self.distance)
+        # Two spreads that are both infinite, or both 0, are alike.
+        return np.exp(-0.5 * np.where(np.isnan(away), 0.0, away))

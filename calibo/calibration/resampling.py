@@ -11,7 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.calibration.evidence import Evidence
+from calibo.calibration.nearness import Nearness
 from calibo.checks import check_between, check_whole
 from calibo.data import Array, Dataset, Forecast, Marginal, Rows, remembered_from
 from calibo.distributions import Distribution, averaged, from_marginals, stacked
@@ -73,11 +75,12 @@ class Prequential(Resampler):
 
 @dataclass(frozen=True)
 class StoredAndLeaveOneOut(Resampler):
-    """The stored forecasts, and beside them the leave-one-out predictions of the present model.
+    """The stored forecasts, and beside them the leave-one-out predictions of the present model (`Model.jackknife`).
 
     Stored forecasts are honest for the points that the search chose, leave-one-out predictions for what lies between the
-    data; an outcome with a stored forecast occurs twice. Models without leave-one-out predictions in closed form have the
-    stored forecasts only: refits after every outcome would cost too much.
+    data, if hyperparameters have not seen the outcome either; an outcome with a stored forecast occurs twice. Models without
+    leave-one-out predictions in closed form have the stored forecasts only: refits after every outcome would cost too much.
+    The evidence tells how far each point was from the data that its forecast knew.
 
     Attributes:
         memory: Share of the weight of a stored forecast that is left one stored forecast later, in (0, 1]: it was made by a
@@ -87,6 +90,7 @@ class StoredAndLeaveOneOut(Resampler):
     memory: float = 0.97
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_between("memory", self.memory, 0.0, 1.0, including="high")
 
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
@@ -96,10 +100,18 @@ class StoredAndLeaveOneOut(Resampler):
         weights = [self.memory ** np.arange(count - 1, -1, -1, dtype=np.float64)]
         if len(data) > FEWEST_POINTS and Capability.LEAVE_ONE_OUT in model.capabilities:
             rows = left_out_rows(len(data))
-            parts.append((rows, model.leave_one_out(rows)))
+            parts.append((rows, model.jackknife(rows)))
             weights.append(np.ones(len(rows)))
-        order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
-        return model, replace(held_out(data, parts), weights=np.concatenate(weights)[order])
+        rows = np.concatenate([rows for rows, _ in parts])
+        order, nearness = np.argsort(rows, kind="stable"), Nearness.of(data)
+        earlier, others = rows[:count], rows[count:]
+        distances = [nearness.of_earlier(data.X[earlier], earlier), nearness.of_others(data.X[others], others)]
+        return model, replace(
+            held_out(data, parts),
+            weights=np.concatenate(weights)[order],
+            nearness=nearness,
+            log_distance=np.concatenate(distances)[order],
+        )
 
 
 @dataclass(frozen=True)
@@ -126,6 +138,7 @@ class TimeSeries(Resampler):
     splits: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.splits is not None:
             check_whole("the number of splits", self.splits)
 
@@ -157,6 +170,7 @@ class Split(Resampler):
     }
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_between("the fraction of points kept for calibration", self.fraction, 0.0, 1.0)
 
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
@@ -254,6 +268,7 @@ class KFold(Resampler):
     refit: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("the number of folds", self.k, 2)
 
     @property
@@ -293,6 +308,7 @@ class Bootstrap(Resampler):
     hides: ClassVar[Mapping[Capability, str]] = Pooled.hides
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("the number of bootstrap samples", self.samples, 2)
 
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
@@ -318,7 +334,8 @@ def held_out(data: Dataset, parts: Sequence[HeldOut]) -> Evidence:
     rows = np.concatenate([rows for rows, _ in kept]) if kept else np.empty(0, dtype=np.intp)
     order = np.argsort(rows, kind="stable")
     distribution = stacked([part for _, part in kept], order) if kept else from_marginals([])
-    return Evidence(data.X[rows[order]], single_outcome(data.Y)[rows[order]], distribution, data.categories)
+    y = single_outcome(data.Y)[rows[order]]
+    return Evidence(data.X[rows[order]], y, distribution, data.categories, activity=data.activity)
 
 
 def in_order(data: Dataset) -> np.ndarray:

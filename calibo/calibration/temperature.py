@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.calibration.base import LevelMap, Recalibrator, Relevel
 from calibo.calibration.evidence import Evidence
 from calibo.data import Array
@@ -33,6 +34,7 @@ class Temperature(Recalibrator):
     largest: float = 5.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.prior <= 0.0 or not 0.0 < self.memory <= 1.0 or self.largest <= 0.0:
             raise RecipeError(
                 f"Temperature needs prior > 0, memory in (0, 1] and largest > 0, got {self.prior}, {self.memory}, "

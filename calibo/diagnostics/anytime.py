@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, betaln, logsumexp
 
+from calibo.arguments import checked
 from calibo.checks import check_probability
 from calibo.data import Array
 from calibo.errors import DataError
@@ -31,7 +32,11 @@ CONCENTRATION = 3.0
 #: Factors on the odds of success that are bet on where the stated probabilities differ, and their reciprocals.
 ODDS_RATIOS: tuple[float, ...] = (1.3, 1.7, 2.7, 4.5, 7.4, 20.0)
 
+#: For fewer numbers of results than this, bands are computed for just these.
+_FEW_BANDS = 32
 
+
+@checked
 def log_wealth(
     successes: npt.ArrayLike, results: npt.ArrayLike, p: npt.ArrayLike, *, concentration: float = CONCENTRATION
 ) -> tuple[Array, Array]:
@@ -56,6 +61,7 @@ def log_wealth(
     return few, many
 
 
+@checked
 def log_evidence(successes: npt.ArrayLike, results: npt.ArrayLike, p: npt.ArrayLike) -> Array:
     """Return the log wealth of half a bet on each side, against "each result is a success with probability p".
 
@@ -80,6 +86,7 @@ def log_threshold(confidence: float, tests: int = 1) -> float:
     return float(np.log(tests / (1.0 - confidence)))
 
 
+@checked
 def count_band(results: npt.ArrayLike, p: float, *, confidence: float = 0.95, tests: int = 1) -> tuple[Counts, Counts]:
     """Return the smallest and the largest count of successes that are not evidence against p, after each number of results.
 
@@ -100,6 +107,20 @@ def count_band(results: npt.ArrayLike, p: float, *, confidence: float = 0.95, te
     if np.any(t < 0):
         raise DataError(f"the number of results must be 0 or more, got {int(t.min())}")
     limit = log_threshold(confidence, tests)
+    if t.size < _FEW_BANDS or t.max() > 2 * t.size:
+        return _band_ends(t, p, limit)
+    # Tables and figures of a long study ask for the bands of the same numbers of results again and again.
+    low, high = _first_bands(1 << int(t.max()).bit_length(), p, limit)
+    return low[t], high[t]
+
+
+@lru_cache(maxsize=32)
+def _first_bands(most: int, p: float, limit: float) -> tuple[Counts, Counts]:
+    """Return the bands after 0, 1, ..., ``most`` results."""
+    return _band_ends(np.arange(most + 1), p, limit)
+
+
+def _band_ends(t: Counts, p: float, limit: float) -> tuple[Counts, Counts]:
     # The wealth is a convex function of the count and far below the limit at t p, from where both ends are sought.
     middle = np.floor(t * p).astype(np.int64)
     return _last_inside(middle, np.zeros_like(t), t, p, limit), _last_inside(middle, t, t, p, limit)
@@ -117,6 +138,7 @@ def _last_inside(inside: Counts, end: Counts, t: Counts, p: float, limit: float)
     return inside + step * near
 
 
+@checked
 def confidence_sequence(
     successes: npt.ArrayLike, results: npt.ArrayLike, *, confidence: float = 0.95, tests: int = 1
 ) -> tuple[Array, Array]:

@@ -17,6 +17,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import checked
 from calibo.data import Array, Marginal
 from calibo.diagnostics.anytime import log_mean, log_threshold
 from calibo.diagnostics.coverage import matched_outcomes
@@ -57,6 +58,19 @@ class Comparison:
     crps: float
     reference_crps: float
 
+    @property
+    def mixed(self) -> bool:
+        """Whether the mean scores say the opposite of the preference.
+
+        The comparison bounds what a single result can say, a mean does not: with a few large misses the forecaster that
+        was better at most results can have the larger mean.
+        """
+        against = {
+            Preference.BETTER: self.crps > self.reference_crps,
+            Preference.WORSE: self.crps < self.reference_crps,
+        }
+        return against.get(self.preference, False)
+
     def sentence(self, first: str = "the first", second: str = "the second") -> str:
         """Return the comparison in words.
 
@@ -70,6 +84,7 @@ class Comparison:
         return f"{first} forecasts {self.preference.value} than {second} ({scores})"
 
 
+@checked
 def compare(
     distributions: Sequence[Marginal],
     reference: Sequence[Marginal],

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import checked
 from calibo.checks import check_probability
 from calibo.data import Array, Marginal
 from calibo.diagnostics.anytime import Counts, confidence_sequence, count_band
@@ -23,6 +24,7 @@ from calibo.errors import DataError
 Flags = npt.NDArray[np.bool_]
 
 
+@checked
 def pit(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
     """Return the probability integral transforms F_i(y_i), ``n``: uniform on (0, 1) if the forecasts are calibrated.
 
@@ -39,6 +41,7 @@ def pit(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
     return np.where(point, y >= stored.mean, levels)
 
 
+@checked
 def covered(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> Flags:
     """Return whether each outcome fell into its central interval (ends included), ``n``.
 
@@ -52,6 +55,7 @@ def covered(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage
     return (low <= y) & (y <= high)
 
 
+@checked
 def coverage(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> float:
     """Return the fraction of the outcomes that fell into their central intervals.
 
@@ -79,6 +83,7 @@ def bounded(distributions: Sequence[Marginal], coverage: float) -> Flags:
     return np.isfinite(low) & np.isfinite(high)
 
 
+@checked
 def points_needed(coverage: float) -> int:
     """Return the fewest results that give a finite conformal interval of this coverage: ceil(p / (1 - p)).
 
@@ -140,6 +145,7 @@ class RunningCoverage:
         return self.contained > self.high
 
 
+@checked
 def running_coverage(
     distributions: Sequence[Marginal],
     outcomes: npt.ArrayLike,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import checked
 from calibo.data import Marginal
 from calibo.diagnostics.anytime import confidence_sequence
 from calibo.diagnostics.comparison import Comparison, Preference, compare
@@ -78,15 +79,10 @@ class ForecasterRow:
 
     @property
     def compared(self) -> str:
-        """How it compares with the reference: "better", "worse", "unclear", "mixed", or "" for the reference itself.
-
-        The comparison bounds what a single result can say, a mean does not: with a few large misses the forecaster that
-        was better at most results can have the larger mean, which is "mixed".
-        """
-        if self.is_reference:
+        """How it compares with the reference: "better", "worse", "unclear", "mixed", or "" for the reference itself."""
+        if self.comparison is None:
             return ""
-        against = {Preference.BETTER: self.crps_ratio > 1.0, Preference.WORSE: self.crps_ratio < 1.0}
-        return "mixed" if against.get(self.preference, False) else self.preference.value
+        return "mixed" if self.comparison.mixed else self.preference.value
 
     @property
     def is_reference(self) -> bool:
@@ -267,6 +263,7 @@ def _record(row: ForecasterRow) -> dict[str, object]:
     return {**record, **scores, "compared": row.compared or "reference", "about": row.about}
 
 
+@checked
 def forecaster_table(
     forecasts: Mapping[str, Sequence[Marginal | None]],
     outcomes: npt.ArrayLike,

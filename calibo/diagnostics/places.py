@@ -1,7 +1,8 @@
 """Coverage by place: how intervals came out near the data, between, and far from them.
 
-How far a forecast reached is what the model itself said: the standard deviation of its raw forecast relative to that of the
-outcomes measured before. Both are known before the outcome, so that the verdicts are valid at any time in each place.
+How far a forecast reached is what the model itself said: the spread of what the last calibration was given, relative to the
+outcomes before, by the rule of `distributions.relative_spread`. It is known before the outcome, so that the verdicts are
+valid at any time in each place.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibo.data import COVERAGES, FAR_ABOVE, NEAR_BELOW, Array, Forecast
+from calibo.arguments import checked
+from calibo.data import COVERAGES, Forecast
 from calibo.diagnostics.tables import CalibrationTable, Table, Verdict, calibration_table, listed
+from calibo.distributions import from_marginals
+from calibo.distributions.relative_spread import groups_of, log_spread_before
 from calibo.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: With fewer earlier outcomes their standard deviation says too little.
-FEWEST_EARLIER = 3
 
 
 class Place(Enum):
@@ -109,6 +110,7 @@ class PlaceTable(Table):
         return pd.concat(frames, ignore_index=True)
 
 
+@checked
 def place_table(forecasts: Sequence[Forecast | None], outcomes: Sequence[float]) -> PlaceTable:
     """Return a table of how central prediction intervals have come out by place.
 
@@ -116,14 +118,12 @@ def place_table(forecasts: Sequence[Forecast | None], outcomes: Sequence[float])
         forecasts: Forecasts of n outcomes, ``None`` where there was none.
         outcomes: The n outcomes, in the order they were observed, also those without a forecast.
     """
-    places = [place_of(spread) for spread in relative_spreads(forecasts, outcomes).tolist()]
+    places = places_of(forecasts, outcomes)
     return PlaceTable(tuple(_place_row(place, places, forecasts, outcomes) for place in Place))
 
 
-def relative_spreads(forecasts: Sequence[Forecast | None], outcomes: Sequence[float]) -> Array:
-    """Return the standard deviations of raw forecasts relative to those of the outcomes measured before each, ``n``.
-
-    NaN where there is no forecast, where fewer than ``FEWEST_EARLIER`` outcomes came before, or where these are all equal.
+def places_of(forecasts: Sequence[Forecast | None], outcomes: Sequence[float]) -> list[Place | None]:
+    """Return the place of each forecast, n, by the outcomes with a forecast before it; ``None`` where there is no forecast.
 
     Args:
         forecasts: Forecasts of n outcomes, ``None`` where there was none.
@@ -131,20 +131,12 @@ def relative_spreads(forecasts: Sequence[Forecast | None], outcomes: Sequence[fl
     """
     if len(forecasts) != len(outcomes):
         raise DataError(f"{len(forecasts)} forecasts for {len(outcomes)} outcomes: give one, or None, for each")
-    y = np.asarray(outcomes, dtype=np.float64)
-    stds = np.array([np.nan if forecast is None else forecast.raw.std for forecast in forecasts], dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        scales = np.array([np.std(y[:i]) if i >= FEWEST_EARLIER else np.nan for i in range(len(y))], dtype=np.float64)
-        return stds / np.where(scales > 0.0, scales, np.nan)
-
-
-def place_of(spread: float) -> Place | None:
-    """Return the place of a forecast with this relative spread; ``None`` if it is not known (NaN)."""
-    if np.isnan(spread):
-        return None
-    if spread < NEAR_BELOW:
-        return Place.NEAR
-    return Place.FAR if spread > FAR_ABOVE else Place.BETWEEN
+    known = {i: forecast for i, forecast in enumerate(forecasts) if forecast is not None}
+    given = from_marginals([forecast.last_given for forecast in known.values()])
+    y = np.asarray([outcomes[i] for i in known], dtype=np.float64)
+    groups = dict(zip(known, groups_of(log_spread_before(given, y)).tolist(), strict=True))
+    places = list(Place)
+    return [places[groups[i]] if i in groups else None for i in range(len(outcomes))]
 
 
 def _place_row(

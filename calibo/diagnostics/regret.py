@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import checked
 from calibo.checks import check_one_of
 from calibo.data import Array
 from calibo.errors import DataError, RecipeError
@@ -17,12 +18,14 @@ from calibo.errors import DataError, RecipeError
 Direction = Literal["minimize", "maximize"]
 
 
+@checked
 def best_so_far(values: npt.ArrayLike, *, direction: Direction = "minimize") -> Array:
     """Return the best value found up to and including each step, in the shape of the values."""
     sign = _sign(direction)
     return sign * np.minimum.accumulate(sign * _finite(values), axis=-1)
 
 
+@checked
 def simple_regret(values: npt.ArrayLike, optimum: float, *, direction: Direction = "minimize") -> Array:
     """Return the distance of the best value so far from the optimum after each step, in the shape of the values.
 
@@ -36,6 +39,7 @@ def simple_regret(values: npt.ArrayLike, optimum: float, *, direction: Direction
     return _sign(direction) * (best_so_far(values, direction=direction) - optimum)
 
 
+@checked
 def cumulative_regret(values: npt.ArrayLike, optimum: float, *, direction: Direction = "minimize") -> Array:
     """Return the sum over the steps so far of each value's distance from the optimum, in the shape of the values.
 
@@ -47,6 +51,7 @@ def cumulative_regret(values: npt.ArrayLike, optimum: float, *, direction: Direc
     return np.cumsum(_sign(direction) * (_finite(values) - optimum), axis=-1)
 
 
+@checked
 def area_under_curve(
     values: npt.ArrayLike, *, lower: float, upper: float, direction: Direction = "minimize"
 ) -> Array | np.float64:

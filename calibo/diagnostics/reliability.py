@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import checked
 from calibo.checks import check_one_of
 from calibo.data import Array
 from calibo.diagnostics.anytime import count_band
@@ -53,6 +54,7 @@ class ReliabilityCurve:
         return np.stack([low[below], high[above]], axis=-1)
 
 
+@checked
 def reliability_curve(pits: npt.ArrayLike, *, confidence: float = 0.95) -> ReliabilityCurve:
     """Return the reliability curve of forecasts from their PITs, with a band that may be looked at at any time.
 
@@ -76,6 +78,7 @@ Summary = Literal["sum", "mean", "root_mean"]
 DEFAULT_LEVELS: tuple[float, ...] = tuple(j / 100 for j in range(101))
 
 
+@checked
 def calibration_error(
     pits: npt.ArrayLike,
     *,
@@ -105,6 +108,7 @@ def calibration_error(
     return summaries[summary]
 
 
+@checked
 def observed_frequencies(pits: npt.ArrayLike, levels: npt.ArrayLike, *, kind: Kind = "quantile") -> Array:
     """Return how often the outcomes fell below each quantile, or inside each central interval.
 

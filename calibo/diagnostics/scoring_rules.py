@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from calibo.arguments import checked
 from calibo.checks import check_probability
 from calibo.data import STORED_LEVELS, Array, Marginal
 from calibo.diagnostics.coverage import central_intervals, matched_outcomes
@@ -25,6 +26,7 @@ _SCORES = ndtri(np.asarray(STORED_LEVELS))
 _FAR = 40.0
 
 
+@checked
 def interval_score(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, coverage: float) -> Array:
     """Return the interval scores of Gneiting and Raftery (2007), ``n``: width plus 2 / alpha per unit of miss.
 
@@ -39,6 +41,7 @@ def interval_score(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, c
     return high - low + 2.0 / (1.0 - coverage) * miss
 
 
+@checked
 def pinball_loss(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, level: float) -> Array:
     """Return the pinball (quantile) losses at one level, ``n``.
 
@@ -53,6 +56,7 @@ def pinball_loss(distributions: Sequence[Marginal], outcomes: npt.ArrayLike, lev
     return np.maximum(level * above, (level - 1.0) * above)
 
 
+@checked
 def crps(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
     """Return the continuous ranked probability scores, ``n``: integrals of (F(t) - 1[t >= y])^2.
 
@@ -69,6 +73,7 @@ def crps(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
     return values
 
 
+@checked
 def log_score(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Array:
     """Return minus the log densities of the outcomes, ``n``: -inf on an atom, inf where a distribution has no density.
 
@@ -83,6 +88,7 @@ def log_score(distributions: Sequence[Marginal], outcomes: npt.ArrayLike) -> Arr
     return np.array([_log_score(distribution, value) for distribution, value in pairs], dtype=np.float64)
 
 
+@checked
 def sharpness(distributions: Sequence[Marginal], coverage: float) -> float:
     """Return the mean width of the central intervals, 0 if there are none; small is good once the coverage is right."""
     ends = central_intervals(distributions, coverage)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import checked
 from calibo.data import COVERAGES, Array, Forecast, Forecasts, Marginal
 from calibo.diagnostics.anytime import (
     Counts,
@@ -153,7 +154,8 @@ class CalibrationTable(Table):
         if found is None or not found.of:
             return ""
         scores = f"mean CRPS {found.crps:.3g}, {found.reference_crps:.3g} before calibration"
-        return f"{_HELP[found.preference]} ({scores})"
+        said = _MIXED[found.preference] if found.mixed else _HELP[found.preference]
+        return f"{said} ({scores})"
 
     def headline(self) -> str:
         """Return one sentence that says whether the intervals can be trusted."""
@@ -208,8 +210,14 @@ _HELP = {
     Preference.WORSE: "calibration hurts: its forecasts score worse than those of the raw model, by more than chance",
     Preference.UNCLEAR: "whether calibration helps cannot be told yet",
 }
+#: The same where the mean scores say the opposite.
+_MIXED = {
+    Preference.BETTER: "calibration is better at most results, by more than chance, but worse on average",
+    Preference.WORSE: "calibration is worse at most results, by more than chance, but better on average",
+}
 
 
+@checked
 def forecast_table(
     forecasts: Sequence[Forecast], outcomes: Sequence[float], *, forecasting: bool = True
 ) -> CalibrationTable:
@@ -225,6 +233,7 @@ def forecast_table(
     return replace(table, forecasting=forecasting)
 
 
+@checked
 def calibration_table(
     distributions: Sequence[Marginal],
     outcomes: npt.ArrayLike,
@@ -453,11 +462,13 @@ class FeasibilityTable(Table):
         return pd.DataFrame(rows, columns=columns)
 
 
+@checked
 def stated_feasibility(forecasts: Forecasts) -> float:
     """Return the probability that all constraints are met by their calibrated forecasts, taken as independent."""
     return float(np.prod(pit([forecast.calibrated for forecast in forecasts], np.zeros(len(forecasts)))))
 
 
+@checked
 def feasibility_table(forecasts: Sequence[Forecasts], met: Sequence[bool]) -> FeasibilityTable:
     """Return a table of how stated probabilities of feasibility came out.
 

@@ -12,7 +12,7 @@ from calibo.distributions.stacked import Stacked, stacked
 from calibo.distributions.stored import StoredDistribution, from_marginals
 from calibo.distributions.stretched import Stretched, StretchedScores
 from calibo.distributions.transformed import Transformed
-from calibo.distributions.transforms import HalfRank, LowerTailPower, OutcomeTransform
+from calibo.distributions.transforms import HalfRank, LowerTailPower, OutcomeTransform, YeoJohnson
 
 __all__ = [
     "Composed",
@@ -33,6 +33,7 @@ __all__ = [
     "StretchedScores",
     "Tempered",
     "Transformed",
+    "YeoJohnson",
     "averaged",
     "checked_levels",
     "from_marginals",

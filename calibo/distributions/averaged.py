@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from calibo.arguments import checked
 from calibo.data import STORED_LEVELS, Array
 from calibo.distributions.base import Distribution
 from calibo.distributions.gaussian import Gaussian
@@ -14,6 +15,7 @@ from calibo.distributions.transformed import Transformed
 from calibo.errors import RecipeError
 
 
+@checked
 def averaged(
     distributions: Sequence[Distribution], weights: Sequence[Array | float], *, between: bool = False
 ) -> Distribution:
@@ -30,6 +32,10 @@ def averaged(
     Raises:
         RecipeError: If the distributions cannot be averaged.
     """
+    if not len(distributions) or len(distributions) != len(weights):
+        raise RecipeError(
+            f"give a weight for each of one or more distributions, got {len(distributions)} and {len(weights)}"
+        )
     gaussians = [d for d in distributions if isinstance(d, Gaussian)]
     if len(gaussians) == len(distributions):
         return _gaussian(gaussians, weights, between)

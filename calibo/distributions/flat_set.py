@@ -87,7 +87,7 @@ class FlatSet(Distribution):
             threshold: The interval lies between the quantiles at levels threshold / 2 and 1 - threshold / 2, ``... x q``.
             alpha: Mass outside the interval.
         """
-        std = np.hypot(base.std, base.noise_std)
+        std = base.measurement.std
         # A set of no length has no flat density; its limit is that of all mass at the mean.
         half = _EPS * (1.0 + np.abs(base.mean) / std) - ndtri(0.5 * np.minimum(threshold, 1.0))
         width = half * std

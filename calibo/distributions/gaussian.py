@@ -99,7 +99,11 @@ class Gaussian(Distribution):
         Args:
             factor: One positive number, or one for each point, ``... x q``.
         """
-        return Gaussian(self.mean, factor * self.std, self.correlation, factor * self.noise_std)
+        scaled = Gaussian(self.mean, factor * self.std, self.correlation, factor * self.noise_std)
+        if "measurement" in vars(self) and self.measurement is not self:
+            # Known already; it takes longer to find than all else here.
+            vars(scaled).update(measurement=Gaussian(self.mean, factor * self.measurement.std))
+        return scaled
 
     def marginals(self) -> tuple[Marginal, ...]:
         return tuple(Marginal(float(m), float(s)) for m, s in zip(self.mean, self.std, strict=True))

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from calibo.arguments import check_fields, checked
 from calibo.data import Array
 from calibo.distributions.normal import density
 from calibo.errors import RecipeError
@@ -24,6 +25,7 @@ from calibo.errors import RecipeError
 _SMALLEST_STEP = 1e-12
 
 
+@checked
 def checked_levels(levels: Sequence[float] | Array) -> Array:
     """Return the levels of quantiles as an array, K.
 
@@ -134,6 +136,7 @@ class Levels(LevelFunction):
     backed: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         p, r = np.asarray(self.p, dtype=np.float64), np.asarray(self.r, dtype=np.float64)
         if p.ndim != 1 or p.size < 2 or r.ndim < 1 or r.shape[-1] != p.size:
             raise RecipeError(f"p must have K >= 2 entries and r shape K or ... x K, got {p.shape} and {r.shape}")
@@ -275,6 +278,7 @@ class FlatLevels(LevelFunction):
     alpha: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 0.0 < self.alpha < 1.0:
             raise RecipeError(f"alpha must lie in (0, 1), got {self.alpha!r}")
         if not np.all((self.threshold > 0.0) & (self.threshold <= 1.0)):

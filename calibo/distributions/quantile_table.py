@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from calibo.arguments import check_fields
 from calibo.data import Array
 from calibo.distributions.base import Distribution, infinite_beyond
 from calibo.distributions.gaussian import Gaussian
@@ -26,6 +27,9 @@ _CHORD = 1.15
 _SMALLEST_KNOT = 1e-12
 #: A tail is at least so wide, relative to the values, so that nothing is divided by 0.
 _NARROWEST, _SMALLEST_VALUE = 1e-12, 1e-50
+
+
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,12 +62,13 @@ class QuantileTable(Distribution):
     tails: tuple[Array, Array] | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         p, v = checked_levels(self.levels), np.asarray(self.values, dtype=np.float64)
         if v.shape[-1:] != p.shape:
             raise RecipeError(
                 f"a quantile table needs one value per level, got levels of shape {p.shape} and values of shape {v.shape}"
             )
-        if not (np.isfinite(v).all() and (np.diff(v, axis=-1) >= 0.0).all()):
+        if not (np.isfinite(v).all() and (v[..., 1:] >= v[..., :-1]).all()):
             raise RecipeError(
                 "the values of a quantile table must be finite and non-decreasing: sort them, or use QuantileTable.nested"
             )
@@ -93,8 +98,10 @@ class QuantileTable(Distribution):
         p = np.asarray(levels, dtype=np.float64)
         below, above = int(np.searchsorted(p, 0.5)), int(np.searchsorted(p, 0.5, side="right"))
         # The median where there is one, else the middle of the innermost pair: no interval excludes it.
+        # Of outcomes near the largest float the sums behind the values overflow; means are taken of halves.
+        values = np.clip(values, -_LARGEST, _LARGEST)
         around = values[..., below:above] if below < above else values[..., below - 1 : below + 1]
-        middle = around.mean(axis=-1, keepdims=True)
+        middle = 0.5 * around[..., :1] + 0.5 * around[..., -1:]
         upper = np.maximum.accumulate(np.concatenate([middle, values[..., above:]], axis=-1), axis=-1)[..., 1:]
         lower = np.minimum.accumulate(np.concatenate([middle, values[..., :below][..., ::-1]], axis=-1), axis=-1)
         inner = values[..., below:above]

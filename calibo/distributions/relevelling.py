@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calibo.arguments import checked
 from calibo.distributions.base import Distribution
 from calibo.distributions.gaussian import Gaussian
 from calibo.distributions.level_maps import LevelFunction, Levels, Tempered
@@ -11,6 +12,7 @@ from calibo.distributions.stretched import Stretched, StretchedScores
 from calibo.distributions.transformed import Transformed
 
 
+@checked
 def relevel(distribution: Distribution, levels: LevelFunction) -> Distribution:
     """Return the distribution with its levels mapped, in the form with the best closed forms.
 

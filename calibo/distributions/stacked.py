@@ -9,11 +9,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import checked
+from calibo.checks import shown
 from calibo.data import Array
 from calibo.distributions.base import Distribution
 from calibo.distributions.gaussian import Gaussian
+from calibo.errors import DataError
 
 
+@checked
 def stacked(parts: Sequence[Distribution], order: npt.NDArray[np.intp] | None = None) -> Distribution:
     """Concatenate distributions along their points; joint draws are independent between points.
 
@@ -24,6 +28,12 @@ def stacked(parts: Sequence[Distribution], order: npt.NDArray[np.intp] | None = 
     Returns:
         A `Gaussian` if all parts are Gaussian, else the parts side by side.
     """
+    if order is not None and (
+        np.ndim(order) != 1 or np.asarray(order).dtype.kind not in "iu" or np.min(order, initial=0) < 0
+    ):
+        raise DataError(f"order are the numbers of points, got {shown(order)}")
+    if not len(parts):
+        raise DataError("there must be at least one distribution, got none")
     gaussians = [part for part in parts if isinstance(part, Gaussian)]
     if len(gaussians) == len(parts):
         kept = slice(None) if order is None else order

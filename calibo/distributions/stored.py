@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from calibo.arguments import checked
 from calibo.data import BEYOND, STORED_LEVELS, Array, Marginal
 from calibo.distributions.base import Distribution, infinite_beyond
 from calibo.distributions.gaussian import Gaussian
@@ -20,6 +21,7 @@ from calibo.distributions.level_maps import pick
 _SCORES = ndtri(np.asarray(STORED_LEVELS))
 
 
+@checked
 def from_marginals(marginals: Sequence[Marginal]) -> Distribution:
     """Return the distribution of q stored marginals, one per point: the numbers of ``Marginal``, vectorized.
 

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from calibo.arguments import check_fields
 from calibo.data import Array
 from calibo.distributions.gaussian import Gaussian
 from calibo.distributions.level_maps import LevelFunction, pick
@@ -35,6 +36,9 @@ class StretchedScores(LevelFunction):
     values: Array
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        if np.ndim(self.values) < 1 or np.ndim(self.knots) != 1 or not isinstance(self.values, np.ndarray):
+            raise RecipeError("stretched scores are an array of values for a row of knots")
         if not (np.diff(self._whole) > 0.0).all():
             raise RecipeError("stretched scores must be positive and increase from knot to knot")
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.data import Array
 from calibo.errors import RecipeError
 
@@ -120,6 +121,7 @@ class LowerTailPower(OutcomeTransform):
     low: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not (0.0 <= self.power <= 1.0 and self.scale > 0.0 and self.low <= self.location):
             raise RecipeError(
                 f"the power must lie in [0, 1], the scale be positive and low not above the location, got {self.power!r}, "
@@ -164,6 +166,80 @@ class LowerTailPower(OutcomeTransform):
         return (self.low,)
 
 
+@dataclass(frozen=True)
+class YeoJohnson(OutcomeTransform):
+    """The power transform of Yeo and Johnson (2000), on both sides of a location.
+
+    With z = (y - location) / scale, g = ((1 + z)^power - 1) / power where z >= 0, below -((1 - z)^other - 1) / other with
+    other = 2 - power: concave for powers below 1, which draw in a long upper tail, convex above, which draw in a lower one.
+    Beyond the outcomes seen it goes on as its tangents, so that forecasts of better or worse ones do not grow faster than
+    the model's.
+
+    Attributes:
+        power: In [0, 2]; 1 is the identity.
+        location: Outcome whose transform is 0.
+        scale: Unit of the outcomes, positive.
+        low: Outcome below which the transform is its tangent, at most the location.
+        high: Outcome above which it is, at least the location.
+    """
+
+    power: float
+    location: float
+    scale: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not (0.0 <= self.power <= 2.0 and self.scale > 0.0 and self.low <= self.location <= self.high):
+            raise RecipeError(
+                "the power must lie in [0, 2], the scale be positive and the location between low and high, got "
+                f"{self.power!r}, {self.scale!r} and {self.location!r} between {self.low!r} and {self.high!r}"
+            )
+
+    @cached_property
+    def _ends(self) -> tuple[Array, Array, Array]:
+        """The ends of the curved part in units of the scale; the transform there, and its slopes."""
+        z = (np.array([self.low, self.high]) - self.location) / self.scale
+        return z, self._curved(z), np.exp(self._log_slope(z))
+
+    def _curved(self, z: Array) -> Array:
+        return power_of(np.maximum(z, 0.0), self.power) - power_of(np.maximum(-z, 0.0), 2.0 - self.power)
+
+    def _log_slope(self, z: Array) -> Array:
+        return (self.power - 1.0) * (np.log1p(np.maximum(z, 0.0)) - np.log1p(np.maximum(-z, 0.0)))
+
+    def forward(self, y: Array | float) -> Array:
+        z = (np.asarray(y, dtype=np.float64) - self.location) / self.scale
+        (low, high), _, slope = self._ends
+        beyond = slope[0] * np.minimum(z - low, 0.0) + slope[1] * np.maximum(z - high, 0.0)
+        return self._curved(np.clip(z, low, high)) + beyond
+
+    def inverse(self, w: Array | float) -> Array:
+        w = np.asarray(w, dtype=np.float64)
+        _, (low, high), slope = self._ends
+        inside = np.clip(w, low, high)
+        z = _inverse_of(np.maximum(inside, 0.0), self.power) - _inverse_of(np.maximum(-inside, 0.0), 2.0 - self.power)
+        beyond = np.minimum(w - low, 0.0) / slope[0] + np.maximum(w - high, 0.0) / slope[1]
+        return self.location + self.scale * (z + beyond)
+
+    def log_derivative(self, y: Array | float) -> Array:
+        z = (np.asarray(y, dtype=np.float64) - self.location) / self.scale
+        return self._log_slope(np.clip(z, *self._ends[0])) - np.log(self.scale)
+
+    def curvature(self, y: Array | float) -> Array:
+        y = np.asarray(y, dtype=np.float64)
+        inside = (self.power - 1.0) / (self.scale + np.abs(y - self.location))
+        return np.where((y >= self.low) & (y <= self.high), inside, 0.0)
+
+    @property
+    def linear_above(self) -> float:
+        return self.high
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return self.low, self.location
+
+
 @dataclass(frozen=True, eq=False)
 class HalfRank(OutcomeTransform):
     """Bad outcomes replaced by normal scores of their ranks, good ones kept: the half-rank transform of Song et al. (2024).
@@ -185,7 +261,9 @@ class HalfRank(OutcomeTransform):
     scores: Array
 
     def __post_init__(self) -> None:
-        enough = len(self.values) == len(self.scores) >= 2 and self.scale > 0.0
+        check_fields(self)
+        shapes = {np.shape(self.values), np.shape(self.scores)}
+        enough = len(shapes) == 1 and np.ndim(self.values) == 1 and np.size(self.values) >= 2 and self.scale > 0.0
         increase = enough and np.all(np.diff(self.values) > 0.0) and np.all(np.diff(self.scores) > 0.0)
         if not (increase and self.values[-1] == self.location and self.scores[-1] == 0.0):
             raise RecipeError(

@@ -17,6 +17,7 @@ from typing import ClassVar, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import check_fields
 from calibo.checks import check_instance
 from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Distribution, Gaussian
@@ -124,6 +125,17 @@ class Model(ABC):
         """
         self._lacks(Capability.LEAVE_ONE_OUT)
 
+    def jackknife(self, rows: Rows | None = None) -> Distribution:
+        """Predict as `leave_one_out` does, where possible with hyperparameters that have not seen the measurement either.
+
+        Here the hyperparameters are those of all data; models that know, in closed form, what a fit without each measurement
+        would change override it. It needs the capability `LEAVE_ONE_OUT`.
+
+        Args:
+            rows: Which of the n measurements; by default all of them, in the order of the data.
+        """
+        return self.leave_one_out(rows)
+
     def one_step_ahead(self) -> Distribution:
         """Predict each of the n measurements from those before it, without refitting, in the order of the data."""
         self._lacks(Capability.ONE_STEP_AHEAD)
@@ -182,8 +194,8 @@ class ModelWrapper(Model):
     """Base class of models around another model.
 
     Every capability of the base is passed on, except those that a subclass names in `hides`. What describes the distribution
-    itself (`leave_one_out`, `one_step_ahead`, `augmented`) is passed on unchanged here: a wrapper that changes distributions
-    overrides it or hides it.
+    itself (`leave_one_out`, `jackknife`, `one_step_ahead`, `augmented`) is passed on unchanged here: a wrapper that changes
+    distributions overrides it or hides it.
 
     Attributes:
         base: The model inside.
@@ -197,6 +209,7 @@ class ModelWrapper(Model):
 
     def __post_init__(self) -> None:
         check_model(f"the model inside {type(self).__name__}", self.base)
+        check_fields(self)
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -219,6 +232,9 @@ class ModelWrapper(Model):
 
     def leave_one_out(self, rows: Rows | None = None) -> Distribution:
         return self._source(Capability.LEAVE_ONE_OUT).leave_one_out(rows)
+
+    def jackknife(self, rows: Rows | None = None) -> Distribution:
+        return self._source(Capability.LEAVE_ONE_OUT).jackknife(rows)
 
     def one_step_ahead(self) -> Distribution:
         return self._source(Capability.ONE_STEP_AHEAD).one_step_ahead()
@@ -309,6 +325,7 @@ class SurrogateWrapper(Surrogate):
 
     def __post_init__(self) -> None:
         check_surrogate("surrogate", self.surrogate)
+        check_fields(self)
 
     def with_innermost(self, change: Callable[[Surrogate], Surrogate]) -> Self:
         return replace(self, surrogate=self.surrogate.with_innermost(change))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_instance, check_whole
 from calibo.data import Dataset
 from calibo.models.base import Capability, Model, Surrogate
@@ -31,6 +32,7 @@ class GPBySize(Surrogate):
     exact_below: int = 1000
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_instance("few", self.few, Surrogate, "GaussianProcess()")
         check_instance("many", self.many, Surrogate, "NearestNeighbourGP()")
         check_whole("exact_below, a number of outcomes,", self.exact_below, 0)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotri, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.optimize import minimize
 
+from calibo.arguments import check_fields
 from calibo.checks import check_one_of, check_whole
 from calibo.data import Array, Dataset
 from calibo.distributions.gaussian import stable_cholesky
@@ -18,6 +19,7 @@ from calibo.errors import FallbackWarning
 from calibo.models.base import Surrogate
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
 from calibo.models.input_warping import InputWarping
+from calibo.models.kernel_features import kernel_features
 from calibo.models.kernels import Kernel, Matern52, squared_distances
 from calibo.models.noise_prior import NoisePrior
 from calibo.models.standardization import Standardization, single_outcome
@@ -60,6 +62,7 @@ class GaussianProcess(Surrogate):
     model_type: ClassVar = Posterior
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("max_iterations", self.max_iterations, 0)
         check_one_of("trend", self.trend, TRENDS)
         if self.subset is not None:
@@ -82,7 +85,7 @@ class GaussianProcess(Surrogate):
         rows = slice(None) if self.subset is None else representative(data.X, y, self.subset)
         return NegativeLogPosterior(
             self.kernel,
-            Features(data.categories),
+            kernel_features(data.categories, data.activity, data.descriptors),
             data.X[rows],
             units.forward(y[rows]),
             _known_noise(data, units)[rows],
@@ -101,17 +104,20 @@ class GaussianProcess(Surrogate):
         known, theta = _known_noise(data, units), objective.hyperparameters(raw, solution.mean)
         noise = np.where(np.isnan(known), theta.noise, np.maximum(known, self.noise.floor))
         features, stored = objective.features_at(raw), tuple(raw.tolist())
-        posterior = Posterior(self.kernel, features, theta, data.X, y, noise, units, stored, objective.trend)
+        posterior = Posterior(
+            self.kernel, features, theta, data.X, y, noise, units, stored, objective.trend, objective.fitted(raw)
+        )
         if np.array_equal(objective.X, data.X) and np.array_equal(objective.noise_variances(raw), noise):
             # Known already, unless hyperparameters were fitted to a subset. It is no field, so that a copy with other data
             # finds its own.
             vars(posterior).update(cholesky=solution.factor)
         return posterior
 
-    def stored_size(self, categories: tuple[int, ...]) -> int:
-        """Return how many numbers are stored for a warm start, for columns with these numbers of choices."""
-        warps = 0 if self.warping is None else self.warping.size(categories)
-        return len(categories) + warps + (PolynomialTrend.named(self.trend, categories) is not None) + 2
+    def stored_size(self, data: Dataset) -> int:
+        """Return how many numbers are stored for a warm start."""
+        warps = 0 if self.warping is None else self.warping.size(data.categories)
+        lengths = kernel_features(data.categories, data.activity, data.descriptors).lengths
+        return lengths + warps + (PolynomialTrend.named(self.trend, data.categories) is not None) + 2
 
     def _optimum(self, objective: NegativeLogPosterior, stored: Array, *, refit: bool) -> Solution:
         starts, latest, values = objective.starts(), _Latest(objective), list[float]()
@@ -162,7 +168,8 @@ class Solution:
 class NegativeLogPosterior:
     """The negative log posterior density of raw hyperparameters, with its gradient.
 
-    Raw hyperparameters are log l_1..d, those of the warping, that of the trend, log outputscale and log noise.
+    Raw hyperparameters are log l, one per column and any others of the features, those of the warping, that of the trend,
+    log outputscale and log noise.
 
     The constant mean is profiled out by generalised least squares; at its optimum the gradient in the other parameters
     is the partial one (envelope theorem). Additive constants of the priors are omitted.
@@ -209,7 +216,7 @@ class NegativeLogPosterior:
         """Return the features of points at raw hyperparameters."""
         if self.warping is None:
             return self.features
-        return self.warping.features(self.features.categories, raw[self._warps])
+        return self.warping.features(self.features, raw[self._warps])
 
     @cached_property
     def _unknown(self) -> np.ndarray:
@@ -227,10 +234,11 @@ class NegativeLogPosterior:
 
     @property
     def dimensions(self) -> int:
-        return self.X.shape[1]
+        """Number of length scales."""
+        return self.features.lengths
 
     def _lengthscale_prior(self) -> tuple[float, float]:
-        return np.sqrt(2.0) + 0.5 * np.log(max(self.dimensions, 1)), np.sqrt(3.0)
+        return np.sqrt(2.0) + 0.5 * np.log(max(self.features.usual, 1.0)), np.sqrt(3.0)
 
     def bounds(self) -> list[tuple[float, float]]:
         """Return the bounds of the raw hyperparameters."""
@@ -327,9 +335,9 @@ class NegativeLogPosterior:
         per_feature = np.einsum("ij,ij->j", pull, scaled)
         gradient[: self.dimensions] = np.bincount(self.features.column, per_feature, minlength=self.dimensions)
         if self.warping is not None:
-            features = self.warping.features(self.features.categories, raw[self._warps])
-            own = pull[:, features.numeric_features] / np.exp(raw[features.numeric])
+            features = self.warping.features(self.features, raw[self._warps])
             # Minus the pull is the gradient in the scaled points.
+            own = features.pulled(self.X, self.X, pull / np.exp(raw[self.features.column]))
             gradient[self._warps] = -np.einsum("ij,kij->kj", own, features.derivatives(self.X)).ravel()
         prior, prior_gradient = self._prior(raw)
         return self._likelihood(solution) + prior, gradient + prior_gradient, solution
@@ -339,6 +347,17 @@ class NegativeLogPosterior:
         """Precisions of the raw hyperparameters a priori, all of whose priors are normal."""
         size = len(self.bounds())
         return self._prior(np.ones(size))[1] - self._prior(np.zeros(size))[1]
+
+    def fitted(self, raw: Array) -> Array:
+        """Return the precisions a priori of length scales, output scale and noise, d + 2, at raw hyperparameters.
+
+        Infinite where nothing was fitted: at a bound, or if all noise is known.
+        """
+        lower, upper = np.array(self.bounds()).T
+        free = (raw > lower) & (raw < upper)
+        free[-1] &= bool(self._unknown.any())
+        precision = np.where(free, self.prior_precision, np.inf)
+        return np.concatenate([precision[: self.dimensions], precision[-2:]])
 
     def _prior(self, raw: Array) -> tuple[float, Array]:
         """Return the negative log prior of the raw hyperparameters, and its gradient."""

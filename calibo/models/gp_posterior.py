@@ -16,6 +16,7 @@ from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.models.augmentation import Augmentation
 from calibo.models.base import Model
+from calibo.models.jackknife import jackknifed, suits
 from calibo.models.kernels import Kernel, squared_distances
 from calibo.models.predictions import correlation_matrix, distinct_points
 from calibo.models.standardization import Standardization
@@ -27,7 +28,7 @@ SMALLEST_VARIANCE = 1e-14
 #: number: memory of larger arrays is new in every call, which costs more than the arithmetic.
 _BLOCK, _FEWEST_ROWS = 8192, 64
 #: Distance between two choices of a categorical column.
-_APART = 0.25
+APART = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,20 +39,44 @@ class Features:
     what is learned of one choice then informs the others, until a length scale separates them. Of the distances
     tried on tables of reactions and architectures (.25, .5, that of a uniform column, 1) it found the best rows soonest for
     conformal methods, and made no difference for the others.
+
+    Attributes:
+        categories: Number of choices of each categorical column, 0 for a numeric one, d.
     """
 
     categories: tuple[int, ...]
 
     @cached_property
     def column(self) -> np.ndarray:
-        """The column that each feature comes from, D."""
+        """The length scale that each feature is divided by, D: that of the column it comes from."""
         return np.repeat(np.arange(len(self.categories)), [max(c, 1) for c in self.categories])
+
+    @property
+    def lengths(self) -> int:
+        """Number of length scales: one for each of the d columns, and any others after them."""
+        return len(self.categories)
+
+    @property
+    def usual(self) -> float:
+        """Number of columns that a point usually has; the prior of length scales depends on it."""
+        return float(len(self.categories))
 
     def __call__(self, X: Array) -> Array:
         """Return the features of `q x d` points, `q x D`."""
+        return self.embedded(X, X)
+
+    def embedded(self, X: Array, coordinates: Array) -> Array:
+        """Return the features of `q x d` points whose numeric columns have other coordinates, `q x d`, as after warping."""
+        return self._indicators(coordinates)
+
+    def pulled(self, X: Array, coordinates: Array, pull: Array) -> Array:
+        """Return derivatives by the coordinates of the m numeric columns, `q x m`, given those by the features, `q x D`."""
+        return pull[:, np.asarray(self.categories)[self.column] == 0]
+
+    def _indicators(self, X: Array) -> Array:
         if not any(self.categories):
             return X
-        weight = np.where(np.asarray(self.categories)[self.column] > 0, _APART * np.sqrt(0.5), 1.0)
+        weight = np.where(np.asarray(self.categories)[self.column] > 0, APART * np.sqrt(0.5), 1.0)
         return one_hot(X, self.categories) * weight
 
 
@@ -60,7 +85,7 @@ class Hyperparameters:
     """Hyperparameters of a Gaussian process of standardized outcomes.
 
     Attributes:
-        lengthscales: One per column, d.
+        lengthscales: One per column, d, and any others that the features have.
         outputscale: Variance of f.
         noise: Variance of the noise of a measurement whose variance is not known.
         mean: The constant mean.
@@ -123,7 +148,7 @@ class GaussianProcessModel(Model):
 
     @property
     def lengthscales(self) -> Array:
-        return self.theta.lengthscales
+        return self.theta.lengthscales[: self.X.shape[1]]
 
     @cached_property
     def scaled(self) -> Array:
@@ -152,7 +177,14 @@ class GaussianProcessModel(Model):
 
 @dataclass(frozen=True, eq=False)
 class Posterior(GaussianProcessModel):
-    """A Gaussian process given all of its data; the attributes are those of `GaussianProcessModel`."""
+    """A Gaussian process given all of its data; the further attributes are those of `GaussianProcessModel`.
+
+    Attributes:
+        precision: Precisions a priori of the logarithms of length scales, output scale and noise, d + 2, if these were
+            fitted to the data; infinite for those that were not.
+    """
+
+    precision: Array | None = None
 
     @cached_property
     def covariance(self) -> Array:
@@ -240,6 +272,13 @@ class Posterior(GaussianProcessModel):
         """Predict each measurement from all the others: mean y_i - a_i / d_i, variance 1 / d_i."""
         y, d = self.units.forward(self.y), self.precision_diagonal
         mean, std = y - self.dual / d, np.sqrt(1.0 / d)
+        return self.units.gaussian(mean, std) if rows is None else self.units.gaussian(mean[rows], std[rows])
+
+    def jackknife(self, rows: Rows | None = None) -> Gaussian:
+        """Predict each measurement from all the others, with hyperparameters a Newton step away from those of all data."""
+        if self.precision is None or not suits(self):
+            return self.leave_one_out(rows)
+        mean, std = jackknifed(self, self.precision)
         return self.units.gaussian(mean, std) if rows is None else self.units.gaussian(mean[rows], std[rows])
 
     def one_step_ahead(self) -> Gaussian:

@@ -81,6 +81,8 @@ class Groups:
             Y=z[:, None],
             Y_var=None if variance is None else variance[:, None],
             categories=data.categories,
+            descriptors=data.descriptors,
+            activity=data.activity,
             hyperparameters=(stored,),
         )
 
@@ -198,7 +200,7 @@ class HeteroscedasticGP(Surrogate):
         known = np.full(len(data), np.nan) if data.Y_var is None else units.forward_variance(data.Y_var[:, 0])
         groups = Groups.of(data.X, units.forward(y), known)
         stored = data.hyperparameters[0] if data.hyperparameters else ()
-        size = self.means.stored_size(data.categories)
+        size = self.means.stored_size(data)
         own, noise_own = stored[:size], stored[size:]
         if not groups.informative.any():
             if not self.replicates_follow:

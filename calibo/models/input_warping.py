@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_between
 from calibo.data import Array
 from calibo.models.gp_posterior import Features
@@ -23,10 +24,12 @@ class WarpedFeatures(Features):
     """Features of warped points. Categorical columns, and coordinates outside the unit interval, stay as they are.
 
     Attributes:
+        base: The features of points that are not warped.
         log_a: One per numeric column.
         log_b: One per numeric column.
     """
 
+    base: Features
     log_a: Array
     log_b: Array
 
@@ -35,19 +38,32 @@ class WarpedFeatures(Features):
         """The numeric columns."""
         return np.flatnonzero(np.asarray(self.categories) == 0)
 
-    @cached_property
-    def numeric_features(self) -> np.ndarray:
-        """Which of the D features the numeric columns are."""
-        return np.flatnonzero(np.asarray(self.categories)[self.column] == 0)
+    @property
+    def column(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+        return self.base.column
 
-    def __call__(self, X: Array) -> Array:
-        """Return the features of `q x d` points, `q x D`."""
+    @property
+    def lengths(self) -> int:
+        return self.base.lengths
+
+    @property
+    def usual(self) -> float:
+        return self.base.usual
+
+    def embedded(self, X: Array, coordinates: Array) -> Array:
+        return self.base.embedded(X, self.warped(coordinates))
+
+    def pulled(self, X: Array, coordinates: Array, pull: Array) -> Array:
+        return self.base.pulled(X, self.warped(coordinates), pull)
+
+    def warped(self, X: Array) -> Array:
+        """Return `q x d` points with their numeric columns warped."""
         warped = np.array(X, dtype=np.float64)
         x = warped[:, self.numeric]
         with np.errstate(divide="ignore"):
             inside = -np.expm1(np.exp(self.log_b) * np.log1p(-np.power(np.clip(x, 0.0, 1.0), np.exp(self.log_a))))
         warped[:, self.numeric] = np.where((x >= 0.0) & (x <= 1.0), inside, x)
-        return super().__call__(warped)
+        return warped
 
     def derivatives(self, X: Array) -> Array:
         """Return dw / d log a and dw / d log b at `q x d` points, `2 x q x m` for m numeric columns; 0 at both ends."""
@@ -75,6 +91,7 @@ class InputWarping:
     spread: float = 0.5
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_between("spread", self.spread, 0.0, np.inf)
 
     def size(self, categories: tuple[int, ...]) -> int:
@@ -85,9 +102,9 @@ class InputWarping:
         """Return the bounds of the raw hyperparameters."""
         return [_BOUNDS] * self.size(categories)
 
-    def features(self, categories: tuple[int, ...], raw: Array) -> WarpedFeatures:
-        """Return the features of points warped by raw hyperparameters."""
-        return WarpedFeatures(categories, *np.split(raw, 2))
+    def features(self, base: Features, raw: Array) -> WarpedFeatures:
+        """Return features of points warped by raw hyperparameters."""
+        return WarpedFeatures(base.categories, base, *np.split(raw, 2))
 
     def prior(self, raw: Array) -> tuple[float, Array]:
         """Return the negative log prior, up to a constant, and its gradient."""

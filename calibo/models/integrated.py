@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtri
 
+from calibo.arguments import check_fields
 from calibo.checks import check_between, check_instance, check_whole
 from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Gaussian
@@ -164,6 +165,7 @@ class IntegratedGP(Surrogate):
     model_type: ClassVar = IntegratedPosterior
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_instance("process", self.process, GaussianProcess, "GaussianProcess()")
         check_whole("draws", self.draws, 0)
         check_between("spread", self.spread, 0.0, 3.0, including="low")

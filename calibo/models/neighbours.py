@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_instance, check_whole
 from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Gaussian
@@ -91,10 +92,11 @@ class NeighbourPosterior(GaussianProcessModel):
 
     @cached_property
     def _search(self) -> NeighbourSearch:
-        others = np.setdiff1d(np.arange(len(self.y)), self.core_rows)
-        if self.scaled.shape[1] > _FEATURES:
-            others = others[representative(self.X[others], self.y[others], _SEARCHED)]
-        return NeighbourSearch(self.scaled, others, self.count)
+        # The core is such a subset, too, and so part of a larger one.
+        many = self.scaled.shape[1] > _FEATURES
+        most = _SEARCHED + len(self.core_rows)
+        rows = representative(self.X, self.y, most) if many else np.arange(len(self.y))
+        return NeighbourSearch(self.scaled, np.setdiff1d(rows, self.core_rows, assume_unique=True), self.count)
 
     @cached_property
     def _projections(self) -> Projections:
@@ -120,6 +122,19 @@ class NeighbourPosterior(GaussianProcessModel):
     def leave_one_out(self, rows: Rows | None = None) -> Gaussian:
         """Predict measurements each from core and neighbours among the others; hyperparameters are those of all data."""
         rows = np.arange(len(self.y)) if rows is None else rows
+        key = rows.tobytes()
+        if key not in self._left_out:
+            self._left_out.clear()
+            self._left_out[key] = self._without(rows)
+        return self._left_out[key]
+
+    @cached_property
+    def _left_out(self) -> dict[bytes, Gaussian]:
+        """The latest leave-one-out predictions: after a fit they choose a transform of outcomes, and then calibrate."""
+        return {}
+
+    def _without(self, rows: Rows) -> Gaussian:
+        """Predict measurements, by their rows, each from core and neighbours among the others."""
         mean, variance = np.empty(len(rows)), np.empty(len(rows))
         place = np.searchsorted(self.core_rows, rows)
         inside = np.append(self.core_rows, -1)[place] == rows
@@ -280,8 +295,8 @@ class NearestNeighbourGP(Surrogate):
     The time of a prediction does not depend on the number of data, and predictions are those of `GaussianProcess` while all
     data are core or neighbours.
 
-    With more than 8 features neighbours are far, so that the core is larger, and they are sought among the 1,250 best and
-    3,750 further data.
+    With more than 8 features neighbours are far, so that the core is larger, and they are sought among 5,000 data, a quarter
+    of them the best.
 
     Attributes:
         process: Kernel, priors and fit of the hyperparameters.
@@ -295,6 +310,7 @@ class NearestNeighbourGP(Surrogate):
     model_type: ClassVar = NeighbourPosterior
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_instance("process", self.process, GaussianProcess, "GaussianProcess(subset=300)")
         if self.process.trend != "constant":
             raise RecipeError(

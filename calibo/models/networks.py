@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from calibo.arguments import check_fields
 from calibo.checks import check_flag, check_instance, check_one_of, check_whole
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian, QuantileTable, checked_levels
@@ -80,6 +81,7 @@ class Perceptron:
     standardized: bool = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("layers", "width", "epochs", "fewest_steps"):
             check_whole(name, getattr(self, name))
         if self.batch is not None:
@@ -189,7 +191,7 @@ def fit_networks(
     if data.Y_var is not None:
         warnings.warn("known noise variances are not used by neural surrogates", FallbackWarning, stacklevel=3)
     # The features of a space that has its own, else its columns with indicators.
-    encode = Indicators(data.categories) if data.features is None else data.features
+    encode = Indicators(data.categories, data.activity) if data.features is None else data.features
     features = encode(data.X)
     order = np.lexsort((y, *features.T[::-1]))
     counts = np.array([np.bincount(rows, minlength=len(y))[order] for rows in subsets], dtype=np.float64)
@@ -300,6 +302,7 @@ class NeuralEnsemble(Surrogate):
     model_type: ClassVar[type[Model] | None] = EnsembleModel
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("members", self.members)
         check_instance("network", self.network, Perceptron, "Perceptron()")
         check_one_of("loss", self.loss, tuple(_LOSSES))
@@ -394,6 +397,7 @@ class QuantileNetwork(Surrogate):
     model_type: ClassVar[type[Model] | None] = QuantileNetworkModel
 
     def __post_init__(self) -> None:
+        check_fields(self)
         checked_levels(self.levels)
         check_instance("network", self.network, Perceptron, "Perceptron()")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_between
 
 _LARGEST = 2.0
@@ -40,6 +41,7 @@ class NoisePrior:
         return cls(location=-3.0, width=3.0, floor=1e-8, start=-1.5)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_between("location", self.location, -np.inf, np.inf)
         check_between("width", self.width, 0.0, np.inf)
         check_between("floor", self.floor, 0.0, _LARGEST)

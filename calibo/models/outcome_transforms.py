@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from calibo.data import Array
-from calibo.distributions import HalfRank, LowerTailPower, OutcomeTransform
+from calibo.distributions import HalfRank, LowerTailPower, OutcomeTransform, YeoJohnson
 from calibo.distributions.transforms import power_of
 
 #: With fewer outcomes their shape is not known well enough for a transform.
@@ -18,6 +18,8 @@ FEWEST_OUTCOMES = 8
 _LARGEST = 1e100
 #: Spreads and gaps smaller than this share of the outcomes beside them are rounding.
 _ROUNDING = 1e-12
+#: Outcomes by which a power is chosen, at most.
+_MOST_SHAPED = 2000
 #: Powers among which the most likely one is sought; at 0 the lower tail is transformed by a logarithm.
 _POWERS = np.linspace(0.0, 1.0, 21)
 
@@ -28,6 +30,8 @@ class OutcomeShape(Enum):
     IDENTITY = 0
     LOWER_TAIL = 1
     HALF_RANK = 2
+    YEO_JOHNSON = 3
+    LOG_DISTANCE = 4
 
     def transform(self, y: Array) -> OutcomeTransform | None:
         """Return the transform that suits outcomes, n; ``None`` for the identity, or if they are too few or too alike."""
@@ -39,19 +43,41 @@ def lower_tail_power(y: Array) -> LowerTailPower | None:
 
     It has the median as its location, the quartiles' distance as its unit, and the most likely power.
     """
-    if not _transformable(y):
+    if (unit := _middle(y)) is None:
         return None
-    first, median, third = np.quantile(y, [0.25, 0.5, 0.75])
-    # The distance of the quartiles of a normal distribution is 1.35 standard deviations.
-    scale = float((third - first) / 1.35) or float(np.std(y))
-    if not _is_spread(scale, median, y):
-        return None
-    z = (y - median) / scale
+    median, scale = unit
+    z = _thinned(y - median) / scale
     above, below = np.maximum(z, 0.0), np.maximum(-z, 0.0)
     transformed = np.array([above - power_of(below, power) for power in _POWERS])
-    likelihood = (_POWERS - 1.0) * np.log1p(below).sum() - 0.5 * len(y) * np.log(transformed.var(axis=1))
+    likelihood = (_POWERS - 1.0) * np.log1p(below).sum() - 0.5 * len(z) * np.log(transformed.var(axis=1))
     power = float(_POWERS[int(np.argmax(likelihood))])
-    return None if power == 1.0 else LowerTailPower(power, float(median), scale, float(y.min()))
+    return None if power == 1.0 else LowerTailPower(power, median, scale, float(y.min()))
+
+
+def yeo_johnson(y: Array) -> YeoJohnson | None:
+    """Return the power transform of both tails that makes outcomes, n, most nearly normal, or ``None`` if they are."""
+    if (unit := _middle(y)) is None:
+        return None
+    median, scale = unit
+    z = _thinned(y - median) / scale
+    above, below = np.maximum(z, 0.0), np.maximum(-z, 0.0)
+    powers = np.concatenate([_POWERS, 1.0 + _POWERS[1:]])
+    transformed = np.array([power_of(above, power) - power_of(below, 2.0 - power) for power in powers])
+    jacobian = (powers - 1.0) * (np.log1p(above) - np.log1p(below)).sum()
+    power = float(powers[int(np.argmax(jacobian - 0.5 * len(z) * np.log(transformed.var(axis=1))))])
+    return None if power == 1.0 else YeoJohnson(power, median, scale, float(y.min()), float(y.max()))
+
+
+def log_distance(y: Array) -> LowerTailPower | None:
+    """Return the logarithm of the distance of outcomes, n, to the best of them, in units of that of the upper quartile.
+
+    It is linear above the best, and nearly so within that unit of it.
+    """
+    if not _transformable(y):
+        return None
+    best = float(y.max())
+    scale = best - float(np.quantile(y, 0.75))
+    return LowerTailPower(0.0, best, scale, float(y.min())) if _is_spread(scale, best, y) else None
 
 
 def good_half(y: Array) -> tuple[float, float]:
@@ -95,7 +121,27 @@ _MAKERS: dict[OutcomeShape, Callable[[Array], OutcomeTransform | None]] = {
     OutcomeShape.IDENTITY: lambda y: None,
     OutcomeShape.LOWER_TAIL: lower_tail_power,
     OutcomeShape.HALF_RANK: half_rank,
+    OutcomeShape.YEO_JOHNSON: yeo_johnson,
+    OutcomeShape.LOG_DISTANCE: log_distance,
 }
+
+
+def _middle(y: Array) -> tuple[float, float] | None:
+    """Return median and unit of outcomes, n: the standard deviation of a normal distribution with their quartiles."""
+    if not _transformable(y):
+        return None
+    first, median, third = np.quantile(y, [0.25, 0.5, 0.75])
+    # The distance of the quartiles of a normal distribution is 1.35 standard deviations.
+    scale = float((third - first) / 1.35) or float(np.std(y))
+    return (float(median), scale) if _is_spread(scale, median, y) else None
+
+
+def _thinned(y: Array) -> Array:
+    """Return outcomes, n, in increasing order, of very many some evenly spaced in it: enough to tell their shape."""
+    ordered = np.sort(y)
+    if len(y) <= _MOST_SHAPED:
+        return ordered
+    return ordered[np.linspace(0, len(y) - 1, _MOST_SHAPED).round().astype(np.intp)]
 
 
 def _transformable(y: Array) -> bool:

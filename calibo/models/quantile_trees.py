@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_between, check_instance, check_whole, import_extra
 from calibo.data import Array, Dataset
 from calibo.distributions import QuantileTable, checked_levels
@@ -75,6 +76,7 @@ class QuantileForest(QuantileEngine):
     max_features: float = 0.7
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("trees", self.trees)
         check_whole("min_samples_leaf", self.min_samples_leaf)
         check_between("max_features", self.max_features, 0.0, 1.0, including="high")
@@ -144,6 +146,7 @@ class QuantileBoosting(QuantileEngine):
     min_samples_leaf: int = 10
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("rounds", self.rounds)
         check_between("learning_rate", self.learning_rate, 0.0, 1.0, including="high")
         check_whole("max_leaf_nodes", self.max_leaf_nodes, least=2)
@@ -194,6 +197,7 @@ class XGBoostQuantiles(QuantileEngine):
     max_depth: int = 3
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("rounds", self.rounds)
         check_between("learning_rate", self.learning_rate, 0.0, 1.0, including="high")
         check_whole("max_depth", self.max_depth)
@@ -233,7 +237,7 @@ def _nominal(features: Array, categories: tuple[int, ...]) -> np.ndarray | None:
     """Return which of D columns scikit-learn may split between any subsets of choices; others are split in order."""
     if not categories:
         return None
-    least = [np.unique(column, return_counts=True)[1].min() for column in features.T]
+    least = [np.unique(column[~np.isnan(column)], return_counts=True)[1].min(initial=0) for column in features.T]
     return np.array(
         [0 < k <= _MOST_CHOICES and c >= _FEWEST_OF_A_CHOICE for k, c in zip(categories, least, strict=True)]
     )
@@ -284,6 +288,7 @@ class QuantileTrees(Surrogate):
 
     def __post_init__(self) -> None:
         check_instance("engine", self.engine, QuantileEngine, "QuantileForest()")
+        check_fields(self)
         checked_levels(self.levels)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> QuantileModel:
@@ -294,7 +299,7 @@ class QuantileTrees(Surrogate):
         # The features of the space if it has some, else its columns with choices as whole numbers.
         encode, choices = data.features, ()
         if encode is None:
-            encode, choices = partial(codes, categories=data.categories), data.categories
+            encode, choices = partial(codes, categories=data.categories, activity=data.activity), data.categories
         if len(y) < _FEWEST_POINTS:
             return QuantileModel(None, levels, units, encode)
         # Sorted by outcome, so that the order of arrival does not matter.

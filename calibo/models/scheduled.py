@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_between, check_whole
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
@@ -73,6 +74,7 @@ class Scheduled(SurrogateWrapper):
     model_type: ClassVar = ScheduledModel
 
     def __post_init__(self) -> None:
+        check_fields(self)
         super().__post_init__()
         check_whole("always_below, a number of outcomes,", self.always_below, 0)
         check_between("growth", self.growth, 1.0, np.inf, including="low")

@@ -10,17 +10,19 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
 from calibo.errors import FallbackWarning, RecipeError
 from calibo.models.base import Model, Surrogate
 from calibo.models.predictions import correlation_matrix, distinct_points, member_covariance, member_variance
 from calibo.models.standardization import Standardization, single_outcome
-from calibo.spaces.encoding import one_hot
+from calibo.spaces.encoding import described_features
 
 _SMALLEST_VARIANCE = 1e-12
 _FEWEST_POINTS = 2
@@ -57,16 +59,16 @@ class ScikitModel(Model):
     Attributes:
         fitted: The regressor.
         units: The standardization of the outcomes.
-        categories: Number of choices of each categorical column, 0 for a numeric one, d.
+        encode: Maps `m x d` points to `m x D` features.
     """
 
     fitted: FittedRegressor
     units: Standardization
-    categories: tuple[int, ...]
+    encode: Callable[[Array], Array]
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         points, index = distinct_points(X)
-        features = one_hot(points, self.categories)
+        features = self.encode(points)
         # Regressors cannot predict at no points, where any prediction is the empty one.
         fitted = self.fitted if len(points) else Constant(self.fitted.noise)
         mean, variance = fitted.moments(features)
@@ -97,8 +99,9 @@ class ScikitSurrogate(Surrogate):
     Where the regressor has no noise of its own, the variance of the noise is what its held-out squared errors (out of
     bag where possible, else five folds) exceed its variance by, on average: so measured variances match held-out
     errors, and what the regressor cannot fit counts as noise. (The members of a forest of full-grown trees follow the
-    noise, so that little is left to add.) Known noise variances are not used. Categorical columns become indicators. A
-    single point is too few for some regressors: it is then predicted everywhere, with a standard deviation of its own size.
+    noise, so that little is left to add.) Known noise variances are not used. Categorical columns become indicators, with
+    the descriptors of their choices if these have some. A single point is too few for some regressors: it is then predicted
+    everywhere, with a standard deviation of its own size.
 
     Attributes:
         regressor: Unfitted; it is cloned, and every ``random_state`` that is ``None`` is set from the generator.
@@ -108,6 +111,7 @@ class ScikitSurrogate(Surrogate):
     model_type: ClassVar = ScikitModel
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if isinstance(self.regressor, type) or not hasattr(self.regressor, "get_params"):
             what = "regressor must be an object of scikit-learn's kind such as RandomForestRegressor()"
             raise RecipeError(f"{what}, got {self.regressor!r}")
@@ -121,14 +125,17 @@ class ScikitSurrogate(Surrogate):
                 FallbackWarning,
                 stacklevel=2,
             )
+        encode = partial(
+            described_features, categories=data.categories, descriptors=data.descriptors, activity=data.activity
+        )
         if len(y) < _FEWEST_POINTS:
-            return ScikitModel(Constant(), units, data.categories)
+            return ScikitModel(Constant(), units, encode)
         regressor = seeded(self.regressor, rng)
-        features = one_hot(data.X, data.categories)
+        features = encode(data.X)
         # Trees choose between splits of equal merit by the last bit: rounding keeps the outcomes' units out of that.
         z = np.round(units.forward(y), _DECIMALS)
         regressor.fit(features, z)
-        return ScikitModel(_fitted(regressor, features, z, rng), units, data.categories)
+        return ScikitModel(_fitted(regressor, features, z, rng), units, encode)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from calibo.errors import DataError
 
 #: Of outcomes of this size predictions may lie beyond the largest float, of which a little is left for rounding.
 _LARGE, _LARGEST = 1e290, float(np.finfo(np.float64).max) * (1.0 - 1e-12)
+#: Largest standard deviation of noise, relative to that of the outcomes: beyond it nothing is learned anyway.
+_MOST_NOISE = 1e60
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,10 @@ class Standardization:
         return self.unit * relative
 
     def forward_variance(self, variance: Array) -> Array:
-        """Return standardized noise variances."""
-        return np.square(np.sqrt(variance) / self.unit / self.scale)
+        """Return standardized noise variances; of noise beyond all outcomes at most ``_MOST_NOISE``."""
+        with np.errstate(over="ignore"):
+            relative = np.sqrt(variance) / self.unit / self.scale
+        return np.square(np.minimum(relative, _MOST_NOISE))
 
     def backward_std(self, std: Array) -> Array:
         """Return standard deviations in the units of the outcomes; never exactly zero."""

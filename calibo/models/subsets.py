@@ -10,7 +10,7 @@ from calibo.data import Array, Rows
 _BEST = 0.25
 #: Up to this many data each of them is left out once, of more only so many.
 _ALL_LEFT_OUT, _LEFT_OUT = 1000, 200
-#: Multipliers of the hash of a point (SplitMix64).
+#: Multipliers of the hash of a point (those of SplitMix64).
 _GOLDEN, _FIRST, _SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
@@ -28,13 +28,16 @@ def representative(X: Array, y: Array, most: int) -> Rows:
     """
     if len(y) <= most:
         return np.arange(len(y))
-    # Ties are broken by the points.
-    keys = point_keys(X)
-    best = np.lexsort((keys, -y))[: int(_BEST * most)]
+    keys, count = point_keys(X), int(_BEST * most)
+    best = np.empty(0, dtype=np.intp)
+    if count:
+        # Only those that may be among the best are sorted; ties are broken by the points.
+        high = np.flatnonzero(y >= np.partition(y, len(y) - count)[len(y) - count])
+        best = high[np.lexsort((keys[high], -y[high]))[:count]]
     rest = np.ones(len(y), dtype=bool)
     rest[best] = False
     others = np.flatnonzero(rest)
-    drawn = others[np.argsort(keys[others], kind="stable")[: most - len(best)]]
+    drawn = others[np.argpartition(keys[others], most - count - 1)[: most - count]]
     return np.sort(np.concatenate([best, drawn]))
 
 
@@ -42,13 +45,16 @@ def point_keys(X: Array) -> np.ndarray:
     """Return pseudo-random whole numbers, n, that depend on the coordinates of `n x d` points alone."""
     # Zeros of either sign are the same coordinate.
     bits = np.ascontiguousarray(X + 0.0).view(np.uint64)
-    keys = np.zeros(len(X), dtype=np.uint64)
-    for column in bits.T:
-        keys = (keys ^ column) + _GOLDEN
-        keys = (keys ^ (keys >> np.uint64(30))) * _FIRST
-        keys = (keys ^ (keys >> np.uint64(27))) * _SECOND
-        keys ^= keys >> np.uint64(31)
-    return keys
+    # A sum with odd factors that differ by column, then mixed as by SplitMix64.
+    factors = _mixed(_GOLDEN * np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    return _mixed(bits @ factors)
+
+
+def _mixed(keys: np.ndarray) -> np.ndarray:
+    """Return whole numbers every bit of which depends on every bit of those given."""
+    keys = (keys ^ (keys >> np.uint64(30))) * _FIRST
+    keys = (keys ^ (keys >> np.uint64(27))) * _SECOND
+    return keys ^ (keys >> np.uint64(31))
 
 
 def left_out_rows(n: int) -> Rows:

@@ -39,7 +39,13 @@ class SuccessModel:
     def of(cls, data: Dataset, *, rng: np.random.Generator) -> SuccessModel:
         """Fit the model to the points that succeeded (`data.X`) and those that failed (`data.X_failed`)."""
         labels = np.concatenate([np.ones(len(data.X)), np.zeros(len(data.X_failed))])
-        outcomes = Dataset(X=np.vstack([data.X, data.X_failed]), Y=labels[:, None], categories=data.categories)
+        outcomes = Dataset(
+            X=np.vstack([data.X, data.X_failed]),
+            Y=labels[:, None],
+            categories=data.categories,
+            descriptors=data.descriptors,
+            activity=data.activity,
+        )
         process = GaussianProcess(subset=_FITTED)
         return cls(GPBySize(process, NearestNeighbourGP(process), _EXACT).fit(outcomes, rng=rng))
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_between, check_instance
 from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Distribution, OutcomeTransform, Transformed
@@ -54,6 +55,9 @@ class WarpedModel(ModelWrapper):
 
     def leave_one_out(self, rows: Rows | None = None) -> Distribution:
         return self._in_units(super().leave_one_out(rows))
+
+    def jackknife(self, rows: Rows | None = None) -> Distribution:
+        return self._in_units(super().jackknife(rows))
 
     def one_step_ahead(self) -> Distribution:
         return self._in_units(super().one_step_ahead())
@@ -106,6 +110,7 @@ class Warped(SurrogateWrapper):
     model_type: ClassVar = WarpedModel
 
     def __post_init__(self) -> None:
+        check_fields(self)
         super().__post_init__()
         check_between("growth", self.growth, 1.0, np.inf, including="low")
         check_between("tolerance", self.tolerance, 0.0, np.inf)

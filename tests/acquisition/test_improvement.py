@@ -12,6 +12,7 @@ from calibo.acquisition import (
     AcquisitionRule,
     ExpectedImprovement,
     ImprovementByNoise,
+    ImprovementInTurns,
     NoisyExpectedImprovement,
     ProbabilityOfImprovement,
     ThompsonSampling,
@@ -295,7 +296,7 @@ class TestImprovementByNoise:
 
     @pytest.mark.parametrize(
         ("noise", "n", "rule"),
-        [(0.0, 40, ExpectedImprovement), (0.5, 40, NoisyExpectedImprovement), (0.5, 9, ExpectedImprovement)],
+        [(0.0, 40, ExpectedImprovement), (0.5, 40, ImprovementInTurns), (0.5, 9, ExpectedImprovement)],
     )
     def test_the_rule_follows(self, noise: float, n: int, rule: type[AcquisitionRule]) -> None:
         data = self.noisy_data(noise, n)
@@ -315,3 +316,12 @@ class TestImprovementByNoise:
             ImprovementByNoise(noisy=ThompsonSampling())
         with pytest.raises(RecipeError, match="exact"):
             ImprovementByNoise(exact="ei")  # pyright: ignore[reportArgumentType]
+        with pytest.raises(RecipeError, match="odd must be a rule of improvement"):
+            ImprovementInTurns(odd=ThompsonSampling())
+
+    @pytest.mark.parametrize(("n", "rule"), [(40, NoisyExpectedImprovement(draws=64)), (41, ExpectedImprovement())])
+    def test_under_noise_two_rules_take_turns(self, n: int, rule: AcquisitionRule) -> None:
+        data = self.noisy_data(0.5, n)
+        model, X = self.model(data), np.linspace(0.0, 1.0, 7)[:, None]
+        built, same = (one.build(model, data, rng=np.random.default_rng(1))(X) for one in (ImprovementByNoise(), rule))
+        np.testing.assert_array_equal(built, same)

@@ -19,9 +19,9 @@ from calibo.calibration.localization import (
     run_localized,
     unit_kernels,
 )
-from calibo.calibration.reach import log_spread_before
 from calibo.data import Dataset, Forecast, Marginal
 from calibo.distributions import Gaussian
+from calibo.distributions.relative_spread import log_spread_before
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess
 from calibo.models.gp_posterior import Features
@@ -189,5 +189,5 @@ def test_coordinates_are_points_or_log_spreads() -> None:
     place, reach = Coordinates.of(past, "place"), Coordinates.of(past, "reach")
     at, points = Gaussian(np.zeros((2, 3)), np.full((2, 3), 0.5)), np.zeros((2, 3, 2))
     assert place.past is past.X and place(at, points) is points
-    np.testing.assert_array_equal(reach.past[:, 0], log_spread_before(past) / 4.0)
+    np.testing.assert_array_equal(reach.past[:, 0], log_spread_before(past.distribution, past.y) / 4.0)
     np.testing.assert_allclose(reach(at, points), np.full((2, 3, 1), np.log(0.5 / SCORES.std()) / 4.0))

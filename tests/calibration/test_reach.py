@@ -1,4 +1,4 @@
-"""How far forecasts reach: the scale of the outcomes before each, ranks, and that nothing depends on what comes later."""
+"""How far forecasts reach: the scale of the outcomes, ranks, distances from the data, and the kernel between forecasts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibo.calibration import Evidence, OutcomeScale, Similarity
-from calibo.calibration.reach import log_spread_before, running_std
+from calibo.calibration import OutcomeScale, Similarity
 from calibo.distributions import Gaussian, LowerTailPower, Stretched, StretchedScores, Transformed
+from calibo.distributions.relative_spread import log_spread_before
 from calibo.errors import RecipeError
 
 outcomes = st.lists(
@@ -19,41 +19,13 @@ outcomes = st.lists(
 ).map(np.array)
 
 
-def forecasts(y: np.ndarray, std: float | np.ndarray = 1.0) -> Evidence:
-    return Evidence(np.zeros((len(y), 1)), y, Gaussian(np.zeros(len(y)), np.broadcast_to(std, len(y))))
-
-
-@given(y=st.lists(st.floats(-1e6, 1e6), max_size=30).map(np.array), factor=st.sampled_from([1.0, 1e-250, 1e250]))
-def test_standard_deviations_of_the_first_outcomes(y: np.ndarray, factor: float) -> None:
-    expected = [0.0, *(float(np.std(y[: i + 1])) for i in range(len(y)))]
-    size = float(np.max(np.abs(y), initial=0.0))
-    np.testing.assert_allclose(running_std(factor * y) / factor, expected, rtol=1e-7, atol=1e-9 * size)
-
-
-def test_a_small_spread_on_a_large_mean_is_not_lost() -> None:
-    y = 1e8 + np.array([0.0, 1.0, 2.0, 3.0])
-    assert running_std(y)[-1] == pytest.approx(np.std([0.0, 1.0, 2.0, 3.0]), rel=1e-6)
-    np.testing.assert_array_equal(running_std(np.full(7, 0.1)), 0.0)
-
-
-@settings(max_examples=200)
-@given(y=outcomes, later=outcomes, cut=st.integers(0, 25))
-def test_later_outcomes_do_not_change_earlier_reaches(y: np.ndarray, later: np.ndarray, cut: int) -> None:
-    """Not even outcomes of another order of magnitude, and not by a last bit."""
-    whole = np.concatenate([y[:cut], later])
-    first = min(cut, len(y)) + 1
-    changed = np.concatenate([y[:cut], -3.0 - 0.5 * later[::-1]])
-    one, other = (log_spread_before(forecasts(v))[:first] for v in (whole, changed))
-    np.testing.assert_array_equal(one, other)
-    assert np.isfinite(log_spread_before(forecasts(whole))).all()
-
-
 @settings(max_examples=100)
 @given(y=outcomes, std=st.sampled_from([1e-308, 1e-3, 1.0, 1e300]))
 def test_a_forecast_stands_later_where_it_was_made(y: np.ndarray, std: float) -> None:
     """The reach of a forecast by the outcomes so far is the one it has in the evidence once its outcome is known."""
     now = OutcomeScale(y).reach(Gaussian(np.zeros(1), np.full(1, std))).log_spread
-    then = log_spread_before(forecasts(np.append(y, 3.0), std))[-1:]
+    past = Gaussian(np.zeros(len(y) + 1), np.full(len(y) + 1, std))
+    then = log_spread_before(past, np.append(y, 3.0))[-1:]
     np.testing.assert_array_equal(now, then)
 
 
@@ -113,3 +85,22 @@ def test_similarity_falls_with_either_distance() -> None:
 def test_wrong_bandwidths_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(RecipeError, match=f"the bandwidth {next(iter(wrong))}"):
         Similarity(**wrong)
+
+
+def test_the_distance_from_the_data_counts_where_both_are_known() -> None:
+    scale, kernel = OutcomeScale(np.arange(9.0)), Similarity(0.5, 0.4, 0.7)
+    at, past = Gaussian(np.full(3, 4.0), np.ones(3)), Gaussian(np.full(2, 4.0), np.ones(2))
+    near, far = np.array([-3.0, 0.0, -1.0]), np.array([-1.0, 0.4])
+    found = kernel.weights(scale.reach(at, near), scale.reach(past, far))
+    np.testing.assert_allclose(found, np.exp(-0.5 * np.square(np.subtract.outer(near, far) / 0.7)))
+    for one, other in ((None, far), (near, None), (None, None)):
+        np.testing.assert_array_equal(kernel.weights(scale.reach(at, one), scale.reach(past, other)), 1.0)
+    with pytest.raises(RecipeError, match="distance"):
+        Similarity(distance=0.0)
+
+
+def test_some_of_the_forecasts_and_all_in_a_row() -> None:
+    reach = OutcomeScale(np.arange(9.0)).reach(Gaussian(np.arange(6.0).reshape(2, 3), np.ones((2, 3))), np.zeros(3))
+    flat = reach.flat()
+    assert flat.log_distance is not None and flat.log_distance.shape == flat.rank.shape == (6,)
+    np.testing.assert_array_equal(flat[np.array([4, 1])].rank, reach.rank.ravel()[[4, 1]])

@@ -86,8 +86,7 @@ def test_prequential_may_fill_in_leave_one_out() -> None:
 def test_stored_forecasts_stand_beside_leave_one_out(memory: float) -> None:
     told = data()
     model, evidence = StoredAndLeaveOneOut(memory).fit(GaussianProcess(), told, rng=RNG(0))
-    _, loo = LeaveOneOut().fit(GaussianProcess(), told, rng=RNG(0))
-    left_out, found = loo.distribution.marginals(), list[tuple[int, Marginal, float]]()
+    left_out, found = model.jackknife().marginals(), list[tuple[int, Marginal, float]]()
     for i in range(8):
         if i % 3:
             # The k-th stored forecast before the last one has faded k times.
@@ -100,6 +99,11 @@ def test_stored_forecasts_stand_beside_leave_one_out(memory: float) -> None:
     np.testing.assert_array_equal(evidence.y, told.Y[rows, 0])
     assert evidence.weights is not None
     np.testing.assert_allclose(evidence.weights, [w for _, _, w in found])
+    # Stored forecasts knew the points before, those left out all others.
+    assert evidence.log_distance is not None
+    seen = [(i, range(i) if m.mean == i else [j for j in range(8) if j != i]) for i, m, _ in found]
+    nearest = [min(np.linalg.norm(told.X[i] - told.X[j]) for j in others) for i, others in seen]
+    np.testing.assert_allclose(evidence.log_distance, np.log(nearest))
     assert isinstance(model, Posterior) and len(model.y) == 8
 
 
@@ -193,11 +197,13 @@ def test_forecasts_of_another_method_are_no_evidence() -> None:
 def test_of_many_data_some_are_left_out_and_old_forecasts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("calibo.models.subsets._ALL_LEFT_OUT", 6)
     monkeypatch.setattr("calibo.models.subsets._LEFT_OUT", 3)
-    told, every = data(), GaussianProcess().fit(data(), rng=RNG(0)).leave_one_out().marginals()
+    told, model = data(), GaussianProcess().fit(data(), rng=RNG(0))
     for resampler in (LeaveOneOut(), StoredAndLeaveOneOut(), Prequential(fill=True)):
         _, evidence = resampler.fit(GaussianProcess(), told, rng=RNG(0))
         stored = [] if isinstance(resampler, LeaveOneOut) else [i for i in range(8) if i % 3]
         left_out = [i for i in (0, 4, 7) if not (isinstance(resampler, Prequential) and i in stored)]
+        jackknife = isinstance(resampler, StoredAndLeaveOneOut)
+        every = (model.jackknife() if jackknife else model.leave_one_out()).marginals()
         expected = [Marginal(float(i), 1.0) for i in stored] + [every[i] for i in left_out]
         assert set(evidence.distribution.marginals()) == set(expected) and len(evidence) == len(expected)
     monkeypatch.setattr("calibo.data._FORGOTTEN", 2)

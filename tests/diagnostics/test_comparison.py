@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from scipy.special import ndtri
 from calibo.data import STORED_LEVELS, Marginal
 from calibo.diagnostics import Preference, compare, crps
 from calibo.diagnostics.anytime import log_threshold
-from calibo.diagnostics.comparison import THRESHOLD_LEVELS, log_wealth_of_gains, score_gains
+from calibo.diagnostics.comparison import THRESHOLD_LEVELS, Comparison, log_wealth_of_gains, score_gains
 from calibo.errors import DataError
 
 STANDARD = Marginal(0.0, 1.0)
@@ -100,3 +102,10 @@ def test_equally_good_forecasters_are_rarely_ever_told_apart() -> None:
 def test_mistakes_are_explained() -> None:
     with pytest.raises(DataError, match="2 forecasts of the first and 1 of the second"):
         compare([STANDARD] * 2, [STANDARD], [0.0, 1.0])
+
+
+def test_a_preference_that_the_means_contradict_is_mixed() -> None:
+    better = Comparison(of=50, preference=Preference.BETTER, gain=0.1, crps=0.63, reference_crps=0.54)
+    assert better.mixed and not replace(better, crps=0.5).mixed
+    assert replace(better, preference=Preference.WORSE, crps=0.5).mixed
+    assert not replace(better, preference=Preference.UNCLEAR).mixed

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibo.data import FAR_ABOVE, NEAR_BELOW, Forecast, Marginal
+from calibo.calibration import Evidence, GroupedQuantile
+from calibo.data import Forecast, Marginal
 from calibo.diagnostics import Place, PlaceTable, Verdict, calibration_table, place_table
-from calibo.diagnostics.places import FEWEST_EARLIER, place_of, relative_spreads
+from calibo.diagnostics.places import places_of
+from calibo.distributions import Gaussian
 from calibo.errors import DataError
 
 
@@ -19,35 +21,36 @@ def forecast(raw: float, calibrated: float | None = None) -> Forecast:
 
 
 @given(st.lists(st.tuples(st.floats(0.01, 10.0) | st.none(), st.floats(-5, 5)), max_size=12))
-def test_spreads_are_relative_to_the_outcomes_before(pairs: list[tuple[float | None, float]]) -> None:
-    forecasts = [None if std is None else forecast(std, 1.0) for std, _ in pairs]
-    y = [value for _, value in pairs]
-    spreads = relative_spreads(forecasts, y)
-    for i, (std, _) in enumerate(pairs):
-        earlier = np.std(y[:i]) if i >= FEWEST_EARLIER else 0.0
-        expected = std / earlier if std is not None and earlier > 0 else np.nan
-        np.testing.assert_allclose(spreads[i], expected)
+def test_places_are_the_groups_of_the_online_recalibrator(pairs: list[tuple[float | None, float]]) -> None:
+    """By the forecasts that it was given, and the outcomes with a forecast before."""
+    told = [None if std is None else Forecast((Marginal(0.0, 3.0), *forecast(std, 1.0).stages)) for std, _ in pairs]
+    found = places_of(told, [value for _, value in pairs])
+    assert [place is None for place in found] == [std is None for std, _ in pairs]
+    known = np.array([(std, value) for std, value in pairs if std is not None]).reshape(-1, 2)
+    evidence = Evidence(np.zeros((len(known), 1)), known[:, 1], Gaussian(np.zeros(len(known)), known[:, 0]))
+    groups = GroupedQuantile().groups(evidence)
+    assert [place for place in found if place is not None] == [list(Place)[g] for g in groups]
 
 
-def test_places_by_relative_spread() -> None:
-    assert place_of(float("nan")) is None
-    assert [place_of(r) for r in (0.0, NEAR_BELOW * 0.99)] == [Place.NEAR] * 2
-    assert [place_of(r) for r in (NEAR_BELOW, FAR_ABOVE)] == [Place.BETWEEN] * 2
-    assert place_of(FAR_ABOVE * 1.01) is Place.FAR
+def test_a_forecast_of_one_stage_is_grouped_by_itself() -> None:
+    alone = [Forecast((Marginal(0.0, std),)) for std in (1.0, 1.0, 0.1, 0.4, 2.0)]
+    expected = [Place.FAR, Place.FAR, Place.NEAR, Place.BETWEEN, Place.FAR]
+    assert places_of(alone, [-1.0, 1.0, 0.0, 1.0, 0.0]) == expected
 
 
 @pytest.fixture(scope="module")
 def wrong_near() -> PlaceTable:
     """Forecasts that are five times too narrow near the data and right elsewhere, on outcomes of spread 1."""
     rng = np.random.default_rng(0)
-    start, stds = [-1.0, 1.0] * 10, np.tile([0.1, 0.4, 1.0], 40)
+    start, stds = rng.standard_normal(20), np.tile([0.1, 0.35, 1.0], 40)
     outcomes = rng.standard_normal(120) * np.where(stds == 0.1, 0.5, stds)
-    return place_table([None] * 20 + [forecast(s) for s in stds.tolist()], [*start, *outcomes.tolist()])
+    told = [forecast(1.0)] * 20 + [forecast(s) for s in stds.tolist()]
+    return place_table([*told, None], [*start.tolist(), *outcomes.tolist(), 3.0])
 
 
 def test_each_place_is_judged_by_its_own_results(wrong_near: PlaceTable) -> None:
     near, between, far = wrong_near.rows
-    assert [row.of for row in wrong_near.rows] == [40] * 3
+    assert [row.of for row in wrong_near.rows] == [40, 40, 60]
     assert [row.calibration.verdict for row in (near, between, far)] == [
         Verdict.TOO_NARROW,
         Verdict.COMPATIBLE,
@@ -81,7 +84,7 @@ def test_few_results() -> None:
     assert few.sentences() == [
         "near the data: no result with a forecast yet",
         "between: no result with a forecast yet",
-        "far from the data: 2 of 2 in 50 % intervals, 2 of 2 in 80 % intervals, 2 of 2 in 95 % intervals; "
+        "far from the data: 3 of 5 in 50 % intervals, 5 of 5 in 80 % intervals, 5 of 5 in 95 % intervals; "
         "too early to judge",
     ]
     assert not few.judged

@@ -25,6 +25,7 @@ from calibo.distributions import (
     StretchedScores,
     Tempered,
     Transformed,
+    YeoJohnson,
     relevel,
 )
 from calibo.testing import DistributionSuite
@@ -66,6 +67,32 @@ class TestHalfRanked(DistributionSuite):
         return Transformed(gaussian(*batch), RANKS)
 
 
+class TestBothTails(DistributionSuite):
+    #: The mean is an integral over levels of a function with kinks.
+    tolerance = 2e-5
+
+    def distribution(self, *batch: int) -> Transformed:
+        return Transformed(gaussian(*batch), YeoJohnson(1.6, -1.0, 2.0, -60.0, 9.0))
+
+
+@settings(max_examples=100)
+@given(
+    power=st.sampled_from([0.0, 0.3, 1.0, 1.6, 2.0]),
+    mean=st.floats(-3.5, 2.5),
+    std=st.sampled_from([0.01, 0.05, 0.3, 1.5]),
+    place=st.floats(-1.3, 0.5),
+)
+def test_improvement_under_powers_of_both_tails_equals_quadrature(
+    power: float, mean: float, std: float, place: float
+) -> None:
+    """Below, inside and above the curved part, of the lower tail or of the upper one: to 1 in 100."""
+    transform, c = YeoJohnson(power, 1.0, 0.5, -16.0, 4.0), 1.0 + 17.0 * place
+    distribution = Transformed(Gaussian(np.array([mean]), np.array([std])), transform)
+    reference = brute_force(distribution, c)
+    if reference > 1e-250:
+        assert float(distribution.log_expected_improvement(c)[0]) == pytest.approx(np.log(reference), abs=1e-2)
+
+
 @given(c=st.floats(-70.0, 6.0), mean=st.floats(-3.0, 3.0), std=st.floats(0.02, 2.0))
 @settings(max_examples=60)
 def test_improvement_under_ranks_is_exact(c: float, mean: float, std: float) -> None:
@@ -86,7 +113,7 @@ def brute_force(distribution: Transformed, c: float) -> float:
     assert isinstance(base, Gaussian)
     mean, std = float(base.mean[0]), float(base.std[0])
     start = max(float(transform.forward(c)), mean - 12.0 * std)
-    kinks = [float(transform.forward(k)) for k in (transform.low, transform.location)]  # type: ignore[attr-defined]
+    kinks = [float(transform.forward(k)) for k in (*transform.kinks, transform.linear_above)]
     edges = np.unique([start, start + 0.3 * std, start + 2.0 * std, *kinks, max(start, mean) + 12.0 * std])
     edges = edges[(edges >= start) & (edges <= max(start, mean) + 12.0 * std)]
     density = lambda w: float(np.exp(-0.5 * ((w - mean) / std) ** 2)) / (std * np.sqrt(2.0 * np.pi))

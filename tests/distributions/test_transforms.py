@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import boxcox1p
+from scipy.stats import yeojohnson
 
-from calibo.distributions import HalfRank, LowerTailPower, OutcomeTransform
+from calibo.distributions import HalfRank, LowerTailPower, OutcomeTransform, YeoJohnson
 from calibo.errors import RecipeError
 
 powers = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1e-9, 0.5, 1.0 - 1e-9, 1.0]))
@@ -154,3 +155,39 @@ class TestHalfRank:
     def test_knots_that_do_not_fit_are_refused(self, values: list[float], scores: list[float], scale: float) -> None:
         with pytest.raises(RecipeError, match="increasing knots that end at the location"):
             HalfRank(1.0, scale, np.array(values), np.array(scores))
+
+
+class TestYeoJohnson:
+    @given(power=st.one_of(st.floats(0.01, 1.99), st.sampled_from([0.0, 1.0, 2.0])), z=st.floats(-50.0, 50.0))
+    def test_the_definition(self, power: float, z: float) -> None:
+        found = YeoJohnson(power, 0.0, 1.0, -100.0, 100.0).forward(z)
+        np.testing.assert_allclose(found, yeojohnson(np.array([z]), power)[0], rtol=1e-9, atol=1e-12)
+
+    @given(power=st.floats(0.0, 2.0), unit=st.integers(-90, 90), z=st.floats(-40.0, 40.0))
+    def test_the_inverse_undoes_it_and_derivatives_are_those_of_differences(
+        self, power: float, unit: int, z: float
+    ) -> None:
+        scale = 10.0**unit
+        transform = YeoJohnson(power, 3.0 * scale, scale, -7.0 * scale, 15.0 * scale)
+        # Away from the places where the curvature is not smooth.
+        z += 1e-3 * (min(abs(z), abs(z + 10.0), abs(z - 12.0)) < 1e-4)
+        y, step = (3.0 + z) * scale, 1e-5 * scale
+        assert abs(float(transform.inverse(transform.forward(y))) - y) <= 1e-8 * scale * (4.0 + abs(z))
+        above, below = transform.forward(y + step), transform.forward(y - step)
+        slope = np.exp(transform.log_derivative(y)) * scale
+        np.testing.assert_allclose((above - below) / 2e-5, slope, rtol=1e-4, atol=1e-8 * (1.0 + abs(float(above))))
+        bend = (transform.log_derivative(y + step) - transform.log_derivative(y - step)) / 2e-5
+        np.testing.assert_allclose(transform.curvature(y) * scale, bend, rtol=1e-4, atol=1e-7)
+
+    def test_it_is_linear_beyond_the_outcomes_seen(self) -> None:
+        transform = YeoJohnson(0.0, 0.0, 1.0, -3.0, 7.0)
+        assert (transform.linear_above, transform.kinks) == (7.0, (-3.0, 0.0))
+        np.testing.assert_allclose(np.diff(transform.forward(np.array([7.0, 15.0]))), [1.0])
+        np.testing.assert_array_equal(transform.curvature(np.array([-3.1, 7.1])), 0.0)
+
+    @pytest.mark.parametrize(
+        "wrong", [(2.1, 0.0, 1.0, -1.0, 1.0), (1.0, 0.0, 0.0, -1.0, 1.0), (1.0, 2.0, 1.0, -1.0, 1.0)]
+    )
+    def test_wrong_settings_are_refused(self, wrong: tuple[float, ...]) -> None:
+        with pytest.raises(RecipeError, match=r"the power must lie in \[0, 2\]"):
+            YeoJohnson(*wrong)

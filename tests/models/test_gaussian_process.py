@@ -14,6 +14,7 @@ from calibo.errors import RecipeError
 from calibo.models import RBF, GaussianProcess, InputWarping, Kernel, Matern32, Matern52, NoisePrior
 from calibo.models.gaussian_process import NegativeLogPosterior
 from calibo.models.gp_posterior import Features
+from calibo.models.kernel_features import kernel_features
 from calibo.models.subsets import representative
 from calibo.models.trend import TRENDS, PolynomialTrend
 
@@ -72,7 +73,8 @@ def test_gradient_with_warping_and_trend(
 ) -> None:
     f = objective(kernel, categories, "some", warping=warping, trend=trend, noise_prior=NoisePrior(-5.0, 2.0))
     rng, size = RNG(2), len(f.bounds())
-    assert size == GaussianProcess(warping=warping, trend=trend).stored_size(categories)
+    data = Dataset(X=np.empty((0, len(categories))), Y=np.empty((0, 1)), categories=categories)
+    assert size == GaussianProcess(warping=warping, trend=trend).stored_size(data)
     for _ in range(3):
         raw = rng.uniform(-0.8, 0.8, size)
         raw[-1] -= 3.0
@@ -101,7 +103,7 @@ def test_the_posterior_is_the_one_whose_likelihood_was_maximized(trend: str, war
     raw = np.array(model.hyperparameters)
     likelihood = -model.log_marginal_likelihood() - 7.5 * np.log(2 * np.pi)
     assert f.value(raw) == pytest.approx(likelihood + f._prior(raw)[0], rel=1e-9)
-    assert len(raw) == process.stored_size(data.categories)
+    assert len(raw) == process.stored_size(data)
 
 
 @pytest.mark.parametrize("refit", [True, False])
@@ -200,7 +202,7 @@ def test_as_many_numbers_of_something_else_are_no_hyperparameters() -> None:
     # Two more numbers, as a warped outcome stores them, are as many as those of a warping of one column.
     stored = (*GaussianProcess().fit(data, rng=RNG(0)).hyperparameters, 1.0, 12.0)
     process = GaussianProcess(warping=InputWarping())
-    assert len(stored) == process.stored_size(data.categories)
+    assert len(stored) == process.stored_size(data)
     found = process.fit(replace(data, hyperparameters=(stored,), refit=False), rng=RNG(0))
     assert found.hyperparameters == process.fit(data, rng=RNG(0)).hyperparameters
 
@@ -248,7 +250,7 @@ def test_the_fit_is_a_stationary_point(kernel: Kernel) -> None:
 
 
 @dataclass(frozen=True)
-class Counting:
+class Counting(Kernel):
     """A kernel that counts how often the likelihood is evaluated."""
 
     calls: list[int] = field(default_factory=list)
@@ -413,3 +415,44 @@ def test_hyperparameters_of_a_subset() -> None:
         GaussianProcess(subset=60).fit(data, rng=RNG(0)).hyperparameters
         == GaussianProcess().fit(data, rng=RNG(0)).stored
     )
+
+
+@pytest.mark.parametrize("warping", [None, InputWarping(0.7)], ids=["plain", "warped"])
+def test_gradient_with_descriptors(warping: InputWarping | None) -> None:
+    plain = objective(Matern52(), (0, 4, 0), "some", warping=warping)
+    rows = RNG(5).standard_normal((4, 2))
+    f = replace(plain, features=kernel_features((0, 4, 0), None, (None, rows, None)))
+    raw = RNG(3).uniform(-0.8, 0.8, len(f.bounds()))
+    assert len(f.bounds()) == len(plain.bounds()) + 1
+    numeric = [(f.value(raw + e) - f.value(raw - e)) / 2e-5 for e in 1e-5 * np.eye(len(raw))]
+    np.testing.assert_allclose(f(raw)[1], numeric, rtol=1e-5, atol=1e-5)
+
+
+def described_data(order: np.ndarray, n: int = 24) -> tuple[Dataset, Array]:
+    """Outcomes that are smooth in a descriptor of six choices, which are listed in some order; and all choices."""
+    k, rng = len(order), RNG(7)
+    rows, place = np.linspace(-1, 1, k)[:, None], np.argsort(order)
+    choice, x = rng.choice(np.delete(np.arange(k), 3), size=n), rng.random(n)
+    y = np.sin(2 * rows[choice, 0]) + x
+    X = np.column_stack([x, (place[choice] + 0.5) / k])
+    every = np.column_stack([np.full(k, 0.5), (place + 0.5) / k])
+    return Dataset(X=X, Y=y[:, None], categories=(0, k), descriptors=(None, rows[order])), every
+
+
+def test_permuted_choices_with_their_descriptors_change_nothing() -> None:
+    one, every = described_data(np.arange(6))
+    other, permuted = described_data(np.array([3, 0, 5, 1, 4, 2]))
+    first, second = (GaussianProcess().fit(data, rng=RNG(0)) for data in (one, other))
+    expected, found = first.predict(every, latent=True), second.predict(permuted, latent=True)
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found.spread, expected.spread, rtol=1e-4)
+    assert first.lengthscales.shape == (2,) and len(first.hyperparameters) == 5
+
+
+def test_a_choice_never_tried_is_predicted_from_those_like_it() -> None:
+    data, every = described_data(np.arange(6))
+    fitted = (GaussianProcess().fit(one, rng=RNG(0)) for one in (data, replace(data, descriptors=())))
+    with_, without = (model.predict(every[[3]], latent=True) for model in fitted)
+    truth = np.sin(2 * 0.2) + 0.5
+    assert abs(with_.mean[0] - truth) < 0.3
+    assert abs(with_.mean[0] - truth) < 0.6 * abs(without.mean[0] - truth) and with_.spread[0] < 0.5 * without.spread[0]

@@ -71,7 +71,7 @@ def random_posterior(
     theta = Hyperparameters(np.array([0.3, 0.8, 1.1]), 1.7, 0.05, mean=0.4, trend=0.6)
     scale = Standardization.of(y) if units else PLAIN
     categories = (0, 0, 3)
-    features = WarpedFeatures(categories, LOG_A, LOG_B) if warped else Features(categories)
+    features = WarpedFeatures(categories, Features(categories), LOG_A, LOG_B) if warped else Features(categories)
     line = PolynomialTrend.named(trend, categories)
     return Posterior(kernel, features, theta, X[rows], y[rows], noise[rows], scale, trend=line)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm, rankdata
+from scipy.stats import norm, rankdata, yeojohnson_normmax
 
-from calibo.distributions import LowerTailPower
+from calibo.distributions import LowerTailPower, YeoJohnson
 from calibo.models.outcome_transforms import FEWEST_OUTCOMES, OutcomeShape, good_half, half_rank
 
 RNG = np.random.default_rng
@@ -44,7 +44,7 @@ def test_the_order_of_outcomes_is_kept(y: list[float]) -> None:
         assert (np.diff(transform.forward(known[order])) >= -1e-12).all()
 
 
-@pytest.mark.parametrize("shape", [OutcomeShape.LOWER_TAIL, OutcomeShape.HALF_RANK])
+@pytest.mark.parametrize("shape", list(OutcomeShape))
 @pytest.mark.parametrize(
     "y",
     [
@@ -87,3 +87,34 @@ def test_the_good_half_does_not_overflow() -> None:
     assert np.isfinite(median) and spread == pytest.approx(
         np.hypot(1.7e308 - 1.55e308, 1.6e308 - 1.55e308) / np.sqrt(2.0)
     )
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_power_of_both_tails_is_the_most_likely_one(sign: float) -> None:
+    """Within the grid of powers, against scipy's; a tail on either side is drawn in."""
+    y = sign * np.exp(RNG(2).standard_normal(200))
+    transform = OutcomeShape.YEO_JOHNSON.transform(y)
+    assert isinstance(transform, YeoJohnson)
+    likely = yeojohnson_normmax((y - transform.location) / transform.scale)
+    assert transform.power == pytest.approx(np.clip(likely, 0.0, 2.0), abs=0.03)
+    skewness = lambda v: np.mean(((v - v.mean()) / v.std()) ** 3)
+    assert abs(skewness(transform.forward(y))) < 0.3 * abs(skewness(y))
+
+
+def test_the_distance_to_the_best_counts_by_its_logarithm() -> None:
+    y = -(10.0 ** np.linspace(-6.0, 3.0, 41))
+    transform = OutcomeShape.LOG_DISTANCE.transform(y)
+    assert transform is not None
+    scale = y.max() - np.quantile(y, 0.75)
+    np.testing.assert_allclose(transform.forward(y), -np.log1p((y.max() - y) / scale))
+    assert transform.linear_above == y.max()
+
+
+@pytest.mark.parametrize("shape", [OutcomeShape.LOWER_TAIL, OutcomeShape.YEO_JOHNSON])
+def test_of_very_many_outcomes_some_tell_the_power(shape: OutcomeShape, monkeypatch: pytest.MonkeyPatch) -> None:
+    y = -np.exp(RNG(3).standard_normal(20_000))
+    some = shape.transform(y)
+    monkeypatch.setattr("calibo.models.outcome_transforms._MOST_SHAPED", len(y))
+    whole = shape.transform(y)
+    assert isinstance(some, LowerTailPower | YeoJohnson) and isinstance(whole, LowerTailPower | YeoJohnson)
+    assert some.power == pytest.approx(whole.power, abs=0.051) and some.low == whole.low == y.min()

@@ -189,7 +189,7 @@ def test_all_features_are_all_whatever_the_type_of_the_number() -> None:
     ("make", "message"),
     [
         (lambda: QuantileForest(trees=0), "^trees must be"),
-        (lambda: QuantileForest(max_features="sqrt"), "^max_features must be"),  # type: ignore[arg-type]
+        (lambda: QuantileForest(max_features="sqrt"), "max_features must be"),  # type: ignore[arg-type]
         (lambda: QuantileBoosting(max_leaf_nodes=1), "^max_leaf_nodes must be"),
         (lambda: XGBoostQuantiles(learning_rate=1.5), "^learning_rate must be"),
         (lambda: QuantileTrees(QuantileForest), r"engine must be .* such as QuantileForest\(\)"),  # type: ignore[arg-type]

@@ -12,11 +12,11 @@ from calibo import Optimizer
 from calibo.acquisition import ExpectedImprovement
 from calibo.calibration import Calibrated, OnlineQuantile, Temperature
 from calibo.data import Array, Dataset
-from calibo.distributions import Gaussian, LowerTailPower, Transformed
+from calibo.distributions import Gaussian, LowerTailPower, Transformed, YeoJohnson
 from calibo.errors import CapabilityError, RecipeError
 from calibo.models import Capability, GaussianProcess, QuantileTrees, Surrogate, Warped
 from calibo.models.gp_posterior import Posterior
-from calibo.models.outcome_transforms import FEWEST_OUTCOMES, lower_tail_power
+from calibo.models.outcome_transforms import FEWEST_OUTCOMES, OutcomeShape, lower_tail_power
 from calibo.models.warped import WarpedModel, log_score, quantile_loss
 from calibo.optimize import ModelBased
 from calibo.spaces import Float
@@ -147,6 +147,18 @@ def test_the_quantile_loss_is_the_mean_pinball_loss() -> None:
 
 def test_a_long_upper_tail_is_left_as_it_is() -> None:
     assert fitted(skewed(40, sign=1.0)).transform is None
+
+
+def test_unless_both_tails_may_be_drawn_in() -> None:
+    """Of four shapes the power of both tails predicts a long upper tail best; forecasts are in the outcomes' units."""
+    data = skewed(40, sign=1.0)
+    shapes = (OutcomeShape.IDENTITY, OutcomeShape.LOWER_TAIL, OutcomeShape.YEO_JOHNSON, OutcomeShape.LOG_DISTANCE)
+    model = Warped(GaussianProcess(), shapes=shapes).fit(data, rng=RNG(0))
+    assert isinstance(model.transform, YeoJohnson) and model.transform.power < 1.0
+    low, high = model.predict(data.X, latent=False).interval(0.95)
+    assert ((low <= data.Y[:, 0]) & (data.Y[:, 0] <= high)).mean() >= 0.9
+    kept = replace(data, hyperparameters=(model.hyperparameters,))
+    assert Warped(GaussianProcess(), shapes=shapes).fit(kept, rng=RNG(0)).transform == model.transform
 
 
 @pytest.mark.parametrize("power", [0.0, 0.4, 0.7])
