@@ -14,8 +14,10 @@ import numpy as np
 from calibo.data import Array
 from calibo.errors import DataError
 
-#: The reference point lies this share of the front's extent below its worst values (as BoTorch infers it).
+#: The reference point lies at least this share of the front's extent below its worst values.
 _BELOW = 0.1
+#: Outcomes beyond this many interquartile ranges from the quartiles are outliers.
+_FENCE = 1.5
 
 
 def pareto_mask(Y: Array) -> np.ndarray:
@@ -69,9 +71,13 @@ def pareto_front(Y: Array) -> Array:
 
 
 def inferred_reference(Y: Array) -> Array:
-    """Return a reference point inferred from the Pareto front: a tenth of its extent below its worst values.
+    """Return a reference point inferred from outcomes: the worst of them, outliers aside, and never above the front.
 
-    Where the front has no extent (a single point, for example) that of all outcomes is used, or else their size.
+    A point close below the front counts only what lies inside of it, so that its ends are never sought and a search ends
+    on a short piece of the front. The worst outcomes of all points leave room for the ends; those of a few points that are
+    far worse than all others do not count (Tukey's fences: 1.5 interquartile ranges below the lower quartile). As a search
+    turns to the front the quartiles follow, and the point ends a tenth of the front's extent below its worst values.
+    ``benchmarks/several_objectives.py`` compares it with others.
 
     Args:
         Y: Outcomes, ``n x m``.
@@ -80,12 +86,31 @@ def inferred_reference(Y: Array) -> Array:
         ``m`` values.
     """
     front = pareto_front(Y)
-    lowest = front.min(axis=0)
-    extent = front.max(axis=0) - lowest
+    worst = [_worst_within_fence(column) for column in Y.T]
+    return np.minimum(worst, front.min(axis=0) - _BELOW * _extent_of_front(front, Y))
+
+
+def _worst_within_fence(values: Array) -> float:
+    """Return the worst of `n` values, or where those end that are no outliers."""
+    # Of distinct values, as most values of a whole number may be equal.
+    distinct = np.unique(values)
+    lower, upper = np.quantile(distinct, [0.25, 0.75])
+    return max(float(distinct[0]), float(lower - _FENCE * (upper - lower)))
+
+
+def _extent_of_front(front: Array, Y: Array) -> Array:
+    """Return the extent of a front, ``m``: that of all outcomes, or else their size, where it has none.
+
+    An outlier that is far better than all other outcomes counts as if it lay within Tukey's fences.
+    """
     everywhere = Y.max(axis=0) - Y.min(axis=0)
-    size = np.maximum(np.abs(lowest), np.finfo(np.float64).tiny)
-    extent = np.where(extent > 0.0, extent, np.where(everywhere > 0.0, everywhere, size))
-    return lowest - _BELOW * extent
+    inner = np.array([float(np.ptp(np.quantile(np.unique(column), [0.25, 0.75]))) for column in Y.T])
+    most = np.where(inner > 0.0, (1.0 + 2.0 * _FENCE) * inner, np.inf)
+    size = np.maximum(np.abs(front.min(axis=0)), np.finfo(np.float64).tiny)
+    extent = np.ptp(front, axis=0)
+    return np.where(
+        extent > 0.0, np.minimum(extent, most), np.where(everywhere > 0.0, np.minimum(everywhere, most), size)
+    )
 
 
 def hypervolume(Y: Array, reference: Array) -> float:

@@ -78,21 +78,43 @@ def test_fronts_and_volumes_are_botorchs(n: int, m: int) -> None:
         assert hypervolume(Y, reference) == pytest.approx(volume, rel=1e-10, abs=1e-12)
 
 
-@pytest.mark.extras
 @pytest.mark.parametrize("m", [2, 3, 4])
-def test_the_reference_is_inferred_as_botorch_does(m: int) -> None:
-    import torch
-    from botorch.utils.multi_objective.hypervolume import infer_reference_point
+def test_the_inferred_reference_is_the_worst_of_all_and_below_the_front(m: int) -> None:
+    Y = np.random.default_rng(m).uniform(size=(40, m))
+    reference = inferred_reference(Y)
+    assert (reference <= Y.min(axis=0)).all()
+    front = pareto_front(Y)
+    assert (reference <= front.min(axis=0) - 0.1 * np.ptp(front, axis=0) + 1e-12).all()
+    # Units do not matter.
+    np.testing.assert_allclose(inferred_reference(1e6 * Y - 3.0), 1e6 * reference - 3.0)
 
-    Y = np.random.default_rng(m).standard_normal((30, m))
-    front = torch.tensor(pareto_front(Y))
-    np.testing.assert_allclose(inferred_reference(Y), infer_reference_point(front).numpy(), rtol=1e-12)
+
+@pytest.mark.parametrize("outlier", [-1e12, 1e12, -1e300])
+def test_an_outlier_hardly_moves_the_inferred_reference(outlier: float) -> None:
+    Y = np.random.default_rng(0).uniform(size=(12, 3))
+    before = inferred_reference(Y)
+    with_outlier = inferred_reference(np.vstack([Y, [[outlier, 0.5, 0.5]]]))
+    assert (np.abs(with_outlier - before) < 2.0).all()
+
+
+def test_the_inferred_reference_follows_a_search_to_its_front() -> None:
+    angles = np.linspace(0.0, np.pi / 2, 200)
+    front = np.column_stack([np.cos(angles), np.sin(angles)])
+    early = np.random.default_rng(0).uniform(-20.0, -10.0, size=(10, 2))
+    np.testing.assert_allclose(inferred_reference(np.vstack([front[:5], early])), early.min(axis=0))
+    late = inferred_reference(np.vstack([front, early]))
+    assert (late > -2.0).all() and (late <= -0.1).all()
+
+
+def test_most_outcomes_may_be_equal() -> None:
+    whole = np.column_stack([np.repeat([1.0, 2.0, 3.0, 6.0], [20, 2, 1, 1]), np.linspace(0.0, 1.0, 24)])
+    np.testing.assert_allclose(inferred_reference(-whole)[0], -6.0)
 
 
 def test_a_reference_without_extent() -> None:
     np.testing.assert_allclose(inferred_reference(np.array([[2.0, 4.0]])), [1.8, 3.6])
-    # A single best point, in a cloud: the cloud's extent counts.
-    np.testing.assert_allclose(inferred_reference(np.array([[2.0, 4.0], [0.0, -6.0]])), [1.8, 3.0])
+    # A single best point, in a cloud: the worst of the cloud counts.
+    np.testing.assert_allclose(inferred_reference(np.array([[2.0, 4.0], [0.0, -6.0]])), [0.0, -6.0])
     assert (inferred_reference(np.zeros((3, 2))) < 0.0).all()
 
 

@@ -1,18 +1,25 @@
-"""Maximize an acquisition function from many starts at once: BFGS within the unit cube, by central differences.
+"""Maximize an acquisition function from many starts at once: BFGS within the feasible set, by central differences.
 
 Every start has its own Hessian and step length, and all take their next step in one vectorized call, because the overhead
 of a call dominates the cost of a suggestion with a small model. L-BFGS-B on the sum of all starts needs about twice as many
 calls: it shares one step length and waits for the slowest start.
+
+Constraints hold at every step. A direction is a Newton step along the equalities and along the inequalities and bounds that
+hold a point back; the point that it leads to is projected back to the feasible set, so that one step may meet many bounds
+at once, and climbs slide along the surface of the set instead of ending there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.data import Array
 from calibo.search.plan import Acquisition
+from calibo.spaces.region import Cube, Region, WorkingSet
 
 #: Step of the central differences: truncation and rounding errors are both about 1e-10 for smooth acquisitions.
 _STEP = 1e-5
@@ -24,10 +31,18 @@ _FIRST, _LONGEST = 0.1, 0.5
 _ARMIJO, _SHORTEN = 1e-4, (0.1, 0.5)
 #: Steps shorter than this end a climb.
 _SHORTEST = 1e-9
+#: Under constraints, steps that had to be shortened to less than this share do.
+_SMALLEST_SHARE = 2e-3
 #: A start is dropped if this many times its predicted remaining gain, by its own Hessian, leaves it behind another one.
 _OPTIMISM = 10.0
 #: Updates after which a Hessian is trusted.
 _LEARNED = 3
+#: Share of the gain along a straight step that the projected step must promise.
+_BENT = 0.1
+#: Steps in a row, cut short at bounds, that may gain little before a climb ends.
+_IDLE = 3
+#: How often a working set is extended for a Newton step.
+_EXTENSIONS = 8
 #: Replaces values that are not finite, so that one bad start cannot stop the others.
 _WORST = -1e10
 
@@ -54,18 +69,33 @@ def _differences(acquisition: Acquisition, X: Array, columns: np.ndarray) -> tup
     return values[:, 0], (values[:, 1 : 1 + c] - values[:, 1 + c :]) / (above - below), finite[:, 0]
 
 
-def ascend(acquisition: Acquisition, X: Array, columns: np.ndarray, iterations: int) -> Array:
-    """Move `R x d` points uphill in some columns by at most ``iterations`` steps; starts that cannot win are dropped."""
+def ascend(
+    acquisition: Acquisition,
+    X: Array,
+    columns: np.ndarray,
+    iterations: int,
+    within: Callable[[Array, np.ndarray], Region] | None = None,
+) -> Array:
+    """Move `R x d` points uphill in some columns by at most ``iterations`` steps; starts that cannot win are dropped.
+
+    Args:
+        acquisition: What to maximize.
+        X: Feasible points, `R x d`.
+        columns: Numbers of the columns that move, `c`.
+        iterations: Maximum number of steps.
+        within: Returns where points may move in some columns (``Space.region``); by default the unit cube.
+    """
     if not len(columns) or not len(X):
         return X
     values, gradient, finite = _differences(acquisition, X, columns)
     if not finite.all():
         moved = X.copy()
-        moved[finite] = ascend(acquisition, X[finite], columns, iterations)
+        moved[finite] = ascend(acquisition, X[finite], columns, iterations, within)
         return moved
     # In units of its own slope the search does not depend on the scale of the outcomes.
     scale = float(np.median(np.abs(gradient).max(axis=1))) or 1.0
-    climbing = _Climbs(X[:, columns], values / scale, gradient / scale)
+    region = Cube() if within is None else within(X, columns)
+    climbing = _Climbs(X[:, columns], values / scale, gradient / scale, region)
     for _ in range(iterations):
         rows = climbing.alive.nonzero()[0]
         if not len(rows):
@@ -88,8 +118,11 @@ class _Climbs:
     x: Array
     values: Array
     gradient: Array
+    #: Where they may go.
+    region: Region
 
     def __post_init__(self) -> None:
+        check_fields(self)
         count, c = self.x.shape
         #: Estimates of the inverse Hessians of minus the values, and the number of updates of each.
         self.inverse = np.broadcast_to(np.eye(c), (count, c, c)).copy()
@@ -97,6 +130,10 @@ class _Climbs:
         #: Steps being tried, and the share of them.
         self.direction = np.zeros_like(self.x)
         self.share = np.ones(count)
+        #: Which steps end at a bound before their time.
+        self.cut = np.zeros(count, dtype=bool)
+        #: Steps in a row that gained little.
+        self.idle = np.zeros(count, dtype=np.intp)
         #: Which climbs have not ended, and the gain that ends them. It is in units of the climb's own slope: a start far
         #: down, where slopes are steep, must not make others stop early.
         self.alive = np.ones(count, dtype=bool)
@@ -106,7 +143,20 @@ class _Climbs:
 
     def trial(self) -> Array:
         """Return the points that the next steps lead to, `R x c`."""
-        return np.clip(self.x + self.share[:, None] * self.direction, 0.0, 1.0)
+        step = self.share[:, None] * self.direction
+        trial = self.region.project(self.x + step)
+        if not self.region.constrained:
+            return trial
+        straight = (self.gradient * step).sum(axis=1)
+        bent = self.alive & ((self.gradient * (trial - self.x)).sum(axis=1) < _BENT * straight)
+        self.cut = np.zeros_like(bent)
+        if bent.any():
+            # Projected, the step would lead nowhere or downhill: it ends at the first bound in its way.
+            reach = np.minimum(self.region.reach(self.x, step), 1.0)
+            self.cut = bent & (reach < 1.0)
+            ended = self.region.project(self.x + reach[:, None] * step)
+            trial = np.where(self.cut[:, None], ended, trial)
+        return trial
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def take(self, rows: np.ndarray, trial: Array, values: Array, gradient: Array) -> None:
@@ -116,9 +166,12 @@ class _Climbs:
         step = trial - self.x
         predicted = (self.gradient * step).sum(axis=1)
         gain = tried[0] - self.values
-        better = self.alive & (gain >= _ARMIJO * predicted)
+        better = self.alive & (gain >= _ARMIJO * predicted) & self.region.allows(trial)
         self._learn(better, step, self.gradient - tried[1])
-        arrived = better & (gain <= self.enough) & (self.share == 1.0)
+        little = better & (gain <= self.enough) & (self.share == 1.0)
+        self.idle = np.where(little, self.idle + 1, np.where(better, 0, self.idle))
+        # A step that was cut short may gain little though the next one, along the bound that cut it, gains more.
+        arrived = little & (~self.cut | (self.idle >= _IDLE))
         # The maximum of the parabola through the known values and slope of a rejected step.
         lost = predicted - gain
         short = np.clip(predicted / np.where(lost > 0.5 * predicted, 2.0 * lost, 1.0), *_SHORTEN)
@@ -127,6 +180,9 @@ class _Climbs:
         self.values = np.where(better, tried[0], self.values)
         self.gradient = np.where(better[:, None], tried[1], self.gradient)
         stuck = self.share * np.abs(self.direction).max(axis=1) < _SHORTEST
+        if self.region.constrained:
+            # Beside bounds a step that is rejected this often is rejected because of rounding.
+            stuck |= self.share < _SMALLEST_SHARE
         self.alive &= ~(arrived | stuck)
         self._turn(better)
 
@@ -149,10 +205,15 @@ class _Climbs:
         self.learned = self.learned + rows
 
     def _turn(self, rows: np.ndarray) -> None:
-        """Set new directions for some rows: Newton steps in the free columns, gradient steps before the first update."""
-        blocked = ((self.x <= 0.0) & (self.gradient < 0.0)) | ((self.x >= 1.0) & (self.gradient > 0.0))
-        uphill = np.where(blocked, 0.0, self.gradient)
-        newton = np.where(blocked, 0.0, (self.inverse @ uphill[:, :, None])[:, :, 0])
+        """Set new directions for some rows: Newton steps along the working set, gradient steps before the first update."""
+        working = self.region.working_set(self.x, self.gradient)
+        uphill, newton = self._directions(working)
+        if self.region.constrained:
+            # A Newton step may leave through bounds that the gradient points away from.
+            for _ in range(_EXTENSIONS):
+                if not working.extended(newton):
+                    break
+                newton = self._directions(working)[1]
         slope = (newton * uphill).sum(axis=1)
         plain = (self.learned == 0) | ~(slope > 0.0) | ~np.isfinite(slope)
         length = np.abs(newton).max(axis=1)
@@ -165,3 +226,31 @@ class _Climbs:
         self.alive &= usable
         hopeless = (self.learned >= _LEARNED) & ~plain & (self.values + _OPTIMISM * slope < self.values.max())
         self.alive &= ~hopeless
+
+    def _directions(self, working: WorkingSet) -> tuple[Array, Array]:
+        """Return the gradients and Newton steps along a working set, `R x c` each."""
+        blocked = working.blocked
+        uphill = np.where(blocked, 0.0, self.gradient)
+        newton = np.where(blocked, 0.0, (self.inverse @ uphill[:, :, None])[:, :, 0])
+        if not working.normals.shape[1]:
+            return uphill, newton
+        normals = np.where(blocked[:, None, :] | ~working.held[:, :, None], 0.0, working.normals)
+        inverse = np.where(blocked[:, :, None] | blocked[:, None, :], 0.0, self.inverse)
+        identity = np.broadcast_to(np.eye(blocked.shape[1]), inverse.shape)
+        return _along(normals, uphill, identity), _along(normals, newton, inverse)
+
+
+def _along(normals: Array, direction: Array, inverse: Array) -> Array:
+    """Return the part of directions, `R x c`, along which rows with some normals, `R x m x c`, stay as they are.
+
+    Args:
+        normals: Normals of the rows, zero for rows that do not count.
+        direction: Directions H g, with H the inverse Hessians.
+        inverse: H, `R x c x c`: the part is the Newton step among those along the rows.
+    """
+    weighted = normals @ inverse
+    # Rows that do not count, or follow from others, are left out by the pseudoinverse.
+    multipliers = np.linalg.pinv(weighted @ normals.swapaxes(1, 2), rcond=1e-10, hermitian=True) @ (
+        normals @ direction[:, :, None]
+    )
+    return direction - (weighted.swapaxes(1, 2) @ multipliers)[:, :, 0]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_instance
 from calibo.data import Array
 from calibo.errors import RepeatWarning
@@ -74,6 +75,7 @@ class SearchWrapper(Search):
     search: Search
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_instance("search", self.search, Search, "MultiStart()")
 
     @property

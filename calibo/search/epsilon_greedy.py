@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.search.base import SearchWrapper, new_point
@@ -27,6 +28,7 @@ class EpsilonGreedy(SearchWrapper):
     epsilon: float = 0.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         super().__post_init__()
         if not 0.0 <= self.epsilon <= 1.0:
             raise RecipeError(f"epsilon is the probability of a random point, in [0, 1], got {self.epsilon}")

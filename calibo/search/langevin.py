@@ -12,6 +12,7 @@ from math import isfinite
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_instance
 from calibo.data import Array
 from calibo.errors import RecipeError
@@ -44,7 +45,8 @@ class Langevin(Search):
        central differences in the continuous and finely graded columns, all chains in one call. ``friction=1`` is plain
        Langevin dynamics. The step size decreases by a cosine, in four cycles (as in the published code). Other finite
        columns move by Metropolis steps: one column of each chain to another of its values, accepted with probability
-       min(1, exp((a' - a) / T)) if the point is valid.
+       min(1, exp((a' - a) / T)) if the point is valid. Under constraints, drifts are projected on the feasible set, and
+       the Metropolis steps lead to a neighbour (``Space.neighbours``).
     3. ``updates`` times, evenly spaced after the burn-in and the last time at the end, the plan learns from all points
        visited since the burn-in (``plan.learned``), and the chains go on with its acquisition function.
     4. The best point of each chain, by the final acquisition function, becomes an anchor.
@@ -79,6 +81,7 @@ class Langevin(Search):
     then: Search | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.then is not None:
             check_instance("then", self.then, Search, "MultiStart()")
         if self.chains < 1 or not 0 <= self.burn_in < self.steps:
@@ -185,15 +188,19 @@ class _Chains:
     friction: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         self.climbed = climbed_columns(self.space)
         self.switched = np.setdiff1d(finite_columns(self.space), self.climbed)
+        self.constrained = self.space.region(self.X, self.climbed).constrained
 
     def step(self, acquisition: Acquisition, scale: float, size: float, rng: np.random.Generator) -> None:
         """Move all chains by one step, in place."""
         if len(self.climbed):
             self._drift(acquisition, scale, size, rng)
-        if len(self.switched):
-            self._switch(acquisition, scale, rng)
+        if self.constrained and self.space.has_neighbours:
+            self._accept(acquisition, scale, self._neighbours(rng), rng)
+        elif len(self.switched):
+            self._accept(acquisition, scale, self._switched(rng), rng)
 
     def _drift(self, acquisition: Acquisition, scale: float, size: float, rng: np.random.Generator) -> None:
         columns = self.climbed
@@ -203,13 +210,25 @@ class _Chains:
         noise = (2.0 * self.friction * size * self.T) ** 0.5 * rng.standard_normal(force.shape)
         velocity = (1.0 - self.friction) * self.velocity[:, columns] + force + noise
         moved = self.X[:, columns] + velocity
+        if self.constrained:
+            self._project(moved, velocity)
+            return
         folded = np.abs(moved) % 2.0
         self.X[:, columns] = np.where(folded > 1.0, 2.0 - folded, folded)
         # A reflected chain reverses its momentum.
         self.velocity[:, columns] = np.where((moved < 0.0) | (folded > 1.0), -velocity, velocity)
 
-    def _switch(self, acquisition: Acquisition, scale: float, rng: np.random.Generator) -> None:
-        """Move one finite column of each chain to another of its values, if Metropolis accepts."""
+    def _project(self, moved: Array, velocity: Array) -> None:
+        """Move chains to the nearest feasible points, which take away the momentum that leads out of the feasible set."""
+        region, columns = self.space.region(self.X, self.climbed), self.climbed
+        near = region.project(moved)
+        allowed = region.allows(near)[:, None]
+        here = self.X[:, columns]
+        self.velocity[:, columns] = np.where(allowed, near - here, -velocity)
+        self.X[:, columns] = np.where(allowed, near, here)
+
+    def _switched(self, rng: np.random.Generator) -> Array:
+        """Return the chains with one finite column of each at another of its values."""
         proposed = self.X.copy()
         chosen = rng.choice(self.switched, size=len(self.X))
         shift = rng.random(len(self.X))
@@ -219,6 +238,19 @@ class _Chains:
             cells = column.cells or 1
             others = 1 + (shift[rows] * (cells - 1)).astype(np.int64)
             proposed[rows, j] = column.position((column.cell(self.X[rows, j]) + others) % cells)
+        return proposed
+
+    def _neighbours(self, rng: np.random.Generator) -> Array:
+        """Return a random neighbour of each chain: where constraints tie columns together, no column changes alone."""
+        proposed = self.X.copy()
+        for i, x in enumerate(self.space.repair(self.X)):
+            near = self.space.neighbours(x)
+            if len(near):
+                proposed[i] = near[rng.integers(len(near))]
+        return proposed
+
+    def _accept(self, acquisition: Acquisition, scale: float, proposed: Array, rng: np.random.Generator) -> None:
+        """Move chains to proposed points, `chains x d`, if these are valid and Metropolis accepts them."""
         values = finite(acquisition(np.concatenate([self.X, proposed]))).reshape(2, -1)
         with np.errstate(invalid="ignore"):
             gain = (values[1] - values[0]) / (scale * self.T)

@@ -26,6 +26,21 @@ def climbed_columns(space: Space) -> np.ndarray:
     return np.flatnonzero(fine)
 
 
+def filled(points: Array, moved: Array, space: Space, rng: np.random.Generator) -> Array:
+    """Draw values of the columns that a move has made active, which the points, `m x d`, say nothing about.
+
+    Args:
+        points: Points before the move, `m x d`.
+        moved: The same points after it, `m x d`, not yet repaired.
+        space: The search space.
+        rng: The only source of randomness; not used if all columns are always active.
+    """
+    if space.activity is None:
+        return moved
+    new = ~space.active(points)
+    return np.where(new, rng.random(moved.shape), moved)
+
+
 def hill_climb(acquisition: Acquisition, X: Array, space: Space, sweeps: int) -> Array:
     """Move `R x d` points to their best neighbour until none is better, at most ``sweeps`` times; one call a sweep."""
     if not len(X):

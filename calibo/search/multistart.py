@@ -10,9 +10,12 @@ from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.search.ascent import ascend
 from calibo.search.base import Search, best_available, finite, one_by_one
-from calibo.search.moves import climbed_columns, finite_columns, hill_climb
-from calibo.search.plan import Plan
+from calibo.search.moves import climbed_columns, filled, hill_climb
+from calibo.search.plan import Acquisition, Plan
 from calibo.spaces import Space
+
+#: Standard deviations of the steps along a curved border, on the unit cube, and how many points are tried with each.
+_POLISH, _AROUND_EACH = (0.1, 0.05, 0.05, 0.02, 0.02, 0.01, 0.01, 0.005, 0.002, 0.001), 16
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,33 @@ class MultiStart(Search):
         values = finite(plan.acquisition(points))
         found = points[_initial_conditions(values, self.starts, rng)]
         columns = climbed_columns(space)
-        mixed = bool(finite_columns(space))
+        mixed = space.has_neighbours
         for _ in range(self.rounds if mixed else 1):
-            found = space.repair(ascend(plan.acquisition, found, columns, self.iterations))
+            found = space.repair(ascend(plan.acquisition, found, columns, self.iterations, space.region))
             found = hill_climb(plan.acquisition, found, space, sweeps=8) if mixed else found
+        if space.curved:
+            found = polished(plan.acquisition, found, space, rng)
         candidates = np.vstack([found, points])
         scores = np.concatenate([finite(plan.acquisition(found)), values])
         return best_available(candidates, scores, plan.avoid, space, rng)
+
+
+def polished(acquisition: Acquisition, X: Array, space: Space, rng: np.random.Generator) -> Array:
+    """Move `R x d` points to better ones among random valid points around them, ever nearer.
+
+    A gradient step ends where a condition that is no linear constraint no longer holds; random ones follow its border.
+    """
+    current = X.copy()
+    values = finite(acquisition(current))
+    for width in _POLISH:
+        near = np.repeat(current, _AROUND_EACH, axis=0)
+        near = space.repair(reflected(near + width * rng.standard_normal(near.shape)))
+        scores = finite(acquisition(near)).reshape(len(current), _AROUND_EACH)
+        best = scores.argmax(axis=1)
+        rows = np.flatnonzero(scores[np.arange(len(current)), best] > values)
+        current[rows] = near.reshape(len(current), _AROUND_EACH, -1)[rows, best[rows]]
+        values[rows] = scores[rows, best[rows]]
+    return current
 
 
 def scattered(anchors: Array, space: Space, count: int, rng: np.random.Generator) -> Array:
@@ -64,7 +87,7 @@ def scattered(anchors: Array, space: Space, count: int, rng: np.random.Generator
     step = rng.standard_normal((count, d)) * widths
     nominal = np.array([column.categories > 0 for column in space.columns])
     shifted = np.where(nominal, rng.random((count, d)), reflected(points + step))
-    return space.repair(np.where(moved, shifted, points))
+    return space.repair(filled(points, np.where(moved, shifted, points), space, rng))
 
 
 def drawn_anchors(anchors: Array, count: int, rng: np.random.Generator) -> Array:

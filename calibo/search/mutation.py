@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.search.base import Search, best_available, finite, one_by_one
 from calibo.search.finite import Pool
+from calibo.search.moves import filled
 from calibo.search.multistart import drawn_anchors, reflected
 from calibo.search.plan import Plan
 from calibo.spaces import Space
@@ -36,6 +38,7 @@ class Mutation(Search):
     shortlist: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.scored < 1 or self.around < 0 or (self.shortlist is not None and self.shortlist < 1):
             raise RecipeError(
                 f"a search needs at least one random point and no negative number of mutations, got {self.scored} and "
@@ -81,7 +84,7 @@ def mutated(anchors: Array, space: Space, count: int, rng: np.random.Generator) 
     nominal = np.array([column.categories > 0 for column in space.columns])
     anew = nominal | (rng.random((count, d)) < 0.25)
     moved = np.where(anew, rng.random((count, d)), reflected(points + step))
-    return space.repair(np.where(changed, moved, points))
+    return space.repair(filled(points, np.where(changed, moved, points), space, rng))
 
 
 def _known(points: Array, avoid: Array) -> np.ndarray:

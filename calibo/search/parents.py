@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_whole
 from calibo.data import Array
 from calibo.search.base import Search, best_available, coincides, finite
 from calibo.search.finite import Pool
+from calibo.search.moves import filled
 from calibo.search.multistart import reflected
 from calibo.search.plan import Plan
 from calibo.spaces import Space
@@ -41,6 +43,7 @@ class MutatedBest(Search):
     edits: int = 1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("parents", "candidates", "edits"):
             check_whole(name, getattr(self, name))
 
@@ -66,6 +69,7 @@ class RandomCandidates(Search):
     candidates: int = 100
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("candidates", self.candidates)
 
     def maximize(self, plan: Plan, space: Space, q: int, *, rng: np.random.Generator) -> Array:
@@ -90,6 +94,7 @@ class Dynamic(Search):
     edits: int = 1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("budget", "candidates", "edits"):
             check_whole(name, getattr(self, name))
 
@@ -119,8 +124,11 @@ def edited(parents: Array, space: Space, count: int, edits: int, rng: np.random.
         return space.sample(count, rng)
     points = parents[rng.permutation(count) % len(parents)].copy()
     fixed = np.array([column.cells == 1 for column in space.columns])
-    rank = (rng.random((count, d)) + fixed).argsort(axis=1).argsort(axis=1)
-    changed = (rank < edits) & ~fixed
+    # To edit a column that is inactive changes nothing.
+    idle = fixed | ~space.active(points)
+    rank = (rng.random((count, d)) + idle).argsort(axis=1).argsort(axis=1)
+    changed = (rank < edits) & ~idle
+    before = points.copy()
     step = rng.standard_normal((count, d)) * _STEP
     for j, column in enumerate(space.columns):
         rows = np.flatnonzero(changed[:, j])
@@ -130,8 +138,9 @@ def edited(parents: Array, space: Space, count: int, edits: int, rng: np.random.
             here = column.cell(points[rows, j]).astype(np.int64)
             other = (here + rng.integers(1, column.cells, size=len(rows))) % column.cells
             points[rows, j] = column.position(other)
-    # Invalid copies are dropped instead of repaired, as in White et al. (2021).
-    return space.repair(points[space.valid(points)])
+    points = filled(before, points, space, rng)
+    # Invalid copies are dropped instead of repaired, as in White et al. (2021), except where one edit always is invalid.
+    return space.admitted(points)
 
 
 def _best_of(

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.data import Array, Forecasts
+from calibo.errors import DataError
 from calibo.models.base import Model
 from calibo.spaces.base import between
 
@@ -105,6 +107,9 @@ class Plan:
     why: str | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        if any(np.ndim(points) != 2 for points in (self.anchors, self.avoid, self.repeats)):
+            raise DataError("anchors, avoid and repeats of a plan are arrays of points, m x d")
         d = self.avoid.shape[-1] or self.anchors.shape[-1]
         for name in ("anchors", "avoid", "repeats"):
             object.__setattr__(self, name, getattr(self, name).reshape(-1, d))

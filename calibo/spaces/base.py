@@ -26,6 +26,7 @@ Notation: n or m points, d columns, N points of a finite space.
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,10 +36,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibo.data import Array, Params
-from calibo.errors import SpaceError
+from calibo.checks import check_whole, read_items, read_mapping, shown
+from calibo.data import Activity, Array, Params
+from calibo.errors import SpaceError, SpaceWarning
 from calibo.spaces.encoding import as_points
-from calibo.spaces.parameters import Parameter
+from calibo.spaces.parameters import NO_DEFAULT, Parameter
+from calibo.spaces.region import Cube, Region
 
 #: Rounds of drawing before it is concluded that there are no valid points.
 _ATTEMPTS = 1000
@@ -49,7 +52,7 @@ _ALL_NEIGHBOURS = 64
 #: More points than this are not enumerated.
 _MOST_POINTS = 10_000_000
 #: Constrained spaces of up to so many combinations are counted exactly.
-_COUNTED = 10_000
+COUNTED = 10_000
 #: In more columns than this a random point of a part differs from the centre in about so many of them only.
 _PERTURBED = 20
 #: Rounding error of a coordinate on the border of a box.
@@ -118,16 +121,86 @@ class Space(ABC):
         return type(self).valid is not Space.valid
 
     @property
+    def curved(self) -> bool:
+        """Whether gradient steps may end at conditions that are no linear constraints, along which they cannot slide."""
+        return False
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Whether there are exact moves from one point to others beside gradient steps (``neighbours``)."""
+        return any((column.cells or 1) > 1 for column in self.columns)
+
+    @property
     def features(self) -> Callable[[Array], Array] | None:
         """What models of features see of points, m x d -> m x D; ``None`` if that is the points themselves."""
         return None
 
+    @property
+    def descriptors(self) -> tuple[Array | None, ...]:
+        """Descriptors of the choices of each column, k x D, 1 apart on average, ``None`` where there are none; d of them."""
+        return (None,) * self.dimension
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """Names of the columns that are observed, not chosen."""
+        return ()
+
+    @property
+    def context_columns(self) -> tuple[int, ...]:
+        """The columns that are observed, not chosen."""
+        return tuple(self.names.index(name) for name in self.contexts)
+
+    @property
+    def default_point(self) -> Array | None:
+        """The point that is tried first, d: that of the defaults, if all columns have one and it is valid."""
+        if any(column.default is NO_DEFAULT for column in self.columns):
+            return None
+        point = self._round(np.array([[column.encode(column.default) for column in self.columns]]))
+        return point[0] if self.valid(point)[0] else None
+
+    @property
+    def activity(self) -> Activity | None:
+        """Which columns are active at a point, for models and searches; ``None`` if all always are."""
+        return None
+
+    def active(self, X: Array) -> np.ndarray:
+        """Return which columns of points, m x d, are active, m x d; others mean nothing and are left out when decoded."""
+        return np.ones(X.shape, dtype=bool) if self.activity is None else self.activity(X)
+
+    @property
+    def totals(self) -> tuple[tuple[tuple[str, ...], float], ...]:
+        """Names of columns whose values add up to a total, each set with its total: those of mixtures."""
+        return ()
+
     def valid(self, X: Array) -> np.ndarray:
         """Return which points, m x d, meet the constraints among columns once each column is rounded, m."""
-        return np.ones(len(X), dtype=bool)
+        return np.ones(len(as_points(X, self.dimension)), dtype=bool)
+
+    def broken(self, x: Array) -> tuple[str, ...]:
+        """Return the constraints that a point, d, breaks, in words; empty for a valid point."""
+        return () if self.valid(x[None, :])[0] else ("the constraints of the space",)
+
+    def admitted(self, X: Array) -> Array:
+        """Return valid points, at most n x d, that edited copies of points, n x d, stand for: by default the valid ones."""
+        return self.repair(X[self.valid(X)])
+
+    def region(self, X: Array, columns: np.ndarray) -> Region:
+        """Return where gradient steps from valid points, R x d, may lead in some columns, given by number."""
+        return Cube()
+
+    def spread(self, U: Array, numbers: range, *, seed: int) -> Array:
+        """Return valid points that fill the space evenly, k x d, each determined by its number.
+
+        Args:
+            U: Points that fill the unit cube evenly, k x d, which are repaired unless the space knows better.
+            numbers: Numbers of the points in their sequence, k.
+            seed: Determines the sequence.
+        """
+        return self.repair(U)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw valid points, n x d, uniformly on the unit cube (so that log scales are log-uniform)."""
+        n = check_whole("the number of points to draw", n, least=0, most=10**9, error=SpaceError)
         if not self.constrained:
             return self._round(rng.random((n, self.dimension)))
         return sample_valid(n, lambda count: self._round(rng.random((count, self.dimension))), self.valid)
@@ -148,8 +221,7 @@ class Space(ABC):
             raise SpaceError(
                 f"{self.size} points are too many to enumerate (at most {_MOST_POINTS}); look at size first"
             )
-        grids = [column.position(np.arange(column.cells or 0)) for column in self.columns]
-        every = np.stack([grid.ravel() for grid in np.meshgrid(*grids, indexing="ij")], axis=1)
+        every = combinations(self.columns)
         return every[self.valid(every)]
 
     def neighbours(self, x: Array) -> Array:
@@ -157,16 +229,22 @@ class Space(ABC):
 
         They have every other value of a column with up to 64 values, and values 1, 2, 4, 8, ... steps away of a finer one.
         """
-        changed = [_changed(x, j, column) for j, column in enumerate(self.columns) if (column.cells or 1) > 1]
-        if not changed:
-            return np.empty((0, len(x)))
-        points = self._round(np.vstack(changed))
+        points = self._round(changed_in(x, list(enumerate(self.columns))))
         return points[self.valid(points) & (points != x).any(axis=1)]
 
     def values(self, X: npt.ArrayLike) -> list[Params]:
-        """Return the values of the columns of points, n x d, by name, n: what studies store."""
-        points = as_points(X, self.dimension).tolist()
-        return [{name: c.decode(u) for name, c, u in zip(self.names, self.columns, x, strict=True)} for x in points]
+        """Return the values of the active columns of points, n x d, by name, n: what studies store."""
+        points = as_points(X, self.dimension)
+        if self.activity is None:
+            return [
+                {name: c.decode(u) for name, c, u in zip(self.names, self.columns, x, strict=True)}
+                for x in points.tolist()
+            ]
+        rows = zip(points.tolist(), self.active(points).tolist(), strict=True)
+        named = list(zip(self.names, self.columns, strict=True))
+        return [
+            {name: c.decode(u) for (name, c), u, active in zip(named, x, own, strict=True) if active} for x, own in rows
+        ]
 
     def from_values(self, values: Sequence[Mapping[str, Any]]) -> Array:
         """Encode the values of the columns, n mappings by name, as points, n x d.
@@ -176,7 +254,7 @@ class Space(ABC):
         """
         if isinstance(values, Mapping):
             raise SpaceError("expected a list of sets of parameters, got a single one; write [params]")
-        rows = [self._from_values(i, point) for i, point in enumerate(values)]
+        rows = [self._from_values(i, point) for i, point in enumerate(listed(values))]
         return np.array(rows, dtype=np.float64).reshape(-1, self.dimension)
 
     def subspace(self, names: Collection[str]) -> Space:
@@ -189,6 +267,24 @@ class Space(ABC):
             f"the columns of a {type(self).__name__} cannot be fixed one by one: leave all of {list(self.names)} free, "
             f"instead of {sorted(names)} only"
         )
+
+    def holding(self, values: Mapping[str, Any]) -> Space:
+        """Return the same columns and coordinates with some columns held at values.
+
+            >>> from calibo.spaces import Float, Int, ProductSpace
+            >>> held = ProductSpace({"x": Float(0, 1), "k": Int(1, 4)}).holding({"k": 2})
+            >>> held.decode(held.repair([[0.5, 0.99]]))
+            [{'x': 0.5, 'k': 2}]
+
+        Args:
+            values: Values by the names of columns.
+
+        Raises:
+            SpaceError: If a name is unknown, a value is not one of its column's, or no valid point has these values.
+        """
+        from calibo.spaces.holding import HeldSpace
+
+        return HeldSpace.of(self, values)
 
     def within(self, lower: Array, upper: Array, *, centre: Array) -> Part:
         """Return the part of the space within a box.
@@ -225,6 +321,7 @@ class Space(ABC):
         return near
 
     def _from_values(self, i: int, point: Mapping[str, Any]) -> list[float]:
+        point = mapped(f"parameters {i}", point)
         if point.keys() != set(self.names):
             wrong = wrong_names(point, self.names, self.names)
             raise SpaceError(f"parameters {i}: {wrong}; give exactly {list(self.names)}")
@@ -264,7 +361,8 @@ class Part:
     def inward(self, X: Array) -> Array:
         """Return those points of the whole space, m x d, that lie in the box, in coordinates of the part, k x d."""
         X = X.reshape(-1, len(self.lower))
-        return self.space.repair(stretched(X[between(X, self.lower, self.upper)], self.start, self.width))
+        inside = between(X, self.lower, self.upper, self.space.activity)
+        return self.space.repair(stretched(X[inside], self.start, self.width))
 
     def remaining(self, avoid: Array) -> float:
         """Return how many points of the part are not among ``avoid``, t x d; infinite if it is continuous."""
@@ -297,7 +395,7 @@ class _InBox(Space):
     def size(self) -> int | None:
         if self.whole.size is None:
             return None
-        if self.is_pool or self.whole.size <= _COUNTED:
+        if self.is_pool or self.whole.size <= COUNTED:
             every = self.enumerate()
             return None if every is None else len(np.unique(every, axis=0))
         ends = zip(self.columns, self.low, self.high, strict=True)
@@ -314,6 +412,24 @@ class _InBox(Space):
     @property
     def features(self) -> Callable[[Array], Array] | None:
         return self.whole.features
+
+    @property
+    def descriptors(self) -> tuple[Array | None, ...]:
+        return self.whole.descriptors
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        return self.whole.contexts
+
+    @property
+    def activity(self) -> Activity | None:
+        return self.whole.activity
+
+    @property
+    def default_point(self) -> Array | None:
+        point = self.whole.default_point
+        inside = point is not None and between(point[None, :], self.low, self.high, self.activity)[0]
+        return point if inside else None
 
     def encode(self, params: Sequence[Mapping[str, Any]]) -> Array:
         return self.whole.encode(params)
@@ -337,18 +453,61 @@ class _InBox(Space):
 
     def enumerate(self) -> Array | None:
         every = self.whole.enumerate()
-        return None if every is None else every[between(every, self.low, self.high)]
+        return None if every is None else every[between(every, self.low, self.high, self.activity)]
 
     def neighbours(self, x: Array) -> Array:
         points = self.whole.neighbours(x)
-        return points[between(points, self.low, self.high)]
+        return points[between(points, self.low, self.high, self.activity)]
+
+
+def announce_broken(space: Space, x: Array, what: str) -> None:
+    """Warn that a point, d, which somebody else has chosen, breaks constraints of its space, and is kept."""
+    if broken := space.broken(x):
+        warnings.warn(
+            f"{what} broke {' and '.join(map(repr, broken))}; the outcome is kept, and models learn from it, but no such "
+            "point is suggested",
+            SpaceWarning,
+            stacklevel=4,
+        )
+
+
+def listed(points: object) -> list[Any]:
+    """Return several sets of parameters as a list.
+
+    Raises:
+        SpaceError: If it is no sequence.
+    """
+    found = read_items(points)
+    if found is None:
+        raise SpaceError(f"expected a list of sets of parameters, got {shown(points)}; write [params]")
+    return found
+
+
+def mapped(what: str, point: object) -> dict[str, Any]:
+    """Return parameters by name as a dict.
+
+    Raises:
+        SpaceError: If it is no mapping.
+    """
+    found = read_mapping(point)
+    if found is None:
+        raise SpaceError(f"{what}: expected a mapping of names to values, got {shown(point)}")
+    return found
 
 
 def wrong_names(given: Collection[Any], allowed: Collection[str], needed: Iterable[str]) -> str:
     """Say which of the given names are unknown and which needed ones are missing; ``""`` if none are."""
     unknown = [name for name in given if name not in allowed]
     missing = [name for name in needed if name not in given]
-    return " and ".join(f"{what} {names}" for what, names in (("unknown", unknown), ("missing", missing)) if names)
+    return " and ".join(
+        f"{what} {shown(names)}" for what, names in (("unknown", unknown), ("missing", missing)) if names
+    )
+
+
+def combinations(columns: Sequence[Parameter]) -> Array:
+    """Return all combinations of the values of finite columns, N x d."""
+    grids = [column.position(np.arange(column.cells or 0)) for column in columns]
+    return np.stack([grid.ravel() for grid in np.meshgrid(*grids, indexing="ij")], axis=1)
 
 
 def sample_valid(n: int, draw: Callable[[int], Array], valid: Callable[[Array], np.ndarray]) -> Array:
@@ -375,9 +534,10 @@ def perturbed(points: Array, centre: Array, rng: np.random.Generator) -> Array:
     return np.where(moved, points, centre)
 
 
-def between(X: Array, low: Array, high: Array) -> np.ndarray:
-    """Return which points, m x d, lie between two corners, m."""
-    return np.asarray(((low - _ROUNDING <= X) & (high + _ROUNDING >= X)).all(axis=1))
+def between(X: Array, low: Array, high: Array, activity: Activity | None = None) -> np.ndarray:
+    """Return which points, m x d, lie between two corners, m; columns that are inactive at a point do not count."""
+    inside = (low - _ROUNDING <= X) & (high + _ROUNDING >= X)
+    return np.asarray((inside if activity is None else inside | ~activity(X)).all(axis=1))
 
 
 def stretched(X: Array, start: Array, width: Array) -> Array:
@@ -389,6 +549,12 @@ def column_ends(column: Parameter, lower: float, upper: float) -> tuple[float, f
     """Return the smallest and largest coordinate of a column between two coordinates, cells that hold them included."""
     low, high = (lower, upper) if column.cells is None else column.round([lower, upper])
     return float(low), float(high)
+
+
+def changed_in(x: Array, columns: Sequence[tuple[int, Parameter]]) -> Array:
+    """Return copies of a point, d, with another value in one of some columns, given by number, k x d."""
+    changed = [_changed(x, j, column) for j, column in columns if (column.cells or 1) > 1]
+    return np.vstack([np.empty((0, len(x))), *changed])
 
 
 def _changed(x: Array, j: int, column: Parameter) -> Array:

@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibo.checks import check_whole
+from calibo.checks import check_whole, is_text, shown
 from calibo.data import Array, Params
 from calibo.errors import SpaceError
 from calibo.spaces.base import sample_valid
+from calibo.spaces.constraints import LinearConstraint
 from calibo.spaces.encoding import as_points, choice_numbers, one_hot
 from calibo.spaces.parameters import Categorical, Int, Parameter
+from calibo.spaces.predicates import Where
 from calibo.spaces.product import ProductSpace
 
 NAS_BENCH_101_OPERATIONS: tuple[str, ...] = ("conv1x1-bn-relu", "conv3x3-bn-relu", "maxpool3x3")
@@ -90,6 +92,8 @@ class CellSpace(_Cells):
     identity: str | None = "skip_connect"
     path_bits: int | None = None
     parameters: Mapping[str, Parameter] = field(init=False, compare=False, repr=False)
+    constraints: Sequence[str | LinearConstraint] = field(init=False, default=(), repr=False)
+    where: Where | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         nodes = check_whole("nodes, the number of nodes of a cell,", self.nodes, least=2, error=SpaceError)
@@ -246,6 +250,8 @@ class GraphCellSpace(_Cells):
     max_edges: int = 9
     path_bits: int | None = None
     parameters: Mapping[str, Parameter] = field(init=False, compare=False, repr=False)
+    constraints: Sequence[str | LinearConstraint] = field(init=False, default=(), repr=False)
+    where: Where | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         what = "nodes, the number of nodes of a cell,"
@@ -369,7 +375,7 @@ def _operation_names(operations: Sequence[str], least: int) -> tuple[str, ...]:
     """Return a user's operations, checked to be different names that can be read from a cell's string."""
     listed = isinstance(operations, Sequence | np.ndarray) and not isinstance(operations, str | bytes)
     if not listed or not all(isinstance(name, str) for name in operations):
-        raise SpaceError(f"operations must be a list of names such as ['none', 'conv'], got {operations!r}")
+        raise SpaceError(f"operations must be a list of names such as ['none', 'conv'], got {shown(operations)}")
     odd = [str(name) for name in operations if not name or any(sign in name for sign in _SEPARATORS)]
     if odd:
         signs = f"any of {' '.join(_SEPARATORS)}, which separate them in a cell's string"
@@ -381,6 +387,8 @@ def _operation_names(operations: Sequence[str], least: int) -> tuple[str, ...]:
 
 def _special_operation(role: str, name: str | None, usual: str, operations: tuple[str, ...]) -> str | None:
     """Return the operation with a role, or ``None`` if the cell has none: not even the usual one, which is the default."""
+    if name is not None and not is_text(name):
+        raise SpaceError(f"{role} must be one of the operations {list(operations)}, or None, got {shown(name)}")
     if name is None or name in operations:
         return name
     if name == usual:

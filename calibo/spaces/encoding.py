@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from calibo.data import Array
+from calibo.arguments import checked
+from calibo.checks import as_floats
+from calibo.data import Activity, Array
 from calibo.errors import DataError
 
 
@@ -17,7 +19,7 @@ def as_points(X: npt.ArrayLike, d: int) -> Array:
     Raises:
         DataError: If they have another shape or contain NaN.
     """
-    points = np.asarray(X, dtype=np.float64)
+    points = as_floats("encoded points", X)
     if points.ndim != 2 or points.shape[1] != d:
         raise DataError(f"encoded points must have shape (points, {d}), got {points.shape}; make one point (1, {d})")
     if np.isnan(points).any():
@@ -35,25 +37,61 @@ def choice_numbers(X: Array, k: int | np.ndarray) -> np.ndarray:
     return np.clip(np.floor(X * k), 0, k - 1).astype(np.int64)
 
 
-def one_hot(X: npt.ArrayLike, categories: Sequence[int]) -> Array:
+@checked
+def one_hot(X: npt.ArrayLike, categories: Sequence[int], activity: Activity | None = None) -> Array:
     """Encode categorical columns as indicators, for models of numbers only.
 
     Args:
         X: Encoded points, n x d.
         categories: Number of choices of each categorical column, 0 for a numeric one, d; ``()`` means all numeric.
+        activity: Which columns are active; ``None`` for all. Indicators of inactive columns are 0, and numbers 0.5.
 
     Returns:
-        n x D, D = sum of max(1, choices): numeric columns as they are, categorical ones as indicators, in order.
+        n x D, D = ``width(categories, activity)``: numeric columns as they are, categorical ones as indicators, in order;
+        then one indicator of being active for each group of columns that are active together.
     """
-    points = np.asarray(X, dtype=np.float64)
+    points = as_floats("encoded points", X)
     if len(categories) == 0 and points.ndim == 2:
-        return as_points(points, points.shape[1])
+        categories = (0,) * points.shape[1]
     points = as_points(points, len(categories))
     blocks = [np.eye(k)[choice_numbers(points[:, j], k)] if k else points[:, [j]] for j, k in enumerate(categories)]
-    return np.hstack(blocks)
+    if activity is None:
+        return np.hstack(blocks)
+    active = activity(points)
+    for j, k in enumerate(categories):
+        blocks[j] = np.where(active[:, [j]], blocks[j], 0.0 if k else 0.5)
+    return np.hstack([*blocks, *(active[:, [group[0]]].astype(np.float64) for group in activity.groups)])
 
 
-def codes(X: Array, categories: Sequence[int]) -> Array:
-    """Encode categorical columns of points, m x d, as whole numbers from 0 on, m x d: one column each, for trees."""
+def width(categories: Sequence[int], activity: Activity | None = None) -> int:
+    """Return how many numbers ``one_hot`` makes of a point."""
+    return sum(max(1, k) for k in categories) + (0 if activity is None else len(activity.groups))
+
+
+def codes(X: Array, categories: Sequence[int], activity: Activity | None = None) -> Array:
+    """Encode categorical columns of points, m x d, as whole numbers from 0 on, m x d: one column each, for trees.
+
+    Columns that are not active are NaN, which trees take for a missing value.
+    """
     k = np.asarray(categories)
-    return np.where(k > 0, choice_numbers(X, np.maximum(k, 1)), X)
+    coded = np.where(k > 0, choice_numbers(X, np.maximum(k, 1)), X)
+    return coded if activity is None else np.where(activity(X), coded, np.nan)
+
+
+def described_features(
+    X: Array, categories: Sequence[int], descriptors: Sequence[Array | None], activity: Activity | None = None
+) -> Array:
+    """Encode categorical columns of points, m x d, as indicators followed by the descriptors of their choices, m x D.
+
+    Args:
+        X: Encoded points.
+        categories: Number of choices of each categorical column, 0 for a numeric one, d.
+        descriptors: Descriptors of the choices of each column, k x D_j, ``None`` where there are none, d of them.
+        activity: Which columns are active; descriptors of inactive ones are 0. ``None`` if all always are.
+    """
+    blocks = [one_hot(X, categories, activity)]
+    active = np.ones(X.shape, dtype=bool) if activity is None else activity(X)
+    for j, (k, rows) in enumerate(zip(categories, descriptors, strict=True)):
+        if rows is not None:
+            blocks.append(rows[choice_numbers(X[:, j], k)] * active[:, [j]])
+    return np.hstack(blocks)

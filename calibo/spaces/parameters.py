@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral, Real
@@ -20,8 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibo.checks import read_items, shown
 from calibo.data import Array
 from calibo.errors import DataError, SpaceError
+from calibo.spaces.descriptors import Described, as_descriptors
 
 Cells = npt.NDArray[np.int64]
 
@@ -33,14 +36,59 @@ MAX_LOG_RATIO = 10**13
 STEP_TOLERANCE = Fraction(1, 10**6)
 
 
+class NoDefault(Enum):
+    """What stands for a missing default, since ``None`` may be a choice."""
+
+    NO_DEFAULT = "no default"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+NO_DEFAULT = NoDefault.NO_DEFAULT
+
+#: Values of other parameters with which a parameter is active: one value or several of each, all of which must hold; a
+#: list of such mappings, of which one must hold.
+When = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, repr=False)
 class Parameter(ABC):
-    """The range of one parameter, encoded on the unit interval; finite ones by cells, counted from 0."""
+    """The range of one parameter, encoded on the unit interval; finite ones by cells, counted from 0.
+
+    Attributes:
+        default: The value that is tried first, if all parameters have one; ``NO_DEFAULT`` if there is none.
+        when: Values of other parameters with which it is active, such as ``{"model": "svm"}`` or
+            ``{"model": ["svm", "knn"]}``; with others it is left out. ``None`` if it is always active. The space checks it,
+            which knows the other parameters.
+    """
+
+    default: Any = field(default=NO_DEFAULT, kw_only=True)
+    when: When | None = field(default=None, kw_only=True, hash=False)
 
     def __repr__(self) -> str:
         """Return what to write for it, without defaults: ``Float(0.0, 1.0, log=True)``."""
-        given = [(f.name, getattr(self, f.name), f.default) for f in fields(self)]  # pyright: ignore[reportArgumentType]
+        given = [(f.name, self._shown(f.name), f.default) for f in sorted(fields(self), key=lambda f: bool(f.kw_only))]
         shown = (repr(v) if default is MISSING else f"{name}={v!r}" for name, v, default in given if v != default)
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _shown(self, name: str) -> Any:
+        """Return what the ``repr`` shows of a field."""
+        return getattr(self, name)
+
+    def _check_default(self) -> None:
+        """Check that the default is one of the values, and keep it as a plain one.
+
+        Raises:
+            SpaceError: If it is not.
+        """
+        if self.default is NO_DEFAULT:
+            return
+        try:
+            self.encode(self.default)
+        except SpaceError as error:
+            raise SpaceError(f"{type(self).__name__}: default must be one of the values: {error}") from None
+        object.__setattr__(self, "default", plain(self.default))
 
     @property
     @abstractmethod
@@ -112,6 +160,7 @@ class Float(Parameter):
         high: Largest value; lowered to the last value that ``step`` reaches.
         log: Whether equal ratios, instead of equal differences, are equally far apart.
         step: Distance between neighbouring values, counted from ``low``; ``None`` if continuous.
+        default: See ``Parameter``.
     """
 
     low: float
@@ -127,13 +176,14 @@ class Float(Parameter):
         if not 0 < self._scale[1] < math.inf:
             raise SpaceError(f"Float: {self.low} to {self.high} is too short or too long for floats; rescale it")
         if self.step is None:
-            return
+            return self._check_default()
         if self.log:
             raise SpaceError("Float: log and step cannot go together; drop one, or use Int(..., log=True) or Ordinal")
         if self.step < 16 * math.ulp(max(-self.low, self.high)):
             raise SpaceError(f"Float: step={self.step} is lost in rounding {self.low} to {self.high}; enlarge it")
         _check_count(self, self._last + 1)
         set_(self, "high", self._value(self._last))
+        return self._check_default()
 
     @property
     def cells(self) -> int | None:
@@ -193,7 +243,7 @@ class Float(Parameter):
         if self._value(index) != value:
             exact, rounding = self._steps(float(value))
             if abs(exact - index) > rounding:
-                raise SpaceError(f"{value!r} is not on the steps of {self!r}: its nearest is {self._value(index)}")
+                raise SpaceError(f"{shown(value)} is not on the steps of {self!r}: its nearest is {self._value(index)}")
         return index
 
     def _value(self, index: int) -> float:
@@ -201,7 +251,7 @@ class Float(Parameter):
         return (a + index * b) / q
 
     def _outside(self, value: Any) -> SpaceError:
-        return SpaceError(f"{value!r} lies outside {self!r}: give a number from {self.low} to {self.high}")
+        return SpaceError(f"{shown(value)} lies outside {self!r}: give a number from {self.low} to {self.high}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -235,6 +285,7 @@ class Int(Parameter):
         set_(self, "high", self.low + (self.cells - 1) * self.step)
         if self.log and self.high > MAX_LOG_RATIO * self.step:
             raise SpaceError(f"{self!r} needs high / step <= {MAX_LOG_RATIO:.0e}; enlarge the step or use a Float")
+        self._check_default()
 
     @property
     def cells(self) -> int:
@@ -264,14 +315,16 @@ class Int(Parameter):
     def _index(self, value: Any) -> int:
         number = _number(self, value)
         if not isinstance(value, Integral) and not number.is_integer():
-            raise SpaceError(f"{value!r} is not an integer: {self!r} takes integers from {self.low} to {self.high}")
+            raise SpaceError(
+                f"{shown(value)} is not an integer: {self!r} takes integers from {self.low} to {self.high}"
+            )
         whole = int(value)
         if not self.low <= whole <= self.high:
-            raise SpaceError(f"{value!r} lies outside {self!r}: give an integer from {self.low} to {self.high}")
+            raise SpaceError(f"{shown(value)} lies outside {self!r}: give an integer from {self.low} to {self.high}")
         index, rest = divmod(whole - self.low, self.step)
         if rest:
             near = f"{self._value(index)} or {self._value(index + 1)}"
-            raise SpaceError(f"{value!r} is not on the steps of {self!r}: give {near}")
+            raise SpaceError(f"{shown(value)} is not on the steps of {self!r}: give {near}")
         return index
 
     def _value(self, index: int) -> int:
@@ -294,9 +347,12 @@ class _Choices(Parameter):
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
-        if isinstance(self.choices, str | bytes) or not isinstance(self.choices, Sequence | np.ndarray):
-            raise SpaceError(f"{kind}: choices must be a list or tuple, got {self.choices!r}; list them inside [...]")
-        object.__setattr__(self, "choices", tuple(map(plain, self.choices)))
+        choices = read_items(self.choices) if isinstance(self.choices, Sequence | np.ndarray) else None
+        if choices is None:
+            raise SpaceError(
+                f"{kind}: choices must be a list or tuple, got {shown(self.choices)}; list them inside [...]"
+            )
+        object.__setattr__(self, "choices", tuple(map(plain, choices)))
         if not self.choices:
             raise SpaceError(f"{kind}: choices are empty; give at least one")
         seen, unhashable = set[tuple[type, Any]](), list[Any]()
@@ -305,8 +361,9 @@ class _Choices(Parameter):
                 raise SpaceError(f"{kind}: NaN cannot be a choice, as it does not equal itself; use None or a string")
             key = (type(choice), choice)
             if (key in seen) if _hashable(choice) else any(_equal(choice, other) for other in unhashable):
-                raise SpaceError(f"{kind}: choice {choice!r} is given twice; list every choice once")
+                raise SpaceError(f"{kind}: choice {shown(choice)} is given twice; list every choice once")
             seen.add(key) if _hashable(choice) else unhashable.append(choice)
+        self._check_default()
 
     @property
     def cells(self) -> int:
@@ -322,7 +379,9 @@ class _Choices(Parameter):
             return index
         equal = [i for i, choice in enumerate(self.choices) if _equal(choice, own)]
         if len(equal) != 1:
-            raise SpaceError(f"{value!r} is not a choice: {type(self).__name__} takes {reprlib.repr(self.choices)}")
+            raise SpaceError(
+                f"{shown(value)} is not a choice: {type(self).__name__} takes {reprlib.repr(self.choices)}"
+            )
         return equal[0]
 
     def _value(self, index: int) -> Any:
@@ -333,11 +392,34 @@ class _Choices(Parameter):
 class Categorical(_Choices):
     """One of some choices that have no order; a single one is allowed.
 
-    >>> from calibo import Categorical
-    >>> Categorical(["relu", "gelu", None]).decode(0.9)
-    >>> Categorical(["relu", "gelu", None]).encode("gelu")
-    0.5
+        >>> from calibo import Categorical
+        >>> Categorical(["relu", "gelu", None]).decode(0.9)
+        >>> Categorical(["relu", "gelu", None]).encode("gelu")
+        0.5
+
+    Choices with ``descriptors`` (numbers that say what they are like: polarity and boiling point of a solvent, say) are
+    learned together where these are alike:
+
+        >>> Categorical(["water", "ethanol"], descriptors={"water": [80.1, 100.0], "ethanol": [24.5, 78.4]})
+        Categorical(('water', 'ethanol'), descriptors=2 numbers each)
+
+    Attributes:
+        choices: The values, kept as a tuple; NumPy scalars become Python ones.
+        descriptors: What the choices are like, see ``calibo.spaces.descriptors.as_descriptors``; kept as one tuple of
+            numbers for each choice, ``None`` without any.
     """
+
+    descriptors: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.descriptors is not None:
+            object.__setattr__(self, "descriptors", as_descriptors(self.choices, self.descriptors))
+
+    def _shown(self, name: str) -> Any:
+        if name == "descriptors" and self.descriptors is not None:
+            return Described(len(self.descriptors[0]))
+        return super()._shown(name)
 
     @property
     def categories(self) -> int:
@@ -376,13 +458,13 @@ def _float(value: Any) -> float:
 
 def _number(parameter: Parameter, value: Any) -> float:
     if math.isnan(number := _float(value)):
-        raise SpaceError(f"{value!r} is not a number: {parameter!r} takes numbers (bools and strings are none)")
+        raise SpaceError(f"{shown(value)} is not a number: {parameter!r} takes numbers (bools and strings are none)")
     return number
 
 
 def _bound(kind: str, name: str, value: Any) -> float:
     if not math.isfinite(number := _float(value)):
-        raise SpaceError(f"{kind}: {name} must be a finite number, got {value!r}")
+        raise SpaceError(f"{kind}: {name} must be a finite number, got {shown(value)}")
     return number
 
 
@@ -390,13 +472,13 @@ def _integer_bound(name: str, value: Any) -> int:
     # A Python int may be too large for a float, and needs none.
     number = value if isinstance(value, int) and not isinstance(value, bool) else _bound("Int", name, value)
     if number != math.floor(number):
-        raise SpaceError(f"Int: {name} must be an integer, got {value!r}; use Float for fractions")
+        raise SpaceError(f"Int: {name} must be an integer, got {shown(value)}; use Float for fractions")
     return int(value)
 
 
 def _check_range(kind: str, low: float, high: float, log: Any, step: float | None) -> None:
     if not isinstance(log, bool | np.bool_):
-        raise SpaceError(f"{kind}: log must be True or False, got {log!r}")
+        raise SpaceError(f"{kind}: log must be True or False, got {shown(log)}")
     if low == high:
         raise SpaceError(f"{kind}: low and high are both {low}: keep a constant outside of the space")
     if low > high:
@@ -417,7 +499,7 @@ def _check_count(parameter: Parameter, count: int) -> None:
 def _hashable(value: Any) -> bool:
     try:
         hash(value)
-    except TypeError:
+    except Exception:  # of the user's own class
         return False
     return True
 
@@ -425,5 +507,5 @@ def _hashable(value: Any) -> bool:
 def _equal(one: Any, other: Any) -> bool:
     try:
         return one is other or (isinstance(one, bool) == isinstance(other, bool) and bool(one == other))
-    except (TypeError, ValueError):  # arrays and the like do not compare to one bool: they are found by identity only
+    except Exception:  # arrays and the like do not compare to one bool: they are found by identity only
         return False

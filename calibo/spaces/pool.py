@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from calibo.checks import read_items, read_mapping, shown
 from calibo.data import Array, Params
 from calibo.errors import SpaceError
 from calibo.spaces.base import Space, wrong_names
@@ -154,6 +156,30 @@ class PoolSpace(Space):
         others = self.X[self._first]
         return others[(others != x).sum(axis=1) == 1]
 
+    def holding(self, values: Mapping[str, Any]) -> PoolSpace:
+        """Return the rows that have given values, of features or of any other column, in the same coordinates.
+
+        Raises:
+            SpaceError: If there is no such column, or no such row.
+        """
+        if not isinstance(values, Mapping):
+            raise SpaceError(f'values to hold are a dict by column, such as {{"material": "steel"}}, got {values!r}')
+        kept = np.ones(len(self.X), dtype=bool)
+        for name, value in values.items():
+            if name not in self._table:
+                raise SpaceError(f"the table has no column {name!r} to hold, only {list(self._table)}")
+            own = plain(value)
+            kept &= np.fromiter((plain(v) == own for v in self._table[name]), dtype=bool, count=len(self.X))
+        if not kept.any():
+            raise SpaceError(f"no row of the table has {dict(values)}: hold values that a row has, or fewer of them")
+        part = copy.copy(self)
+        for cached in ("_first", "_tree"):
+            vars(part).pop(cached, None)
+        part._table = {name: column[kept] for name, column in self._table.items()}
+        part.X = self.X[kept]
+        part.X.flags.writeable = False
+        return part
+
     def values(self, X: npt.ArrayLike) -> list[Params]:
         return [{name: row[name] for name in self.names} for row in self.decode(X)]
 
@@ -185,16 +211,17 @@ def _from_frame(frame: Any) -> tuple[dict[str, Values], frozenset[str]]:
 
 def _from_rows(table: Any) -> dict[str, Values]:
     """Return the columns of a list of mappings as arrays of Python objects."""
-    if isinstance(table, str | Mapping) or not isinstance(table, Sequence):
+    rows = read_items(table) if isinstance(table, Sequence) else None
+    if rows is None:
         raise SpaceError(f"a pool is a pandas DataFrame or a list of dicts, got {type(table).__name__}")
-    if not table:
+    if not rows:
         raise SpaceError("the table has no rows; give at least one")
-    rows: Sequence[Any] = table
+    rows = [row if (found := read_mapping(row)) is None else found for row in rows]
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise SpaceError(f"row {i} of the table must be a dict, got {type(row).__name__} {row!r}")
+            raise SpaceError(f"row {i} of the table must be a dict, got {type(row).__name__} {shown(row)}")
         if row.keys() != rows[0].keys():
-            differ = sorted(map(repr, row.keys() ^ rows[0].keys()))
+            differ = sorted(map(shown, row.keys() ^ rows[0].keys()))
             raise SpaceError(f"row {i} and row 0 must have the same columns, but only one has {', '.join(differ)}")
     return {name: np.fromiter((plain(row[name]) for row in rows), dtype=object, count=len(rows)) for name in rows[0]}
 

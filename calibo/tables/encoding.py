@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibo.chemistry import check_installed, described, looks_like_smiles
 from calibo.data import Array
 from calibo.errors import DataError, FallbackWarning
-from calibo.tables.chemistry import check_installed, described, looks_like_smiles
 from calibo.tables.columns import MOST_CHOICES, Kind, Profile, coded, finite
 from calibo.tables.reading import Frame
 

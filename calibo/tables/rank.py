@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from calibo.arguments import checked
 from calibo.checks import check_seed, check_whole
 from calibo.errors import DataError, FallbackWarning, RecipeError
 from calibo.optimize import Strategy
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@checked
 def rank(
     table: Any,
     features: Sequence[str] | None = None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from calibo.checks import shown
 from calibo.errors import DataError, MissingExtra
 from calibo.spaces.pool import is_frame
 
@@ -263,7 +264,7 @@ def _checked_columns(columns: Any) -> tuple[str, ...]:
     names = list(columns)
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
-        raise DataError(f"columns must be named by strings, got {odd[0]!r}; rename them, e.g. with str")
+        raise DataError(f"columns must be named by strings, got {shown(odd[0])}; rename them, e.g. with str")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DataError(f"the table has several columns named {', '.join(map(repr, twice))}; rename or drop them")

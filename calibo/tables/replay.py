@@ -10,7 +10,7 @@ Notation:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -19,7 +19,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibo.checks import check_seed, check_whole
+from calibo.arguments import checked
+from calibo.checks import check_seed, check_whole, read_items, shown
 from calibo.data import Array, Dataset, Forecasts, Marginal
 from calibo.diagnostics import covered
 from calibo.errors import DataError, RecipeError
@@ -96,7 +97,7 @@ class LabelledPool:
         if len(start) and not isinstance(start, str) and not isinstance(start[0], str):
             return self._candidates(start)
         if len(start) != 2 or start[0] not in ("worst", "random"):
-            raise RecipeError(f'start is ("worst", k), ("random", k) or positions of rows, got {start!r}')
+            raise RecipeError(f'start is ("worst", k), ("random", k) or positions of rows, got {shown(start)}')
         kind, count = start[0], check_whole("the number of rows at the start", start[1])
         if count > len(self):
             raise RecipeError(f"the table has {len(self)} different candidates, too few to start from {count}")
@@ -208,6 +209,7 @@ def top_count(size: int, share: float) -> int:
     return max(1, ceil(share * size - 1e-9))
 
 
+@checked
 def replay(
     table: Any,
     features: Sequence[str],
@@ -300,6 +302,9 @@ def _regret(merit: Array, order: Rows, begun: int) -> Array:
 
 def _labels(table: Any, target: str) -> Array:
     """Return the target column as finite floats."""
+    rows = None if is_frame(table) else read_items(table)
+    if not is_frame(table) and (rows is None or not all(isinstance(row, Mapping) for row in rows)):
+        raise DataError(f"a table to replay is a data frame or a list of dicts, got {shown(table)}")
     columns = list(table.columns) if is_frame(table) else list(table[0]) if len(table) else []
     if target not in columns:
         raise DataError(f"the table has no column {target!r} to replay; its columns are {columns}")
@@ -307,7 +312,7 @@ def _labels(table: Any, target: str) -> Array:
     try:
         labels = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"a replay needs numbers in column {target!r}, got {column[0]!r} and the like") from None
+        raise DataError(f"a replay needs numbers in column {target!r}, got {shown(column[0])} and the like") from None
     if not np.isfinite(labels).all():
         row = int(np.argmin(np.isfinite(labels)))
         raise DataError(

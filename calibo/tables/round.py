@@ -15,9 +15,10 @@ from calibo.errors import FallbackWarning
 from calibo.models.base import Model, Surrogate
 from calibo.models.gp_posterior import Features
 from calibo.optimize import Plan, Strategy, choose, generator
+from calibo.optimize.reasons import expectations, reasons
 from calibo.optimize.strategy import ModelForecaster
 from calibo.pareto import pareto_front
-from calibo.tables.answer import LITTLE_MEASURED, NOTHING_MEASURED, answer, expectations, reasons
+from calibo.tables.answer import LITTLE_MEASURED, NOTHING_MEASURED, answer
 from calibo.tables.columns import Keys, column_keys, row_keys
 from calibo.tables.encoding import Encoding
 from calibo.tables.reading import Frame, Table, joined

@@ -1,6 +1,6 @@
-"""The study file of a table: a small JSON file with the forecasts of the rows suggested so far.
+"""The study file of a table, or of experiments: a small JSON file with the forecasts of what was suggested so far.
 
-The next round is calibrated by them. The table itself is never written.
+The next round is calibrated by them. Tables themselves are never written.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from calibo.errors import StudyError
 from calibo.files import replacing, why_unwritable
 from calibo.trials.serialization import forecast_from_json, forecast_to_json, names_from_json
 
-#: Identifies a study file and the version of its format.
+#: What identifies the study file of a table, that of experiments in a space, and the version of both.
 FORMAT = "calibo ranking study"
+EXPERIMENTS = "calibo study of experiments"
 VERSION = 2
 
 
@@ -51,12 +52,14 @@ class SuggestedRow:
         place: Its position among the suggestions of that round, from 0 on.
         forecasts: Forecasts of its measurements by target, in the user's sign; empty without a model.
         measured: Number of the round in which its outcome was first seen; ``None`` if it was not measured yet.
+        params: Its parameters by name, where they are not those of a table's row.
     """
 
     round: int
     place: int
     forecasts: Mapping[str, Forecast] = field(default_factory=dict)
     measured: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, targets: Sequence[str]) -> KnownForecasts | None:
         """Return the forecasts of some targets, ``None`` for a target without one; ``None`` if no target has one."""
@@ -73,15 +76,17 @@ class StudyFile:
         key_columns: Columns whose values identify a row.
         rounds: One for each state of the measurements for which suggestions were made, in order.
         rows: Suggested rows by their keys.
+        format: What the file keeps the forecasts of: a ranked table, or experiments in a space.
     """
 
     path: Path | None
     key_columns: tuple[str, ...] = ()
     rounds: tuple[Round, ...] = ()
     rows: Mapping[int, SuggestedRow] = field(default_factory=dict)
+    format: str = FORMAT
 
     @classmethod
-    def open(cls, path: Path | None) -> StudyFile:
+    def open(cls, path: Path | None, format: str = FORMAT) -> StudyFile:
         """Open a study file, or start a new one if there is none.
 
         Raises:
@@ -90,21 +95,21 @@ class StudyFile:
         if path is None or not path.exists():
             if path is not None:
                 _check_writable(path)
-            return cls(path)
+            return cls(path, format=format)
         try:
             text = path.read_text(encoding="utf-8")
             body = json.loads(text)
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
             raise _not_ours(path, f"it cannot be read as JSON: {error}") from None
-        if not isinstance(body, dict) or body.get("format") != FORMAT:
-            raise _not_ours(path, f"its format is not {FORMAT!r}")
+        if not isinstance(body, dict) or body.get("format") != format:
+            raise _not_ours(path, f"its format is not {format!r}")
         if body.get("version") != VERSION:
             raise StudyError(
                 f"{path} has version {body.get('version')!r}, and this calibo reads version {VERSION}: use the calibo that "
                 "wrote it, or another file with study= (--study)"
             )
         try:
-            study = _from_plain(path, body)
+            study = _from_plain(path, body, format)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _not_ours(path, f"something in it is missing or wrong: {type(error).__name__} {error}") from None
         _check_writable(path)
@@ -164,7 +169,7 @@ def _not_ours(path: Path, reason: str) -> StudyError:
 
 def _plain(study: StudyFile) -> dict[str, Any]:
     return {
-        "format": FORMAT,
+        "format": study.format,
         "version": VERSION,
         "key_columns": list(study.key_columns),
         "rounds": [asdict(one) | {"fingerprint": f"{one.fingerprint:016x}"} for one in study.rounds],
@@ -174,13 +179,14 @@ def _plain(study: StudyFile) -> dict[str, Any]:
                 "place": row.place,
                 "measured": row.measured,
                 "forecasts": {name: forecast_to_json(forecast) for name, forecast in row.forecasts.items()},
+                **({"params": dict(row.params)} if row.params else {}),
             }
             for key, row in study.rows.items()
         },
     }
 
 
-def _from_plain(path: Path, body: dict[str, Any]) -> StudyFile:
+def _from_plain(path: Path, body: dict[str, Any], format: str) -> StudyFile:
     rounds = tuple(
         Round(
             fingerprint=int(one["fingerprint"], 16),
@@ -198,7 +204,8 @@ def _from_plain(path: Path, body: dict[str, Any]) -> StudyFile:
             place=int(row["place"]),
             forecasts={name: forecast_from_json(forecast) for name, forecast in row["forecasts"].items()},
             measured=None if row["measured"] is None else int(row["measured"]),
+            params=dict(row.get("params", {})),
         )
         for key, row in body["rows"].items()
     }
-    return StudyFile(path, names_from_json(body["key_columns"]), rounds, rows)
+    return StudyFile(path, names_from_json(body["key_columns"]), rounds, rows, format)

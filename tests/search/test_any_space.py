@@ -25,7 +25,7 @@ from calibo.search import (
     Search,
     TrustRegion,
 )
-from calibo.spaces import CellSpace, Float, Int, Parameter, Space
+from calibo.spaces import Categorical, CellSpace, Float, Int, Mixture, Parameter, ProductSpace, Space
 
 RNG = np.random.default_rng
 SEARCHES: list[Search] = [
@@ -39,6 +39,18 @@ SEARCHES: list[Search] = [
     Langevin(chains=2, steps=6, burn_in=2, updates=1, then=RandomDraw(32, 16)),
 ]
 SMALL_CELL = CellSpace(3, ("none", "skip_connect", "conv"))
+
+
+#: Two amounts first, of which the plans below want the first to be large and the second to be small.
+RECIPE = ProductSpace(
+    {
+        "m": Mixture({"a": (0, 0.8), "b": (0.1, 0.8), "c": (0, 0.8), "d": (0, 0.8)}, at_most=3),
+        "k": Categorical(["x", "y"]),
+    },
+    constraints=["a + c <= 0.85"],
+)
+WHOLE = ProductSpace({name: Int(0, 9) for name in "abcd"}, constraints=["a + b + c + d == 18", "a <= 2*b"])
+ROUND = ProductSpace({"a": Float(-1, 1), "b": Float(-1, 1)}, where=lambda p: p["a"] ** 2 + p["b"] ** 2 <= 1)
 
 
 class Ascending(Space):
@@ -66,7 +78,9 @@ def learn(plan: Plan, proposals: Array, rng: np.random.Generator) -> Plan:
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda s: type(s).__name__)
-@pytest.mark.parametrize("space", [Ascending(), SMALL_CELL], ids=["own", "cells"])
+@pytest.mark.parametrize(
+    "space", [Ascending(), SMALL_CELL, RECIPE, WHOLE, ROUND], ids=["own", "cells", "recipe", "integers", "predicate"]
+)
 @pytest.mark.parametrize("region", [False, True], ids=["whole", "region"])
 def test_only_valid_and_different_points_are_found(search: Search, space: Space, region: bool) -> None:
     anchors = space.sample(3, RNG(1))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
+from calibo import Float, LinearConstraint, Mixture, ProductSpace
 from calibo.search.ascent import ascend, central_differences
 
 RNG = np.random.default_rng
@@ -83,3 +85,37 @@ def test_nothing_to_climb() -> None:
     assert ascend(hill, X, np.array([], dtype=int), 10) is X
     assert ascend(hill, X[:0], np.arange(2), 10).shape == (0, 2)
     np.testing.assert_array_equal(ascend(lambda x: np.zeros(len(x)), X, np.arange(2), 10), X)
+
+
+def blend(K: int, rows: int, seed: int) -> tuple[ProductSpace, np.ndarray, np.ndarray, list[tuple[np.ndarray, float]]]:
+    """A mixture with further inequalities, and a concave response that is largest outside of it."""
+    rng = RNG(seed)
+    root = rng.standard_normal((K, K))
+    further = [(row, float(row.mean()) + 0.01) for row in rng.standard_normal((rows, K))]
+    names = [f"x{i}" for i in range(K)]
+    constraints = [LinearConstraint(dict(zip(names, a, strict=True)), "<=", b) for a, b in further]
+    space = ProductSpace({"m": Mixture(dict.fromkeys(names, (0, 1)))}, constraints=constraints)
+    return space, root @ root.T / K + 0.05 * np.eye(K), 1.5 * rng.dirichlet(np.full(K, 0.3)) - 0.2, further
+
+
+@pytest.mark.parametrize(("K", "rows"), [(3, 0), (5, 2), (10, 0), (10, 3), (20, 2)])
+def test_climbs_slide_along_constraints_to_the_best_corner_or_edge(K: int, rows: int) -> None:
+    space, Q, centre, further = blend(K, rows, seed=K)
+
+    def response(X: np.ndarray) -> np.ndarray:
+        return -(((X - centre) @ Q) * (X - centre)).sum(axis=-1)
+
+    found = space.repair(ascend(response, space.sample(4, RNG(1)), np.arange(K), 50, space.region))
+    assert space.valid(found).all()
+    limits: list = [{"type": "eq", "fun": lambda x: x.sum() - 1.0}]
+    limits += [{"type": "ineq", "fun": lambda x, a=a, b=b: b - a @ x} for a, b in further]
+    start = space.sample(1, RNG(2))[0]
+    options = {"ftol": 1e-13, "maxiter": 1000}
+    best = minimize(lambda x: -response(x[None])[0], start, bounds=[(0, 1)] * K, constraints=limits, options=options)
+    assert response(found).max() >= -best.fun - 1e-5
+
+
+def test_climbs_do_not_leave_through_a_predicate() -> None:
+    space = ProductSpace({"a": Float(0, 1), "b": Float(0, 1)}, where=lambda p: p["a"] + p["b"] ** 2 <= 1)
+    found = ascend(lambda X: X.sum(axis=-1), space.sample(4, RNG(0)), np.arange(2), 50, space.region)
+    assert space.valid(found).all() and found.sum(axis=1).max() > 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from calibo.errors import DataError, SpaceError
-from calibo.spaces import Categorical, Float, Int, Ordinal
+from calibo.spaces import Categorical, Float, Int, Ordinal, Parameter
+from calibo.spaces.parameters import NO_DEFAULT
 
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e100, max_value=1e100)
 
@@ -243,3 +245,33 @@ def test_parameters_are_values(parameter: Any) -> None:
     parameter.decode(0.3)
     assert pickle.loads(pickle.dumps(parameter)) == parameter == replace(parameter)
     assert hash(parameter) == hash(replace(parameter))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "shown"),
+    [
+        (Float(0, 1, default=0.5), "Float(0.0, 1.0, default=0.5)"),
+        (Int(1, 8, log=True, default=np.int64(4)), "Int(1, 8, log=True, default=4)"),
+        (Categorical(["a", None], default=None), "Categorical(('a', None), default=None)"),
+        (Ordinal([1, 2], default=2), "Ordinal((1, 2), default=2)"),
+        (Float(0, 1), "Float(0.0, 1.0)"),
+    ],
+)
+def test_defaults_are_shown_and_compared(parameter: Parameter, shown: str) -> None:
+    assert repr(parameter) == shown and eval(shown) == parameter
+    assert (parameter.default is NO_DEFAULT) == ("default" not in shown)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: Float(0, 1, default=2),
+        lambda: Float(0, 1, step=0.5, default=0.3),
+        lambda: Int(1, 8, default=2.5),
+        lambda: Categorical(["a"], default=None),
+        lambda: Ordinal([1, 2], default="1"),
+    ],
+)
+def test_a_default_is_one_of_the_values(build: Callable[[], Parameter]) -> None:
+    with pytest.raises(SpaceError, match="default must be one of the values: "):
+        build()

@@ -51,9 +51,9 @@ def test_wrong_parameters_are_named(params: Any, says: str) -> None:
     ("parameters", "says"),
     [
         ({}, "at least one parameter"),
-        ({"x": (0, 1)}, r"'x' must be a Float, Int, Categorical or Ordinal, got \(0, 1\)"),
+        ({"x": (0, 1)}, r"'x': \(0, 1\) could be whole numbers or any between; write Int\(0, 1\) or Float\(0, 1\)"),
         ({"x": {"type": "float"}}, "space_from_dict"),
-        ({3: Float(0, 1)}, "named by non-empty strings, got 3"),
+        ({3: Float(0, 1)}, "the name of a parameter must be text, got 3"),
         ([Float(0, 1)], "mapping of names to parameters, got list"),
     ],
 )

@@ -14,6 +14,7 @@ from calibo.spaces import (
     Float,
     GraphCellSpace,
     Int,
+    Mixture,
     Ordinal,
     ProductSpace,
     space_from_dict,
@@ -68,7 +69,10 @@ def test_a_file_is_read(tmp_path: Path) -> None:
             {"x": {"type": "float", "low": 0, "hi": 1}},
             r"unknown \['hi'\] and missing \['high'\]; float takes low, high,",
         ),
-        ({"x": {"type": "categorical"}}, r"missing \['choices'\]; categorical takes choices and needs choices"),
+        (
+            {"x": {"type": "categorical"}},
+            r"missing \['choices'\]; categorical takes choices, default, when, descriptors and needs choices",
+        ),
         ({"x": {"type": "float", "low": 2, "high": 1}}, "parameter 'x': Float: low must lie below high"),
         ({"x": 3}, "expected a table such as"),
         ([], "one entry for every parameter"),
@@ -119,3 +123,47 @@ def test_a_cell_is_one_table(tmp_path: Path) -> None:
 def test_wrong_cells_are_refused(table: dict[str, Any], says: str) -> None:
     with pytest.raises(SpaceError, match=says):
         space_from_dict(table)
+
+
+RECIPE = """
+constraints = ["ethanol <= 0.5*water", "salt + ethanol >= 10"]
+
+[recipe]
+type = "mixture"
+total = 100
+at_most = 3
+components = { water = [30, 90], ethanol = [5, 40], salt = { type = "float", low = 0, high = 10, step = 0.5 }, oil = [5, 50] }
+
+[temperature]
+type = "float"
+low = 20
+high = 90
+"""
+
+
+def test_mixtures_and_constraints_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(RECIPE)
+    components = {"water": (30, 90), "ethanol": (5, 40), "salt": Float(0, 10, step=0.5), "oil": (5, 50)}
+    assert space_from_toml(path) == ProductSpace(
+        {"recipe": Mixture(components, total=100, at_most=3), "temperature": Float(20, 90)},
+        constraints=["ethanol <= 0.5*water", "salt + ethanol >= 10"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (("ethanol <= 0.5*water", "ethanol <= 0.5*wine"), r"space.toml: constraint .* names \['wine'\]"),
+        (('"ethanol <= 0.5*water", ', "3, "), r"space.toml: constraints are a list of text"),
+        (("at_most = 3", "at_least = 3"), r"mixture 'recipe': unknown \['at_least'\]"),
+        (("water = [30, 90]", "water = 30"), "mixture 'recipe': component 'water' of a mixture takes"),
+        (("step = 0.5", "steps = 0.5"), r"component 'salt': unknown \['steps'\]"),
+        (("total = 100", "total = 1000"), "space.toml: no values meet .* == 1000"),
+    ],
+)
+def test_bad_mixtures_and_constraints_are_refused(changed: tuple[str, str], says: str, tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(RECIPE.replace(*changed))
+    with pytest.raises(SpaceError, match=says):
+        space_from_toml(path)

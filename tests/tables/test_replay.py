@@ -141,7 +141,7 @@ def test_ranks_count_what_is_better_and_a_share_is_at_least_one_row() -> None:
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"start": ("best", 3)}, RecipeError, "worst"),
+        ({"start": ("best", 3)}, RecipeError, "start must be"),
         ({"start": ("worst", 61)}, RecipeError, "60 different"),
         ({"start": [70]}, RecipeError, "positions"),
         ({"replicates": "first"}, RecipeError, "draw"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibo.tables.chemistry import DESCRIPTORS, FINGERPRINT, described, looks_like_smiles
+from calibo.chemistry import DESCRIPTORS, FINGERPRINT, described, looks_like_smiles
 
 
 def test_names_of_molecules() -> None:

@@ -42,13 +42,18 @@ def looks_like_smiles(name: str) -> bool:
 
 def check_installed(columns: Sequence[str]) -> None:
     """Raise ``MissingExtra`` if some columns need rdkit and it is not installed."""
+    check_rdkit(
+        f"column {', '.join(map(repr, columns))} holds SMILES, which",
+        "Or leave it out by naming the other columns as features, or treat it as categories with smiles=[] (--no-smiles)",
+    )
+
+
+def check_rdkit(what: str, otherwise: str) -> None:
+    """Raise ``MissingExtra`` if rdkit, which ``what`` need, is not installed; ``otherwise`` says what else can be done."""
     try:
         import rdkit  # noqa: F401  # pyright: ignore[reportMissingImports]
     except ImportError:
-        raise MissingExtra(
-            f"column {', '.join(map(repr, columns))} holds SMILES, which need rdkit: pip install 'calibo[chem]'. Or leave it "
-            "out by naming the other columns as features, or treat it as categories with smiles=[] (--no-smiles)"
-        ) from None
+        raise MissingExtra(f"{what} need rdkit: pip install 'calibo[chem]'. {otherwise}") from None
 
 
 def described(smiles: Sequence[str]) -> Array:

@@ -1,0 +1,233 @@
+"""Parameters and spaces as other packages write them: accepted, or refused with the line to write instead.
+
+Objects of Optuna, SciPy and ConfigSpace are recognized by the modules of their classes, so that none of these packages is
+imported. Where there are several readings, such as (0, 1), none is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from calibo.errors import SpaceError
+from calibo.spaces.contexts import Context
+from calibo.spaces.parameters import Categorical, Float, Int, Ordinal, Parameter, plain
+
+#: Types of Ax's parameters, as its dicts name them.
+_AX = ("range", "choice", "fixed")
+#: Levels of the quantiles between which most of an unbounded distribution lies.
+_MOST = (0.005, 0.995)
+
+
+def parameters_of(space: Any) -> Mapping[str, Any] | None:
+    """Return what a mapping, a list of Ax's dicts or a space of ConfigSpace has as parameters; ``None`` for anything else.
+
+        >>> from calibo.spaces.foreign import parameters_of
+        >>> parameters_of([{"name": "lr", "type": "range", "bounds": [1e-4, 0.1], "log_scale": True}])
+        {'lr': Float(0.0001, 0.1, log=True)}
+
+    Raises:
+        SpaceError: If it is such a space and has what calibo's products do not have.
+    """
+    if "ConfigurationSpace" in _names(space, "ConfigSpace"):
+        return _from_configspace(space)
+    if isinstance(space, Mapping):
+        return space
+    if isinstance(space, list | tuple) and space and all(map(_is_ax, space)):
+        named: list[Mapping[str, Any]] = list(space)
+        return {str(one["name"]): _from_ax(str(one["name"]), one) for one in named}
+    return None
+
+
+def as_parameter(name: str, given: Any) -> Parameter:
+    """Return a parameter, given as one or as another package writes it.
+
+        >>> import scipy.stats
+        >>> from calibo.spaces.foreign import as_parameter
+        >>> as_parameter("lr", scipy.stats.loguniform(1e-4, 0.1))
+        Float(0.0001, 0.1, log=True)
+        >>> as_parameter("solvent", ["water", "ethanol", "toluene"])
+        Categorical(('water', 'ethanol', 'toluene'))
+
+    Args:
+        name: Name of the parameter, for messages.
+        given: A parameter, a distribution of Optuna, a frozen distribution of ``scipy.stats``, a hyperparameter of
+            ConfigSpace, a dict of Ax, a pair (low, high) of which one is a float, a range, or a list of choices.
+
+    Raises:
+        SpaceError: If it is none of these, or could mean several things; the message has the line to write.
+    """
+    if isinstance(given, Parameter):
+        return given
+    if isinstance(given, Context):
+        raise SpaceError(f"parameter {name!r}: write Context once, around the parameter")
+    for module, convert in _PACKAGES.items():
+        if names := _names(given, module):
+            return convert(name, given, names)
+    if isinstance(given, Mapping):
+        if given.get("type") in _AX:
+            return _from_ax(name, given)
+        raise _refused(name, given, "Float(0, 1); a table of specifications is read by space_from_dict(table)")
+    if isinstance(given, range):
+        return _from_range(name, given)
+    if isinstance(given, tuple):
+        return _from_tuple(name, given)
+    if isinstance(given, list):
+        return _from_list(name, given)
+    if isinstance(given, np.ndarray):
+        raise _refused(name, f"an array of {given.size} values", f"Ordinal({given.ravel()[:3].tolist()!r:.40} ...)")
+    raise _refused(name, given, "Float(0, 1), Int(1, 8) or Categorical([...])")
+
+
+def _names(given: Any, package: str) -> tuple[str, ...]:
+    """Return the names of the classes of an object that a package defines, the most special first."""
+    own = (one for one in type(given).__mro__ if one.__module__.split(".")[0] == package.split(".")[0])
+    return tuple(one.__name__ for one in own if f"{one.__module__}.".startswith(f"{package}."))
+
+
+def _refused(name: str, given: Any, line: str) -> SpaceError:
+    return SpaceError(
+        f"parameter {name!r} must be a Float, Int, Categorical or Ordinal, got {given!r:.120}; write {line}"
+    )
+
+
+def _from_optuna(name: str, given: Any, names: Sequence[str]) -> Parameter:
+    if "CategoricalDistribution" in names:
+        return Categorical(given.choices)
+    kind = next((one for text, one in (("Float", Float), ("Int", Int)) if f"{text}Distribution" in names), None)
+    if kind is None:
+        raise _refused(name, given, "Float(low, high), Int(low, high) or Categorical([...])")
+    if given.low == given.high:
+        return Categorical([given.low])
+    return kind(given.low, given.high, log=given.log, step=given.step)
+
+
+def _from_scipy(name: str, given: Any, names: Sequence[str]) -> Parameter:
+    if not any(one.endswith("_frozen") for one in names):
+        raise _refused(
+            name, given, f"{name!r}: Float(low, high), or freeze the distribution: scipy.stats.uniform(0, 1)"
+        )
+    kind = given.dist.name
+    low, high = (float(end) for end in given.support())
+    if kind == "uniform":
+        return Float(low, high)
+    if kind in ("loguniform", "reciprocal"):
+        return Float(low, high, log=True)
+    if kind == "randint":
+        return Int(int(low), int(high))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        low, high = (float(given.ppf(level)) for level in _MOST)
+    log = ", log=True" if low > 0.0 and high > 100.0 * low else ""
+    line = f"Int({low:.0f}, {high:.0f})" if "rv_discrete_frozen" in names else f"Float({low:.4g}, {high:.4g}{log})"
+    raise SpaceError(
+        f"parameter {name!r}: calibo searches between bounds and has no use for the distribution {kind!r}; write {line}, or "
+        "bounds of your own"
+    )
+
+
+def _from_configspace(space: Any) -> dict[str, Parameter]:
+    conditions, forbidden = list(space.conditions), list(space.forbidden_clauses)
+    if conditions or forbidden:
+        first = (conditions + forbidden)[0]
+        raise SpaceError(
+            f"the ConfigurationSpace has {len(conditions)} conditions and {len(forbidden)} forbidden clauses, of which the "
+            f"first is {first}: write the parameters by hand, with when={{...}} for a condition and where=... for what is "
+            "forbidden"
+        )
+    return {str(name): as_parameter(str(name), space[name]) for name in space}
+
+
+def _from_hyperparameter(name: str, given: Any, names: Sequence[str]) -> Parameter:
+    if "Constant" in names:
+        return Categorical([given.value])
+    default = plain(given.default_value)
+    if "CategoricalHyperparameter" in names:
+        return Categorical(list(given.choices), default=default)
+    if "OrdinalHyperparameter" in names:
+        return Ordinal(list(given.sequence), default=default)
+    if "UniformFloatHyperparameter" in names:
+        return Float(given.lower, given.upper, log=given.log, default=float(default))
+    if "UniformIntegerHyperparameter" in names:
+        return Int(int(given.lower), int(given.upper), log=given.log, default=int(default))
+    kind = "Int" if "IntegerHyperparameter" in names else "Float"
+    log = ", log=True" if given.log else ""
+    raise SpaceError(
+        f"parameter {name!r}: calibo searches between bounds and has no use for the distribution of a {names[0]}; write "
+        f"{kind}({given.lower}, {given.upper}{log})"
+    )
+
+
+def _is_ax(given: Any) -> bool:
+    return isinstance(given, Mapping) and "name" in given and given.get("type") in _AX
+
+
+def _from_ax(name: str, given: Mapping[str, Any]) -> Parameter:
+    """Return the parameter of a dict of Ax: type range, choice or fixed."""
+    needs = {"range": "bounds", "choice": "values", "fixed": "value"}[given["type"]]
+    if needs not in given:
+        raise _refused(name, dict(given), f"a dict with {needs!r}, or Float(0, 1) or Categorical([...])")
+    if given.get("dependents"):
+        raise SpaceError(
+            f"parameter {name!r}: dependents are written at the parameters that depend on it, as when={{{name!r}: ...}}"
+        )
+    if given["type"] == "fixed":
+        return Categorical([given["value"]])
+    if given["type"] == "choice":
+        return (Ordinal if given.get("is_ordered") else Categorical)(list(given["values"]))
+    low, high = given["bounds"]
+    kind = given.get("value_type", given.get("parameter_type"))
+    whole = kind == "int" if kind is not None else isinstance(low, int) and isinstance(high, int)
+    log = bool(given.get("log_scale", False) or given.get("scaling") == "log")
+    step = given.get("step_size")
+    if whole:
+        return Int(low, high, log=log, step=1 if step is None else step)
+    return Float(low, high, log=log, step=step)
+
+
+def _from_range(name: str, given: range) -> Parameter:
+    if len(given) < 2 or given.step < 0:
+        raise _refused(name, given, "Int(low, high) with low below high, both included")
+    return Int(given[0], given[-1], step=given.step)
+
+
+def _from_tuple(name: str, given: tuple[Any, ...]) -> Parameter:
+    """Return the range of a pair of numbers, if it is clear that it is one, and of which kind."""
+    scale = given[2] if len(given) == 3 else None
+    numbers = [plain(number) for number in given[:2]]
+    if len(numbers) == 2 and all(map(_is_number, numbers)) and (len(given) == 2 or scale in ("log-uniform", "uniform")):
+        if any(isinstance(number, float) for number in numbers):
+            return Float(*numbers, log=scale == "log-uniform")
+        log = ", log=True" if scale == "log-uniform" else ""
+        low, high = numbers
+        raise SpaceError(
+            f"parameter {name!r}: {given!r} could be whole numbers or any between; write Int({low}, {high}{log}) or "
+            f"Float({low}, {high}{log})"
+        )
+    raise _refused(name, given, f"Categorical({list(given)!r:.80}) for choices, Float(low, high) for a range")
+
+
+def _from_list(name: str, given: list[Any]) -> Parameter:
+    numbers = [plain(one) for one in given]
+    if len(numbers) == 2 and all(map(_is_number, numbers)):
+        raise SpaceError(
+            f"parameter {name!r}: {given!r} could be a range or two choices; write Float({numbers[0]}, {numbers[1]}) or "
+            f"Categorical({given!r})"
+        )
+    try:
+        return Categorical(given)
+    except SpaceError as error:
+        raise SpaceError(f"parameter {name!r}: {error}") from None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_PACKAGES: dict[str, Callable[[str, Any, Sequence[str]], Parameter]] = {
+    "optuna.distributions": _from_optuna,
+    "scipy.stats": _from_scipy,
+    "ConfigSpace": _from_hyperparameter,
+}

@@ -1,0 +1,81 @@
+"""Projections on polytopes and random walks in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from calibo.data import Array
+from calibo.spaces.polytope import Polytope
+
+RNG = np.random.default_rng
+
+
+def polytope(A: list[Array], lower: list[float], upper: list[float]) -> Polytope:
+    matrix = np.array(A, dtype=np.float64)
+    return Polytope(matrix, np.array(lower), np.array(upper), np.abs(matrix).max(axis=1))
+
+
+def simplex(K: int, extra: int = 0) -> Polytope:
+    rows = [RNG(K + i).standard_normal(K) for i in range(extra)]
+    upper = [1.0, *(float(row.mean()) + 0.02 for row in rows)]
+    return polytope([np.ones(K), *rows], [1.0, *[-np.inf] * extra], upper)
+
+
+@pytest.mark.parametrize(("K", "extra"), [(3, 0), (5, 2), (10, 3)])
+def test_projections_are_the_nearest_points(K: int, extra: int) -> None:
+    shape, Y = simplex(K, extra), RNG(0).random((6, K))
+    metric = np.broadcast_to(np.linspace(1.0, 2.0, K), Y.shape)
+    V, _, found = shape.project(Y, metric, np.zeros_like(Y), np.full_like(Y, 0.6))
+    assert found.all() and np.abs(shape.excess(V)).max() < 1e-12
+    limits = [{"type": "eq", "fun": lambda v: v.sum() - 1.0}]
+    limits += [{"type": "ineq", "fun": lambda v, i=i: shape.upper[i] - shape.A[i] @ v} for i in range(1, 1 + extra)]
+    for y, v, s in zip(Y, V, metric, strict=True):
+        best = minimize(
+            lambda x, y=y, s=s: (((x - y) / s) ** 2).sum(),
+            np.full(K, 1 / K),
+            bounds=[(0, 0.6)] * K,
+            constraints=limits,
+            options={"ftol": 1e-14, "maxiter": 500},
+        )
+        np.testing.assert_allclose(v, best.x, atol=1e-5)
+
+
+def test_a_box_that_rows_cannot_be_met_in_is_reported() -> None:
+    Y = np.full((2, 3), 0.5)
+    high = np.array([[1.0, 1.0, 1.0], [0.2, 0.2, 0.2]])
+    assert simplex(3).project(Y, np.ones_like(Y), np.zeros_like(Y), high)[2].tolist() == [True, False]
+
+
+def test_fixed_columns_stay() -> None:
+    Y, low, high = np.full((1, 3), 0.9), np.array([[0.25, 0.0, 0.0]]), np.array([[0.25, 1.0, 1.0]])
+    np.testing.assert_allclose(simplex(3).project(Y, np.ones_like(Y), low, high)[0], [[0.25, 0.375, 0.375]])
+
+
+def test_more_rows_than_columns_may_meet() -> None:
+    shape = simplex(3, 4)
+    Y = 3 * RNG(1).standard_normal((300, 3))
+    V, _, found = shape.project(Y, np.ones_like(Y), np.zeros_like(Y), np.ones_like(Y))
+    assert found.mean() > 0.98 and np.abs(shape.excess(V[found])).max() < 1e-11
+
+
+@pytest.mark.parametrize("K", [3, 10])
+def test_walks_stay_inside_and_become_uniform(K: int) -> None:
+    shape, n = simplex(K), 2000
+    start = np.full((n, K), 1.0 / K)
+    low, high = np.zeros_like(start), np.ones_like(start)
+    V = shape.walk(start, np.ones_like(start), low, high, 60 + 4 * K, RNG(0))
+    assert V.min() >= 0 and np.abs(shape.excess(V)).max() < 1e-12
+    # Uniform on the simplex, every amount is beta distributed: P(amount > t) = (1 - t) ** (K - 1).
+    for t in (0.05, 0.2, 0.4):
+        expected = (1 - t) ** (K - 1)
+        assert np.mean(t < V) == pytest.approx(expected, abs=5 * (expected / (n * K)) ** 0.5 + 0.005)
+
+
+def test_walks_keep_inequalities() -> None:
+    shape = simplex(6, 3)
+    Y = RNG(0).random((400, 6))
+    box = np.zeros_like(Y), np.ones_like(Y)
+    V = shape.walk(shape.project(Y, np.ones_like(Y), *box)[0], np.ones_like(Y), *box, 30, RNG(0))
+    assert np.abs(shape.excess(V)).max() < 1e-11 and len(np.unique(V, axis=0)) == 400

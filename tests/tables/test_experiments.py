@@ -1,0 +1,167 @@
+"""Rounds of experiments: what is told, what is matched, and what is kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calibo.errors import DataError, RecipeError, StudyError
+from calibo.spaces import Categorical, Float, Int, ProductSpace, Space
+from calibo.tables.experiments import Batch, next_experiments
+from calibo.tables.sheets import Dialect, write_sheet
+from calibo.tables.study_file import EXPERIMENTS, StudyFile
+
+SPACE = ProductSpace(
+    {
+        "heat": Float(20.0, 100.0),
+        "dose": Float(0.01, 1.0, log=True),
+        "base": Categorical(["KOH", "-none"]),
+        "k": Int(1, 5),
+    }
+)
+GERMAN = Dialect(";", ",", "cp1252")
+
+
+def yielded(params: Mapping[str, Any]) -> float:
+    return 80.0 - ((params["heat"] - 70.0) / 10.0) ** 2 + 5.0 * math.log10(params["dose"]) + (params["base"] == "KOH")
+
+
+def filled(batch: Batch, change: Callable[[int, dict[str, Any]], None] | None = None) -> list[dict[str, Any]]:
+    """The table of a batch with its results, which ``change`` may change row by row."""
+    rows = batch.rows()
+    for i, row in enumerate(rows):
+        row["yield"] = round(yielded(row), 3)
+        if change is not None:
+            change(i, row)
+    return rows
+
+
+def asked(n: int = 4, **settings: Any) -> Batch:
+    return next_experiments(SPACE, {"yield": "max"}, n, **{"method": "gp_ei", **settings})
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+@pytest.mark.parametrize("dialect", [Dialect(), GERMAN], ids=["plain", "german"])
+def test_three_rounds(tmp_path: Path, ending: str, dialect: Dialect) -> None:
+    kept, tables = tmp_path / "study.json", list[Path]()
+    first = asked(8, study=kept)
+    assert first.round == 1 and all(one.forecasts is None for one in first.experiments)
+    assert {one.reason for one in first.experiments} == {"start: spread over the space"}
+    batch = first
+    for number in (2, 3):
+        tables.append(tmp_path / f"round{number - 1}.{ending}")
+        write_sheet(tables[-1], filled(batch), dialect)
+        batch = asked(4, study=kept, results=tables)
+        assert batch.round == number and batch.measured == 4 + 4 * (number - 1) and not batch.notes
+        assert all(one.forecasts is not None and 0.0 <= one.chance <= 1.0 for one in batch.experiments)
+    assert batch.calibration["yield"][0] == 4
+    assert batch.dialect.separator == (dialect.separator if ending == "csv" else ",")
+    assert len({one.name for one in batch.experiments} | {one.name for one in first.experiments}) == 12
+    # Asked again, nothing has changed.
+    again = asked(4, study=kept, results=tables)
+    assert again.rows() == batch.rows() and again.round == 3
+    assert len(StudyFile.open(kept, EXPERIMENTS).rows) == 16
+
+
+def test_all_results_may_be_appended_to_one_table_without_names(tmp_path: Path) -> None:
+    kept, table = tmp_path / "study.json", tmp_path / "results.csv"
+    own = [{"heat": 30.0 + 10 * i, "dose": 0.1, "base": "KOH", "k": 1 + i % 3, "yield": 50.0 + i} for i in range(6)]
+    write_sheet(table, own)
+    first = asked(results=[table], study=kept)
+    assert all(one.forecasts for one in first.experiments)
+    named = [{name: row[name] for name in own[0]} for row in filled(first)]
+    write_sheet(table, [*named, *own])
+    second = asked(results=[table], study=kept)
+    # Whatever the order of the rows, results find their forecasts.
+    assert second.measured == 10 and second.calibration["yield"][0] == 4
+
+
+def test_failures_blanks_replicates_and_changes(tmp_path: Path) -> None:
+    kept, table = tmp_path / "study.json", tmp_path / "results.csv"
+    write_sheet(table, filled(asked(8, study=kept)))
+    second = asked(4, results=[table], study=kept)
+
+    def change(i: int, row: dict[str, Any]) -> None:
+        if i == 0:
+            row["yield"] = "failed"
+        if i == 1:
+            row["yield"] = None
+        if i == 2:
+            row["heat"] = 33.3
+
+    rows = filled(second, change)
+    later = tmp_path / "later.csv"
+    write_sheet(later, [*rows, {**rows[3], "yield": rows[3]["yield"] + 0.1}])
+    third = asked(4, results=[table, later], study=kept)
+    assert (third.measured, third.failed, third.pending) == (11, 1, 1)
+    # The forecast is compared with the first of two results; the changed experiment has none.
+    assert third.calibration["yield"][0] == 1
+    assert [note for note in third.notes if "other parameters than suggested" in note] == [
+        f"later.csv, row 4: {rows[2]['experiment']} was made with other parameters than suggested; they count as measured"
+    ]
+    assert rows[1]["heat"] not in [one.params["heat"] for one in third.experiments]
+    lost = asked(4, results=[later], study=kept)
+    assert any("8 results of earlier rounds (E001" in note for note in lost.notes)
+
+
+def test_several_outcomes(tmp_path: Path) -> None:
+    table = tmp_path / "results.csv"
+    targets = {"yield": "max", "cost": "min"}
+    first = next_experiments(SPACE, targets, 8, method="gp_ei")
+    rows = [{**row, "yield": yielded(row), "cost": row["heat"] + row["k"]} for row in first.rows()]
+    rows[0]["cost"] = None
+    write_sheet(table, rows)
+    second = next_experiments(SPACE, targets, 2, method="gp_ei", results=[table])
+    assert second.measured == 7 and second.pending == 1 and "some of the outcomes" in second.notes[0]
+    assert [len(one.forecasts or ()) for one in second.experiments] == [2, 2]
+    added = ["yield_mean", "yield_low_80", "yield_high_80", "cost_mean", "cost_low_80", "cost_high_80"]
+    assert list(second.rows()[0])[7:] == [*added, "probability_of_improvement", "reason"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ({"yield": "good"}, "results.csv, row 2, outcome yield: expected a finite number"),
+        ({"heat": "hot"}, None),
+        ({"heat": 120.0}, None),
+        ({"base": "milk"}, None),
+        ({"k": None}, None),
+    ],
+)
+def test_cells_that_cannot_be_used(tmp_path: Path, cells: dict[str, Any], said: str | None) -> None:
+    table = tmp_path / "results.csv"
+    row = {"heat": 50.0, "dose": 0.1, "base": "KOH", "k": 1, "yield": 3.0}
+    write_sheet(table, [{**row, **cells}, row])
+    if said is not None:
+        with pytest.raises(DataError, match=said):
+            asked(results=[table])
+        return
+    batch = asked(results=[table])
+    assert batch.measured == 1 and "results.csv, row 2 is left out, as it is not in the space" in batch.notes[0]
+
+
+def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
+    table, kept = tmp_path / "results.csv", tmp_path / "study.json"
+    write_sheet(table, [{"heat": 50.0, "Yield ": 3.0}])
+    with pytest.raises(DataError, match="has no column 'dose', 'base', 'k'"):
+        asked(results=[table])
+    with pytest.raises(RecipeError, match="makes no forecasts"):
+        asked(method="lfbo")
+    asked(study=kept)
+    other: Space = ProductSpace({"x": Float(0.0, 1.0)})
+    with pytest.raises(StudyError, match="is of experiments with heat, dose, base, k, and the space has x"):
+        next_experiments(other, {"y": "min"}, 1, study=kept)
+    with pytest.raises(StudyError, match="its format is not"):
+        StudyFile.open(kept)
+
+
+def test_numbers_are_rounded_within_their_range() -> None:
+    edge = ProductSpace({"x": Float(0.123456, 0.123499), "y": Float(1e-7, 1.0, log=True), "z": Float(0.0, 30000.0)})
+    for one in next_experiments(edge, {"v": "min"}, 6).experiments:
+        assert edge.columns[0].encode(one.params["x"]) >= 0.0
+        assert len(f"{one.params['y']:.10g}".strip("0.").split("e")[0].replace(".", "")) <= 4
+        assert one.params["z"] == round(one.params["z"], 0)
