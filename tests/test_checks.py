@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibo.checks import check_between, check_flag, check_instance, check_one_of, check_seed, check_whole
+from calibo.checks import (
+    check_between,
+    check_flag,
+    check_instance,
+    check_name,
+    check_one_of,
+    check_seed,
+    check_whole,
+    message_of,
+    shown,
+)
 from calibo.errors import RecipeError, SpaceError
 from calibo.spaces import Float, ProductSpace, Space
 
@@ -68,3 +78,38 @@ def test_names_are_among_those_known() -> None:
     for value in ("huber", None, ["mae"], "m"):
         with pytest.raises(RecipeError, match="loss must be one of 'mae', 'mse', got"):
             check_one_of("loss", value, ("mae", "mse"))
+
+
+# --- names, and what is shown ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["x", "é", "a b", "'; drop table trials;--", "<script>", "\u200b", "a" * 512, "\U0001f600"]
+)
+def test_names_that_every_storage_takes(name: str) -> None:
+    assert check_name("a name", name) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a" * 513, "\x00", "x\ny", "\x1b[31m", "\ud800", "\x7f", "\u2028", 1, None, b"x", ("a",)]
+)
+def test_names_that_are_refused(name: object) -> None:
+    with pytest.raises(RecipeError, match="a name must"):
+        check_name("a name", name)
+
+
+class _Unshowable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+    __repr__ = __str__
+
+
+def test_what_cannot_be_shown_is_named_by_its_type() -> None:
+    assert shown(_Unshowable()) == "a _Unshowable that cannot be shown"
+    assert message_of(_Unshowable()) == "its message cannot be shown" and message_of(ValueError("a")) == "a"
+    assert (
+        len(shown("x" * 10_000)) == 200
+        and "\ud800" not in shown("\ud800")
+        and "\ud800" not in message_of(ValueError("\ud800"))
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import shlex
-import signal
 import sys
 import traceback
 import warnings
@@ -17,6 +16,7 @@ import typer
 
 from calibo.errors import CaliboError, CaliboWarning, ObjectiveError, StudyError, TrialFailedWarning
 from calibo.files import why_unwritable
+from calibo.secrets import HIDDEN, redacted
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from calibo.optimize import StoppingRule
     from calibo.study import Result
 
-#: Exit codes of errors, and of a run stopped by Ctrl-C (as shells define it).
+#: Exit code of errors. A run that was stopped by a signal ends with 128 and its number, as shells have it.
 FAILED = 2
-INTERRUPTED = 130
 
 #: Default storage of studies.
 STORAGE = "calibo.db"
@@ -46,6 +45,17 @@ app = typer.Typer(
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
+WorkersOption = Annotated[int, typer.Option(min=1, help="How many worker processes to start.")]
+TimeoutOption = Annotated[
+    float | None, typer.Option(help="Seconds after which no trial is started.", show_default=False)
+]
+HardTimeoutOption = Annotated[
+    bool, typer.Option("--hard-timeout", help="End the evaluation that is running when --timeout is over.")
+]
+TrialTimeoutOption = Annotated[
+    float | None,
+    typer.Option(help="Seconds that one evaluation may take; it is ended then and has failed.", show_default=False),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 StorageArgument = Annotated[
     str, typer.Argument(metavar="STORAGE", help="A URL such as sqlite:///study.db, or a .db file.")
@@ -85,17 +95,19 @@ def explained(command: _Command) -> _Command:
                 raise
             except (CaliboError, OSError) as error:
                 if debug:
-                    traceback.print_exc()
-                typer.echo(f"error: {error}", err=True)
+                    typer.echo(redacted(traceback.format_exc()), err=True)
+                from calibo.checks import message_of
+
+                typer.echo(redacted(f"error: {message_of(error)}"), err=True)
                 raise typer.Exit(FAILED) from None
 
     return wrapped  # pyright: ignore[reportReturnType]
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
-    # Failed trials are shown by `_Watched`.
+    # Failed trials are shown by `Watched`.
     if issubclass(category, CaliboWarning) and category is not TrialFailedWarning:
-        typer.echo(f"warning: {message}", err=True)
+        typer.echo(redacted(f"warning: {message}"), err=True)
 
 
 def _version(requested: bool) -> None:
@@ -130,7 +142,13 @@ def run(
             "last line of its output is the value."
         ),
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="How many trials to add.")] = 50,
+    trials: Annotated[
+        int, typer.Option(min=1, help="How many trials the study is to have in the end, by all of its workers.")
+    ] = 50,
+    more: Annotated[
+        int | None, typer.Option(min=1, help="How many trials to add, instead of --trials.", show_default=False)
+    ] = None,
+    workers: WorkersOption = 1,
     method: Annotated[
         str | None,
         typer.Option(help="See `calibo methods`; by default that of the study, or auto.", show_default=False),
@@ -147,12 +165,33 @@ def run(
     directions: Annotated[
         str | None,
         typer.Option(
-            help='One direction for each of several objectives, such as "minimize,maximize".', show_default=False
+            help='One direction for each of several objectives, such as "minimize,maximize", or by name, such as '
+            '"error=minimize,speed=maximize".',
+            show_default=False,
         ),
     ] = None,
     reference: ReferenceOption = None,
     composite: CompositeOption = None,
-    timeout: Annotated[float | None, typer.Option(help="Seconds after which no trial is started.")] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Hold a parameter in the trials of this run; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    observed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--context",
+            metavar="NAME=VALUE",
+            help="A context of the space, as observed for this run; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    timeout: TimeoutOption = None,
+    hard_timeout: HardTimeoutOption = False,
+    trial_timeout: TrialTimeoutOption = None,
     stop_regret: Annotated[
         float | None,
         typer.Option(
@@ -169,43 +208,50 @@ def run(
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")] = True,
     debug: Debug = False,
 ) -> None:
-    """Optimize the parameters of a function or a command; run it again to add trials to the same study.
+    """Optimize the parameters of a function or a command; run it again to go on with the same study.
 
     \b
     calibo run train.py:objective --space space.toml --trials 50
+    calibo run train.py:objective --space space.toml --more 20 --workers 4
     calibo run --command "python train.py --lr {lr} --depth {depth}" --space space.toml
     """
     if (objective is None) == (command is None):
         raise ObjectiveError("give either FILE.py:FUNCTION or --command, such as `calibo run train.py:objective ...`")
     if not space:
         raise ObjectiveError("give the space with --space FILE.toml or --space FILE.py:NAME")
+    given = context.get_parameter_source("trials")
+    if more is not None and given is not None and given.name == "COMMANDLINE":
+        raise ObjectiveError("give either --trials, the total of the study, or --more, how many to add, not both")
     if report is not None:
         check_report(report)
+    from calibo.cli.assignments import assigned
     from calibo.cli.objectives import CommandObjective, load_composite, load_objective, load_space
     from calibo.cli.output import counted, show_result
 
-    name, ways = study or _study_name(objective, command), _directions(directions, maximize)
+    name, ways = study or _study_name(objective, command), read_directions(directions, maximize)
     where = load_space(space)
     if objective is not None:
         evaluate: Any = load_objective(objective)
     else:
-        evaluate = CommandObjective.parse(command or "", _parameter_names(where), None if composite else len(ways))
+        called = tuple(ways) if isinstance(ways, dict) else ()
+        many = None if composite else len(ways)
+        evaluate = CommandObjective.parse(command or "", _parameter_names(where), many, called)
+    held, seen = assigned("--fixed", fixed, where), assigned("--context", observed, where)
     known = None if composite is None else load_composite(composite)
     stop = _stopping_rules(stop_regret, stop_confidence, patience)
 
     from calibo.study import Interrupted, minimize
 
-    before = _so_far(storage, name)
+    before = so_far(storage, name)
     if before is not None and before.trials:
-        typer.echo(f"Resuming study {name!r} in {storage}: {counted(before)}.")
-    watched = _Watched(evaluate)
-    # A job stopped by a cluster ends like one stopped by Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+        typer.echo(f"Resuming study {name!r} in {redacted(storage)}: {counted(before)}.")
+    watched = Watched(evaluate)
     try:
         result = minimize(
             watched,
             where,
-            n_trials=trials,
+            n_trials=trials if more is None else more,
+            total=trials if more is None else None,
             method=method,
             storage=storage,
             study_name=name,
@@ -217,28 +263,32 @@ def run(
             reference=None if reference is None else _numbers(reference),
             composite=known,
             stop=stop or None,
+            fixed=held or None,
+            context=seen or None,
+            trial_timeout=trial_timeout,
+            hard_timeout=hard_timeout,
+            n_jobs=workers,
         )
     except Interrupted as stop:
-        _show_stopped(stop.result, context, max(1, trials - watched.finished))
-        raise typer.Exit(INTERRUPTED) from None
+        added = _counted_trials(stop.result) - (0 if before is None else _counted_trials(before))
+        show_stopped(stop.result, resume_line(context, None if more is None else max(1, more - added)))
+        raise typer.Exit(128 + stop.signal) from None
     show_result(result)
     if report is not None:
         _write_report(result, report)
 
 
 @dataclass
-class _Watched:
-    """An objective that counts its trials and shows failures.
+class Watched:
+    """An objective that shows its failures.
 
     Attributes:
         objective: The objective.
-        finished: Number of finished trials.
         failures: Number of failed trials.
         error: Exception raised by the latest evaluation, if any.
     """
 
     objective: Callable[[dict[str, Any]], Any]
-    finished: int = 0
     failures: int = 0
     error: Exception | None = None
 
@@ -251,8 +301,7 @@ class _Watched:
             raise
 
     def after(self, study: Any, trial: FrozenTrial) -> None:
-        """Count a finished trial, and show it if it failed (an Optuna callback)."""
-        self.finished += 1
+        """Show a trial that failed (an Optuna callback)."""
         if trial.state.name == "FAIL":
             self.failures += 1
             self._show(trial)
@@ -262,33 +311,46 @@ class _Watched:
 
         # A trial stores only the beginning of a message, but the output of a failed command matters at the end.
         reason = str(self.error) if isinstance(self.error, ObjectiveError) else trial.user_attrs.get("error", "")
-        message = f"trial {trial.number} failed: {reason}"
+        message = redacted(f"trial {trial.number} failed: {reason}")
         if self.failures > SHOWN_IN_FULL:
             message = message.splitlines()[0]
         # A plain print would break the progress bar.
         tqdm.write(message, file=sys.stderr)
 
 
-def _show_stopped(result: Result, context: typer.Context, left: int) -> None:
+def show_stopped(result: Result, line: str) -> None:
+    """Show what a run that was stopped has found, and the command line to go on with."""
     from calibo.cli.output import show_result
 
     done = sum(trial.values is not None for trial in result.trials)
     typer.echo("")
     if done:
         show_result(result)
-    typer.echo(f"Stopped. All {done} completed trials are stored. To run the remaining {left}:")
-    typer.echo(f"  {resume_line(context, left)}")
+    typer.echo(f"Stopped. All {done} completed trials are stored. To go on:")
+    typer.echo(f"  {redacted(line)}")
+    if redacted(line) != line:
+        typer.echo(f"(with the password in the place of {HIDDEN})")
 
 
-def resume_line(context: typer.Context, trials: int) -> str:
-    """Return the command line that adds `trials` trials with the same options."""
-    words = ["calibo", "run"]
+def _counted_trials(result: Result) -> int:
+    """Return how many finished trials count towards --trials and --more: not those that were interrupted."""
+    from calibo.study.budget import counted
+
+    return counted(list(result.optuna_trials))[0]
+
+
+def resume_line(context: typer.Context, more: int | None = None) -> str:
+    """Return the command line that goes on with the same options, with `more` trials to add if that was asked for."""
+    words = ["calibo", context.command.name or "run"]
     for parameter in context.command.params:
-        value = trials if parameter.name == "trials" else context.params.get(parameter.name or "")
-        if value in (None, parameter.default) and parameter.name != "trials":
+        value = more if parameter.name == "more" else context.params.get(parameter.name or "")
+        needed = parameter.name == "trials" and more is None
+        if value is None or (value == parameter.default and not needed):
             continue
         if isinstance(value, bool):
             words.append((parameter.opts if value else parameter.secondary_opts)[0])
+        elif isinstance(value, list | tuple):
+            words += [word for one in value for word in (parameter.opts[0], str(one))]
         else:
             words += [*(() if parameter.param_type_name == "argument" else parameter.opts[:1]), str(value)]
     return shlex.join(words)
@@ -305,7 +367,7 @@ def report(
     debug: Debug = False,
 ) -> None:
     """Write the report of a study, one self-contained HTML file."""
-    _write_report(_load(storage, study, space, method), output)
+    _write_report(load(storage, study, space, method), output)
 
 
 @app.command()
@@ -327,7 +389,7 @@ def predict(
     """Predict the outcomes of given parameters: mean, median and calibrated intervals."""
     from calibo.cli.output import read_params, show_predictions, write_predictions
 
-    result = _load(storage, study, space, method)
+    result = load(storage, study, space, method)
     points = read_params(params or [], result.space)
     table = result.predict(points)
     if csv is None or csv != "-":
@@ -345,7 +407,7 @@ def methods(debug: Debug = False) -> None:
     show_methods()
 
 
-def _load(storage: str, study: str | None, space: str | None, method: str | None) -> Result:
+def load(storage: str, study: str | None, space: str | None, method: str | None) -> Result:
     """Load a study to read it."""
     from calibo.cli.objectives import load_space
     from calibo.study import load_result
@@ -353,7 +415,7 @@ def _load(storage: str, study: str | None, space: str | None, method: str | None
     return load_result(storage, study, space=None if space is None else load_space(space), method=method)
 
 
-def _so_far(storage: str, study: str) -> Result | None:
+def so_far(storage: str, study: str) -> Result | None:
     """Return the study to resume, if there is one."""
     from calibo.study import load_result
 
@@ -364,15 +426,28 @@ def _so_far(storage: str, study: str) -> Result | None:
         return None
 
 
-def _directions(given: str | None, maximize: bool) -> tuple[str, ...]:
-    """Return the directions by their full names."""
+def read_directions(given: str | None, maximize: bool) -> tuple[str, ...] | dict[str, str]:
+    """Return the directions by their full names, in order or by the names of the objectives.
+
+    Raises:
+        ObjectiveError: If some objectives have names and others have none, or two have the same.
+        RecipeError: If there is no such direction.
+    """
     from calibo.trials import Direction
 
     if given is None:
         return ("maximize" if maximize else "minimize",)
     if maximize:
         raise ObjectiveError("give either --directions or --maximize, not both")
-    return tuple(Direction.of(name.strip()).name.lower() for name in given.split(","))
+    pairs = [word.rpartition("=") for word in given.split(",")]
+    names = [name.strip() for name, equals, _ in pairs if equals]
+    ways = [Direction.of(way.strip()).name.lower() for _, _, way in pairs]
+    if names and len(set(names)) < len(ways):
+        raise ObjectiveError(
+            f"--directions takes a different name for each objective, or none at all, got {given!r}: write e.g. "
+            '"error=minimize,speed=maximize"'
+        )
+    return dict(zip(names, ways, strict=True)) if names else tuple(ways)
 
 
 def _stopping_rules(regret: float | None, confidence: float, patience: int | None) -> list[StoppingRule]:
@@ -418,4 +493,8 @@ def _write_report(result: Result, path: Path) -> None:
 
 
 import calibo.cli.audit  # noqa: E402 (adds its command to the app)
-import calibo.cli.rank  # noqa: E402, F401
+import calibo.cli.explain  # noqa: E402
+import calibo.cli.rank  # noqa: E402
+import calibo.cli.stores  # noqa: E402
+import calibo.cli.suggest  # noqa: E402
+import calibo.cli.worker  # noqa: E402, F401

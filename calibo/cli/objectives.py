@@ -14,8 +14,9 @@ import string
 import subprocess
 import sys
 import tempfile
+import tomllib
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from calibo.spaces import Space
 
+#: Table of a space's TOML file with the outcomes and their directions.
+OUTCOMES = "outcomes"
 #: Lines of the output of a failed command that are shown.
 TAIL_LINES = 12
 _TAIL_BYTES = 16_384
@@ -54,17 +57,40 @@ def _function(reference: str, default: str, argument: str) -> Callable[[Any], An
     return found
 
 
+def load_space_and_outcomes(reference: str) -> tuple[Space, dict[str, str]]:
+    """Load a space, and from a TOML file the directions of the outcomes in its table `[outcomes]`, if it has one.
+
+    Raises:
+        SpaceError: If the file cannot be read, or does not describe a space.
+    """
+    from calibo.spaces import space_from_dict, space_from_toml
+
+    if not reference.endswith(".toml"):
+        return load_space(reference), {}
+    try:
+        table = tomllib.loads(Path(reference).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return space_from_toml(reference), {}  # which says what is wrong
+    outcomes = table.get(OUTCOMES)
+    if not isinstance(outcomes, Mapping) or "type" in outcomes:
+        return space_from_toml(reference), {}
+    if not outcomes or not all(isinstance(way, str) for way in outcomes.values()):
+        raise SpaceError(f'{reference}: [{OUTCOMES}] has lines such as yield = "max", got {dict(outcomes)!r}')
+    parameters = {name: one for name, one in table.items() if name != OUTCOMES}
+    return space_from_dict(parameters, source=reference), dict(outcomes)
+
+
 def load_space(reference: str) -> Space:
     """Load the space in `FILE.toml`, or the one that `FILE.py:name` (by default `space`) refers to.
 
     In a Python file it may be a space, a mapping of names to parameters, a table of rows, or a function without
     arguments that returns one of these.
     """
-    from calibo.spaces import as_space, space_from_toml
+    from calibo.spaces import as_space
 
     path, _ = _split(reference, default="space")
     if path.suffix == ".toml":
-        return space_from_toml(path)
+        return load_space_and_outcomes(str(path))[0]
     if path.suffix != ".py":
         raise SpaceError(f"{reference}: a space is FILE.toml or FILE.py:name, got neither")
     found = _load(reference, default="space")
@@ -148,7 +174,8 @@ class CommandObjective:
 
     Several objectives, or the vector of a composite one, are several numbers in that line, also in brackets. The line
     may be a JSON object with constraints, each met where it is at most 0, and standard errors of the values:
-    `{"values": [0.3, 12], "constraints": {"memory": -1.5}, "sem": [0.01, 0.5]}`.
+    `{"values": [0.3, 12], "constraints": {"memory": -1.5}, "sem": [0.01, 0.5]}`. Of objectives with names, values and
+    standard errors may be objects by name: `{"values": {"error": 0.3, "latency": 12}}`.
 
     No shell is involved: the command is split into words before the values are put in, so that every value stays part
     of one word.
@@ -156,14 +183,20 @@ class CommandObjective:
     Attributes:
         words: The words of the command, each a sequence of (text, placeholder after it or `None`).
         objectives: Number of values in the last line; `None` for a vector of any length.
+        names: Names of the objectives; `()` if they have none.
     """
 
     words: tuple[tuple[tuple[str, str | None], ...], ...]
     objectives: int | None = 1
+    names: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, command: str, names: Iterable[str], objectives: int | None = 1) -> CommandObjective:
+    def parse(
+        cls, command: str, names: Iterable[str], objectives: int | None = 1, called: tuple[str, ...] = ()
+    ) -> CommandObjective:
         """Parse a command line with a placeholder for each of the named parameters.
+
+        `called` are the names of the objectives, if they have any.
 
         Raises:
             ObjectiveError: If the command cannot be parsed or found, or its placeholders are not the parameters.
@@ -187,7 +220,7 @@ class CommandObjective:
         program = "".join(text for text, _ in words[0])
         if all(name is None for _, name in words[0]) and shutil.which(program) is None:
             raise ObjectiveError(f"the command's program {program!r} was not found or is not executable; give its path")
-        return cls(words, objectives)
+        return cls(words, objectives, called)
 
     def arguments(self, params: Mapping[str, Any]) -> list[str]:
         """Return the words of the command for some parameters."""
@@ -214,7 +247,7 @@ class CommandObjective:
         if status != 0:
             raise ObjectiveError(f"{shlex.join(arguments)}: {_ended(status)}{_shown(complaint or printed)}")
         try:
-            return _outcome(printed[-1].strip() if printed else "", self.objectives)
+            return _outcome(printed[-1].strip() if printed else "", self.objectives, self.names)
         except ValueError as wrong:
             shown = _shown(complaint) if complaint else ""
             raise ObjectiveError(f"{shlex.join(arguments)}: {wrong}{shown}") from None
@@ -278,20 +311,22 @@ def _shown(lines: list[str]) -> str:
     return "".join(f"\n    {line}" for line in lines) if lines else " and printed nothing"
 
 
-def _outcome(line: str, objectives: int | None) -> Outcome:
+def _outcome(line: str, objectives: int | None, names: Sequence[str] = ()) -> Outcome:
     """Parse the last line of a command's output; a `ValueError` explains what is wrong with it."""
     if not line:
         raise ValueError("it printed nothing, not a number")
     printed: dict[str, Any] = {"values": line.strip("[]()").replace(",", " ").split()}
     if line.startswith("{"):
         printed = _json_object(line)
-    values, sem = printed["values"], printed.get("sem")
+    from calibo.trials import finite_constraints, standard_errors
+    from calibo.trials.direction import by_name
+
+    values: Any = by_name(printed["values"], names, "the values that it printed")
+    sem: Any = by_name(printed.get("sem"), names, "the standard errors (sem) that it printed")
     numbers = [_number(value, line) for value in (values if isinstance(values, list) else [values])]
     if not numbers or objectives not in (None, len(numbers)):
         expected = f"{objectives} numbers, one for each direction" if (objectives or 1) > 1 else "a number"
         raise ValueError(f"the last line of its output is {line[:200]!r}, not {expected}")
-    from calibo.trials import finite_constraints, standard_errors
-
     limits = finite_constraints(printed.get("constraints"))
     if objectives == 1:
         noise = standard_errors(sem[0] if isinstance(sem, list) and len(sem) == 1 else sem, 1)
@@ -302,7 +337,9 @@ def _outcome(line: str, objectives: int | None) -> Outcome:
 def _json_object(line: str) -> dict[str, Any]:
     try:
         found = json.loads(line)
-    except json.JSONDecodeError as error:
+    except RecursionError:
+        raise ValueError("the last line of its output is JSON that is nested too deeply") from None
+    except ValueError as error:
         raise ValueError(f"the last line of its output is not valid JSON ({error})") from None
     unknown = sorted(set(found) - {"values", "constraints", "sem"})
     if unknown or "values" not in found:

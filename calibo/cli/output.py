@@ -20,6 +20,7 @@ from rich.text import Text
 
 from calibo.data import COVERAGES
 from calibo.errors import DataError, SpaceError
+from calibo.formulas import inert_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +49,7 @@ def show_result(result: Result) -> None:
         _show_best(result)
     several = len(result.directions) > 1
     for outcome in (*range(len(result.directions)), *result.constraints):
-        name = f"Objective {outcome}: " if several and isinstance(outcome, int) else ""
+        name = f"Objective {objective_name(result, outcome)}: " if several and isinstance(outcome, int) else ""
         _show_calibration(result, outcome, f"Constraint {outcome!r}: " if isinstance(outcome, str) else name)
     if result.constraints:
         wrapped(result.feasibility().headline())
@@ -56,7 +57,8 @@ def show_result(result: Result) -> None:
 
 def _show_best(result: Result) -> None:
     direction = "smallest" if result.directions[0].value < 0 else "largest"
-    typer.echo(f"The {direction} value is {result.best_value:.6g}, found with")
+    what = result.names[0] if result.names else "value"
+    typer.echo(f"The {direction} {what} is {result.best_value:.6g}, found with")
     width = max(len(name) for name in result.best_params)
     for name, value in result.best_params.items():
         typer.echo(f"  {name:<{width}} = {shown(value)}")
@@ -64,11 +66,21 @@ def _show_best(result: Result) -> None:
 
 def _show_front(result: Result) -> None:
     """Print the Pareto-optimal trials by the first objective, in as many tables as the width of the terminal needs."""
-    front = result.pareto_front.sort_values("value_0")
+    front = result.pareto_front.sort_values(f"value_{(result.names or ('0',))[0]}")
     volume = result.hypervolume().iloc[-1]
     typer.echo(f"{len(front)} Pareto-optimal trials (hypervolume {volume:.6g}):")
     names = ["number", *(name for name in front.columns if name.startswith(("value_", "constraint_", "params_")))]
-    first, *others = [[_heading(name), *(shown(value) for value in front[name])] for name in names]
+    first, *others = [[_heading(name, bool(result.names)), *(shown(value) for value in front[name])] for name in names]
+    wide_table(first, others)
+
+
+def wide_table(first: list[str], others: Sequence[list[str]]) -> None:
+    """Print columns, each a heading and its cells, in as many tables as the width of the terminal needs.
+
+    Args:
+        first: The column that begins each table.
+        others: The other columns.
+    """
     terminal = console()
     tables: list[list[list[str]]] = []
     room = 0
@@ -87,9 +99,15 @@ def _show_front(result: Result) -> None:
         terminal.print(table)
 
 
-def _heading(column: str) -> str:
-    """Return a column of the history as the heading of a table."""
-    for start, heading in (("number", "trial"), ("value_", "objective "), ("constraint_", ""), ("params_", "")):
+def objective_name(result: Result, index: int) -> str:
+    """Return the name of an objective, or its index if it has none."""
+    return repr(result.names[index]) if result.names else str(index)
+
+
+def _heading(column: str, named: bool) -> str:
+    """Return a column of the history as the heading of a table; `named` says whether objectives have names."""
+    value = "" if named else "objective "
+    for start, heading in (("number", "trial"), ("value_", value), ("constraint_", ""), ("params_", "")):
         if column.startswith(start):
             return heading + column.removeprefix(start)
     return column
@@ -158,6 +176,7 @@ def write_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame, 
 
 def write_csv(table: pd.DataFrame, path: str) -> None:
     """Write a table as CSV to a file, or to the standard output if `path` is `-`."""
+    table = inert_table(table)
     if path == "-":
         sys.stdout.write(table.to_csv(index=False))
         return
@@ -204,7 +223,9 @@ def _points(text: str, columns: Mapping[str, Parameter]) -> list[dict[str, Any]]
 def _from_json(text: str, source: str) -> list[dict[str, Any]]:
     try:
         found = json.loads(text)
-    except json.JSONDecodeError as error:
+    except RecursionError:
+        raise SpaceError(f"{source} is nested too deeply; write e.g. '{{\"lr\": 0.01}}'") from None
+    except ValueError as error:
         raise SpaceError(f"{source} is not valid JSON ({error}); write e.g. '{{\"lr\": 0.01}}'") from None
     points = found if isinstance(found, list) else [found]
     if not all(isinstance(point, dict) for point in points):
@@ -230,9 +251,10 @@ def shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def wrapped(text: str, indent: str = "") -> None:
-    """Print a sentence in lines of at most 80 characters."""
-    typer.echo(textwrap.fill(text, 80, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False))
+def wrapped(text: str, indent: str = "", hanging: int = 2) -> None:
+    """Print a sentence in lines of at most 80 characters, all but the first indented by ``hanging`` more."""
+    later = indent + " " * hanging
+    typer.echo(textwrap.fill(text, 80, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False))
 
 
 def plain_table(*columns: str) -> Table:

@@ -10,6 +10,7 @@ import typer
 from calibo.cli.app import Debug, app, explained
 from calibo.errors import DataError, MissingExtra
 from calibo.files import replacing, why_unwritable
+from calibo.formulas import inert_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,6 +174,8 @@ def write_answer(answer: pd.DataFrame, output: Path) -> None:
     # The further information is not part of the table.
     numbered.attrs = {}
     kind = output.suffix.lower()
+    if kind != ".parquet":
+        numbered = inert_table(numbered)
     write = {".parquet": numbered.to_parquet, ".xlsx": numbered.to_excel}.get(kind, numbered.to_csv)
     try:
         with replacing(output) as new:

@@ -1,6 +1,6 @@
 """Studies: calibrated suggestions in Optuna's storages, shared by many workers and resumed at any time."""
 
-from calibo.study.attributes import write_sem, write_vector
+from calibo.study.attributes import write_context, write_sem, write_vector
 from calibo.study.minimize import Interrupted, maximize, minimize
 from calibo.study.result import Result, load_result
 from calibo.study.sampler import CalibratedSampler
@@ -16,6 +16,7 @@ __all__ = [
     "maximize",
     "minimize",
     "open_storage",
+    "write_context",
     "write_sem",
     "write_vector",
 ]

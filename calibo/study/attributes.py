@@ -19,8 +19,11 @@ import optuna
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 
+from calibo.arguments import checked
 from calibo.data import Suggestion
 from calibo.errors import StudyError
+from calibo.spaces.parameters import plain
+from calibo.study.leased import LeasedStorage, backend_of
 from calibo.study.optuna_private import part
 from calibo.trials import standard_errors, suggestion_from_json, suggestion_to_json
 
@@ -33,35 +36,32 @@ PIECE_LENGTH = 2000
 #: Characters reserved for what surrounds the text in the first piece.
 HEAD_LENGTH = 120
 
+#: Suggestions whose text is not read again: more than a study has trials. One of five parameters takes about 10 kB.
+REMEMBERED = 32_768
+
 _SUGGESTION = "calibo:suggestion"
 _VECTOR = "calibo:vector"
 _SEM = "calibo:sem"
+_CONTEXT = "calibo:context"
 _SEED = "calibo:seed"
 _DESCRIPTION = "calibo:study"
 _STOPPED = "calibo:stopped"
-
-#: User attribute of a failed trial: reason of the failure.
-ERROR = "error"
-#: User attribute of a failed trial that was stopped by the user, which says nothing about its parameters.
-INTERRUPTED = "interrupted"
+_TOTAL = "calibo:total"
 
 
-def write_suggestions(study: optuna.Study, trial: FrozenTrial, suggestions: Sequence[Suggestion]) -> None:
-    """Store what was suggested for a trial: one suggestion for each group of parameters that is optimized by itself.
+def write_suggestion(study: optuna.Study, trial: FrozenTrial, suggestion: Suggestion) -> None:
+    """Store what was suggested for a trial; its params are the numbers in which Optuna stores them."""
+    storage = part(study, "_storage")
+    _write_to_trial(storage, trial, _SUGGESTION, suggestion_to_json(suggestion))
+    if isinstance(storage, LeasedStorage):
+        # Other workers are to see it now.
+        storage.flush(part(trial, "_trial_id"))
 
-    Their params are the numbers in which Optuna stores them.
-    """
-    # The first is written last, so that they are there all together or not at all.
-    for place, suggestion in reversed(list(enumerate(suggestions))):
-        _write_to_trial(part(study, "_storage"), trial, _key(place), suggestion_to_json(suggestion))
 
-
-def read_suggestions(trial: FrozenTrial) -> tuple[Suggestion, ...]:
-    """Return what was suggested for a trial; empty if nothing was, or only for the trial that it is a retry of."""
-    found: list[Suggestion] = []
-    while (text := _read(_key(len(found)), trial.system_attrs, trial.number)) is not None:
-        found.append(_suggestion(text, trial.number))
-    return tuple(found)
+def read_suggestion(trial: FrozenTrial) -> Suggestion | None:
+    """Return what was suggested for a trial; ``None`` if nothing was, or only for the trial that it is a retry of."""
+    text = _read(_SUGGESTION, trial.system_attrs, trial.number)
+    return None if text is None else _suggestion(text, trial.number)
 
 
 def has_suggestion(trial: FrozenTrial) -> bool:
@@ -69,10 +69,7 @@ def has_suggestion(trial: FrozenTrial) -> bool:
     return _read(_SUGGESTION, trial.system_attrs, trial.number) is not None
 
 
-def _key(place: int) -> str:
-    return f"{_SUGGESTION}/{place}" if place else _SUGGESTION
-
-
+@checked
 def write_vector(trial: optuna.Trial, vector: Sequence[float]) -> None:
     """Store the measured vector of a composite objective with its trial.
 
@@ -88,6 +85,7 @@ def read_vector(trial: FrozenTrial) -> tuple[float, ...]:
     return _read_floats(_VECTOR, trial) or ()
 
 
+@checked
 def write_sem(trial: optuna.Trial, sem: float | Sequence[float]) -> None:
     """Store the standard error of a trial's value with it, for an objective of Optuna's.
 
@@ -106,6 +104,22 @@ def read_sem(trial: FrozenTrial) -> tuple[float, ...] | None:
     return _read_floats(_SEM, trial)
 
 
+def write_context(trial: optuna.Trial, context: Mapping[str, Any]) -> None:
+    """Store the contexts that were observed in a trial, where they differ from those that it was suggested for.
+
+    Args:
+        trial: The running trial, in an objective of Optuna's.
+        context: Plain values by name.
+    """
+    _write_to_trial(trial.storage, trial, _CONTEXT, {str(name): plain(value) for name, value in context.items()})
+
+
+def read_context(trial: FrozenTrial) -> dict[str, Any]:
+    """Return the contexts that were observed in a trial, by name; empty if they were those it was suggested for."""
+    text = _read(_CONTEXT, trial.system_attrs, trial.number)
+    return {} if text is None else json.loads(text)
+
+
 def write_description(study: optuna.Study, description: Mapping[str, Any]) -> None:
     """Store the description of a study: JSON data."""
     _write(_DESCRIPTION, description, None, functools.partial(_set_study_attribute, study))
@@ -114,7 +128,10 @@ def write_description(study: optuna.Study, description: Mapping[str, Any]) -> No
 def read_description(study: optuna.Study) -> dict[str, Any] | None:
     """Return the description of a study, or ``None`` if calibo has not stored one."""
     text = _read(_DESCRIPTION, _study_attributes(study), None)
-    return None if text is None else json.loads(text)
+    found = None if text is None else _json(text, "description", study)
+    if found is not None and not (isinstance(found, dict) and isinstance(found.get("space", {}), dict)):
+        raise _damaged("description", study)
+    return found
 
 
 def write_stopped(study: optuna.Study, sentence: str | None) -> None:
@@ -126,26 +143,55 @@ def write_stopped(study: optuna.Study, sentence: str | None) -> None:
 def read_stopped(study: optuna.Study) -> str | None:
     """Return why the last run of a study was stopped early; ``None`` if it was not."""
     text = _read(_STOPPED, _study_attributes(study), None)
-    return None if text is None else json.loads(text)
+    found = None if text is None else _json(text, "reason for stopping", study)
+    return found if isinstance(found, str) else None
+
+
+def write_total(study: optuna.Study, total: int) -> None:
+    """Store how many trials a study is to have in the end."""
+    if read_total(study) != total:
+        _set_study_attribute(study, _TOTAL, total)
+
+
+def read_total(study: optuna.Study) -> int | None:
+    """Return how many trials a study is to have in the end; ``None`` if nobody has said so."""
+    total = _study_attributes(study).get(_TOTAL)
+    return total if isinstance(total, int) else None
 
 
 def study_seed(study: optuna.Study) -> int:
     """Return the seed of a study, drawn on first use: the same for every worker and after a restart."""
-    if read_seed(study) is None:
-        write_seed(study, int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1))
-    # Another worker may have written one at the same time: whichever was written last is the study's.
-    return read_seed(study) or 0
+    seed = read_seed(study)
+    return (
+        write_seed(study, int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)) if seed is None else seed
+    )
 
 
 def read_seed(study: optuna.Study) -> int | None:
     """Return the seed of a study, or ``None`` if it has none yet."""
     seed = _study_attributes(study).get(_SEED)
-    return None if seed is None else int(seed)
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise _damaged("seed", study)
+    return seed
 
 
-def write_seed(study: optuna.Study, seed: int) -> None:
-    """Store the seed of a study."""
-    _set_study_attribute(study, _SEED, seed)
+def write_seed(study: optuna.Study, seed: int) -> int:
+    """Store the seed of a study unless it has one, also if many workers do so at once; return the one it has."""
+    return int(backend_of(part(study, "_storage")).set_once(part(study, "_study_id"), _SEED, seed))
+
+
+def _json(text: str, what: str, study: optuna.Study) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise _damaged(what, study) from None
+
+
+def _damaged(what: str, study: optuna.Study) -> StudyError:
+    return StudyError(
+        f"the {what} stored with study {study.study_name!r} is damaged, or was not written by calibo: restore a copy of the "
+        "storage, or start a new study with another study_name (--study)"
+    )
 
 
 def _set_study_attribute(study: optuna.Study, key: str, value: Any) -> None:
@@ -157,9 +203,13 @@ def _study_attributes(study: optuna.Study) -> Mapping[str, Any]:
 
 
 # Stored text never changes, and a sampler reads all of it at every suggestion.
-@functools.lru_cache(maxsize=4096)
-def _suggestion(text: str, number: int) -> Suggestion:
-    return suggestion_from_json(json.loads(text), number)
+@functools.lru_cache(maxsize=REMEMBERED)
+def _suggestion(text: str, number: int) -> Suggestion | None:
+    """Return the suggestion that a text holds; ``None`` if it has another shape, and is none of ours."""
+    try:
+        return suggestion_from_json(json.loads(text), number)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        return None
 
 
 def _read_floats(key: str, trial: FrozenTrial) -> tuple[float, ...] | None:
@@ -167,9 +217,12 @@ def _read_floats(key: str, trial: FrozenTrial) -> tuple[float, ...] | None:
     return None if text is None else _floats(text)
 
 
-@functools.lru_cache(maxsize=4096)
-def _floats(text: str) -> tuple[float, ...]:
-    return tuple(float(number) for number in json.loads(text))
+@functools.lru_cache(maxsize=REMEMBERED)
+def _floats(text: str) -> tuple[float, ...] | None:
+    try:
+        return tuple(float(number) for number in json.loads(text))
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        return None
 
 
 def _write_to_trial(storage: BaseStorage, trial: optuna.Trial | FrozenTrial, key: str, body: Any) -> None:
@@ -194,8 +247,15 @@ def _read(key: str, attributes: Mapping[str, Any], number: int | None) -> str | 
             f"the study was stored in format version {head.get('version')!r}, and this calibo reads version {VERSION}: use "
             "the calibo that wrote it, or start a new study with another study_name (--study)"
         )
-    text = head["text"] + "".join(attributes.get(f"{key}:{i}", "") for i in range(1, head["pieces"]))
-    return text if zlib.crc32(text.encode()) == head["sum"] else None
+    first, pieces = head.get("text"), head.get("pieces")
+    # A record cannot have more pieces than there are attributes, whatever its head says.
+    if not isinstance(first, str) or not isinstance(pieces, int) or not 1 <= pieces <= len(attributes):
+        return None
+    others = [attributes.get(f"{key}:{i}") for i in range(1, pieces)]
+    if not all(isinstance(piece, str) for piece in others):
+        return None
+    text = "".join([first, *map(str, others)])
+    return text if zlib.crc32(text.encode("utf-8", "surrogatepass")) == head.get("sum") else None
 
 
 def _pieces(text: str) -> list[str]:

@@ -22,7 +22,9 @@ def described(space: Space) -> dict[str, Any]:
         rows = space.values(space.enumerate())  # pyright: ignore[reportArgumentType]
         checksum = zlib.crc32(repr(rows).encode())
         return {"pool": {"rows": len(rows), "features": list(space.names), "sum": checksum}}
-    plain = {"parameters": {name: _column(c) for name, c in zip(space.names, space.columns, strict=True)}}
+    columns = {name: _column(c) for name, c in zip(space.names, space.columns, strict=True)}
+    observed = {name: {**columns[name], "context": True} for name in space.contexts}
+    plain = {"parameters": {**columns, **observed}}
     kind = kind_of(space)
     # As it comes back from a storage, which has lists only.
     return plain if kind is None else {**plain, "own": json.loads(json.dumps(kind))}
@@ -34,11 +36,26 @@ def rebuilt(description: Mapping[str, Any]) -> Space | None:
     That is a pool, choices that are not plain values, or a space of the user's own.
     """
     table, own = description.get("parameters"), description.get("own")
-    if own is not None:
+    if table is not None and own is not None and own["type"] == "product":
+        table = _with_conditions(table, own)
+    elif own is not None:
         table = {"cell": own} if own["type"] in CELLS else None
-    if table is None or any("labels" in one for one in table.values()):
+    if table is None or any("labels" in one for one in table.values() if isinstance(one, Mapping)):
         return None
     return space_from_dict(table, source="the stored space")
+
+
+def _with_conditions(parameters: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the table of a product with constraints; ``None`` if one of these is a function."""
+    if "where" in own:
+        return None
+    mixtures = own.get("mixtures", {})
+    mixed = {name: key for key, mixture in mixtures.items() for name in mixture["components"]}
+    table: dict[str, Any] = {}
+    for name, spec in parameters.items():
+        key = mixed.get(name)
+        table[name if key is None else key] = spec if key is None else mixtures[key]
+    return {**table, "constraints": own["constraints"]} if "constraints" in own else table
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -60,12 +77,32 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def _column(column: Parameter) -> dict[str, Any]:
-    kind = {"type": type(column).__name__.lower()}
+    kind = {"type": type(column).__name__.lower(), **_when(column.when)}
     if isinstance(column, Float | Int):
-        return kind | {field.name: getattr(column, field.name) for field in fields(column)}
+        # A default says where a search begins, not what may be tried.
+        kept = [one.name for one in fields(column) if one.name not in ("default", "when")]
+        return kind | {name: getattr(column, name) for name in kept}
     assert isinstance(column, Categorical | Ordinal), "Optuna stores no other kinds"
     named = labels(column.choices)
-    return kind | ({"choices": list(column.choices)} if named is None else {"labels": list(named)})
+    choices: dict[str, Any] = {"choices": list(column.choices)} if named is None else {"labels": list(named)}
+    if isinstance(column, Categorical) and column.descriptors is not None:
+        choices["descriptors"] = [list(row) for row in column.descriptors]
+    return kind | choices
+
+
+def _when(when: Any) -> dict[str, Any]:
+    """Describe when a parameter is active, with lists of values that a storage can keep; nothing if it always is."""
+    if when is None:
+        return {}
+    alternatives = [when] if isinstance(when, Mapping) else when
+    listed = [{name: _listed(values) for name, values in one.items()} for one in alternatives]
+    return {"when": listed[0] if len(listed) == 1 else listed}
+
+
+def _listed(values: Any) -> list[Any]:
+    own = list(values) if isinstance(values, list | tuple | set | frozenset | range) else [values]
+    named = labels(own)
+    return own if named is None else list(named)
 
 
 def _kind(own: Mapping[str, Any] | None) -> str:

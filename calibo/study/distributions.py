@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from calibo.data import Array, Params
-from calibo.errors import RecipeError
+from calibo.errors import RecipeError, SpaceError
 from calibo.spaces import Categorical, Float, Int, Ordinal, Parameter, ProductSpace, Space
 
 #: Types of choices that every Optuna storage keeps as they are.
@@ -99,9 +100,15 @@ class OptunaSpace:
     def names(self) -> tuple[str, ...]:
         return self.space.names
 
-    def stored(self, x: Array) -> dict[str, Any]:
-        """Return what a trial stores of a point, d: Python ints and floats, and choices that Optuna can store."""
-        return {name: self._stored(name, value) for name, value in self.space.values(x[None, :])[0].items()}
+    def stored(self, x: Array, exact: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return what a trial stores of a point, d: Python ints and floats, and choices that Optuna can store.
+
+        Args:
+            x: The point.
+            exact: Values that were given by name, which encoding may have changed in the last digit.
+        """
+        values = self.space.values(x[None, :])[0] | {n: v for n, v in (exact or {}).items() if n in self.names}
+        return {name: self._stored(name, value) for name, value in values.items()}
 
     def restored(self, stored: Mapping[str, Any]) -> Params:
         """Return values that a trial stores, of any of the columns, as values of the columns."""
@@ -119,11 +126,21 @@ class OptunaSpace:
 
     def internal(self, stored: Mapping[str, Any]) -> dict[str, float]:
         """Return stored values as the numbers that Optuna's storages keep."""
-        return {name: float(self.distributions[name].to_internal_repr(stored[name])) for name in self.names}
+        own = [name for name in self.names if name in stored]
+        return {name: float(self.distributions[name].to_internal_repr(stored[name])) for name in own}
 
     def external(self, internal: Mapping[str, float]) -> dict[str, Any]:
         """Return stored values from the numbers that Optuna's storages keep."""
         return {n: self.distributions[n].to_external_repr(v) for n, v in internal.items() if n in self.distributions}
+
+    def coordinates(self, stored: Mapping[str, Any]) -> dict[int, float]:
+        """Return the coordinates of stored values by the index of their column, leaving out what is none of its values."""
+        found = dict[int, float]()
+        for j, name in enumerate(self.names):
+            if name in stored:
+                with contextlib.suppress(SpaceError, ValueError):
+                    found[j] = self.space.columns[j].encode(self.restored({name: stored[name]})[name])
+        return found
 
     def restricted(self, names: Collection[str]) -> OptunaSpace:
         """Return the space of some of the columns only."""
@@ -163,13 +180,21 @@ def space_of(distributions: Mapping[str, BaseDistribution]) -> OptunaSpace:
 
 
 def suggest(trial: optuna.Trial, space: OptunaSpace) -> dict[str, Any]:
-    """Let a trial take a value of every column of the space from its sampler (or queue), and return what it stores."""
+    """Let a trial take a value of every active column of the space from its sampler (or queue), and return what it stores."""
     stored: dict[str, Any] = {}
-    for name, d in space.distributions.items():
+    activity, cells = space.space.activity, dict[int, int]()
+    for j in range(len(space.names)) if activity is None else activity.order:
+        name = space.names[j]
+        if activity is not None and not activity.is_active(j, cells):
+            continue
+        d = space.distributions[name]
         if isinstance(d, CategoricalDistribution):
             stored[name] = trial.suggest_categorical(name, d.choices)
         else:
             assert isinstance(d, FloatDistribution | IntDistribution)
             take: Any = trial.suggest_float if isinstance(d, FloatDistribution) else trial.suggest_int
             stored[name] = take(name, d.low, d.high, step=d.step, log=d.log)
+        column = space.space.columns[j]
+        if activity is not None and column.cells is not None:
+            cells[j] = int(column.cell(column.encode(space.restored({name: stored[name]})[name])))
     return stored

@@ -13,7 +13,7 @@ from calibo.classifiers.composite import Outer
 from calibo.errors import StudyError
 from calibo.optimize import Strategy
 from calibo.optimize.composite import Composite, composed, default_method
-from calibo.study.attributes import read_description, read_suggestions
+from calibo.study.attributes import read_description, read_suggestion
 from calibo.trials import Direction
 
 
@@ -77,6 +77,6 @@ def own_method(
     is a strategy that was given itself.
     """
     for trial in reversed(study.get_trials(deepcopy=False) if trials is None else trials):
-        if suggestions := read_suggestions(trial):
-            return True, suggestions[0].method
+        if (suggestion := read_suggestion(trial)) is not None:
+            return True, suggestion.method
     return "method" in description, description.get("method")

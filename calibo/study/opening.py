@@ -11,10 +11,13 @@ import optuna
 from optuna.distributions import check_distribution_compatibility
 from optuna.storages import BaseStorage
 
+from calibo.checks import check_name, message_of
 from calibo.errors import CaliboError, CaliboWarning, StudyError
+from calibo.secrets import redacted
 from calibo.study.attributes import read_description, study_seed, write_description, write_seed
 from calibo.study.description import described, differences
 from calibo.study.distributions import OptunaSpace
+from calibo.study.persistence import storage_failure
 from calibo.trials import Direction
 
 
@@ -23,6 +26,7 @@ def open_study(
     name: str | None,
     *,
     directions: Sequence[Direction],
+    names: Sequence[str] = (),
     space: OptunaSpace,
     seed: int | None,
     method: str | None,
@@ -34,6 +38,7 @@ def open_study(
         storage: The storage.
         name: Name of the study, or ``None`` for a new one.
         directions: One direction per objective.
+        names: Names of the objectives; by default those of the study, if it has any.
         space: The space as Optuna sees it.
         seed: Seed of the suggestions; by default that of the study.
         method: Name of the method, ``None`` if it has none.
@@ -43,8 +48,10 @@ def open_study(
         The study, with the seed and the reference point to go on with.
 
     Raises:
-        StudyError: If there is a study of that name with other directions or another space.
+        StudyError: If there is a study of that name with other directions, names of objectives, or another space.
     """
+    if name is not None:
+        check_name("the name of a study (study_name, --study)", name, StudyError)
     with quiet_optuna(), storage_errors():
         study = optuna.create_study(
             storage=storage,
@@ -53,6 +60,7 @@ def open_study(
             load_if_exists=name is not None,
         )
         _check_directions(study, directions)
+        _name_objectives(study, names)
         _check_space(study, space)
         description = read_description(study)
         if description is None and seed is not None:
@@ -76,6 +84,8 @@ def open_study(
 
 def find_study(storage: BaseStorage, name: str | None) -> optuna.Study | None:
     """Return the study of that name, ``None`` if there is none."""
+    if name is not None:
+        check_name("the name of a study (study_name, --study)", name, StudyError)
     with quiet_optuna(), storage_errors():
         if name not in [one.study_name for one in storage.get_all_studies()]:
             return None
@@ -88,6 +98,8 @@ def load_study(storage: BaseStorage, name: str | None) -> optuna.Study:
     Raises:
         StudyError: If there is no such study, or several to choose from; the message names those that there are.
     """
+    if name is not None:
+        check_name("the name of a study", name, StudyError)
     with quiet_optuna(), storage_errors():
         known = sorted(one.study_name for one in storage.get_all_studies())
         if name is None and len(known) == 1:
@@ -107,21 +119,14 @@ def storage_errors() -> Iterator[None]:
     except CaliboError:
         raise
     except Exception as error:
-        failure = _storage_failure(error)
+        failure = storage_failure(error)
         if failure is None:
             raise
-        reason = str(failure.__cause__ or failure).splitlines()[0]
+        reason = redacted((message_of(failure.__cause__ or failure).splitlines() or [type(failure).__name__])[0])
         raise StudyError(
             f"the storage could not be used ({reason}); what was stored before is left as it is. See that it can be "
             "reached and written, then call again with the same storage and study_name to go on"
         ) from error
-
-
-def _storage_failure(error: BaseException | None) -> BaseException | None:
-    """Return the failure of a storage behind an error: Optuna's loop hides some behind errors of its own."""
-    while error is not None and not isinstance(error, optuna.exceptions.StorageInternalError):
-        error = error.__cause__ or error.__context__
-    return error
 
 
 @contextlib.contextmanager
@@ -145,6 +150,21 @@ def _check_directions(study: optuna.Study, directions: Sequence[Direction]) -> N
             f"{' and '.join(asked)}; resume it with {several if len(stored) > 1 else single}, "
             "or start a new one with another study_name (--study)"
         )
+
+
+def _name_objectives(study: optuna.Study, names: Sequence[str]) -> None:
+    """Store the names of the objectives, where Optuna's figures and tables find them too; other names are an error."""
+    stored = study.metric_names
+    if stored is not None and names and list(names) != stored:
+        raise StudyError(
+            f"the objectives of study {study.study_name!r} are called {', '.join(map(repr, stored))}, but you gave "
+            f"{', '.join(map(repr, names))}; resume it with the same names in the same order, or start a new one with "
+            "another study_name (--study)"
+        )
+    if stored is None and names:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            study.set_metric_names(list(names))
 
 
 def _check_space(study: optuna.Study, space: OptunaSpace) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import optuna
 
+from calibo.checks import shown
 from calibo.data import Outcome
 from calibo.errors import StudyError, ValueRejected
 from calibo.optimize.composite import Composite
-from calibo.study.attributes import read_vector, write_sem, write_vector
+from calibo.spaces import Space, checked_context
+from calibo.study.attributes import read_vector, write_context, write_sem, write_vector
 from calibo.study.trials import completed_frozen
 from calibo.trials import finite_constraints, finite_values
+from calibo.trials.direction import by_name
 
 
 @dataclass
@@ -21,20 +25,25 @@ class Recorder:
     """Checks what an objective returns and stores it with its trial.
 
     Attributes:
+        space: The search space, whose contexts may be observed.
         objectives: Number of objectives.
+        names: Names of the objectives, by which values may be returned; ``()`` if they have none.
         composite: Known function of a composite objective, whose vectors are then stored; ``None`` for plain objectives.
         length: Length of these vectors once it is known.
     """
 
+    space: Space
     objectives: int
+    names: tuple[str, ...] = ()
     composite: Composite | None = None
     length: int | None = None
 
     @classmethod
-    def of(cls, study: optuna.Study, composite: Composite | None) -> Recorder:
+    def of(cls, study: optuna.Study, space: Space, composite: Composite | None) -> Recorder:
         """Return the recorder of a study; another composite function than its own is a ``StudyError``."""
         length = None if composite is None else _stored_length(study, composite)
-        return cls(len(study.directions), composite, length)
+        names = tuple(study.metric_names or ())
+        return cls(space, len(study.directions), names, composite, length)
 
     def __call__(self, trial: optuna.Trial, returned: Any) -> tuple[float, ...]:
         """Store what the objective returned and return its values, one per objective.
@@ -50,8 +59,12 @@ class Recorder:
             limits = finite_constraints(outcome.constraints)
         except ValueRejected as error:
             raise ValueRejected(f"{error}; raise an exception to report a failure") from None
+        if outcome.context:
+            checked_context(self.space, outcome.context, partly=True)
+            write_context(trial, outcome.context)
         if outcome.sem is not None:
-            write_sem(trial, outcome.sem)
+            sem: Any = by_name(outcome.sem, self.names, "the standard errors (sem)")
+            write_sem(trial, sem)
         for name, value in limits.items():
             trial.set_constraint(name, value)
         return values
@@ -62,11 +75,13 @@ class Recorder:
             write_vector(trial, vector)
             self.length = len(vector)
             return (value,)
+        if isinstance(outcome.values, Mapping):
+            return finite_values(outcome.values, self.objectives, self.names)
         try:
             return finite_values(outcome.values, self.objectives)
         except ValueRejected:
             expected = "a finite number" if self.objectives == 1 else f"{self.objectives} finite numbers"
-            raise ValueRejected(f"the objective must return {expected}, it returned {outcome.values!r}") from None
+            raise ValueRejected(f"the objective must return {expected}, it returned {shown(outcome.values)}") from None
 
 
 def _stored_length(study: optuna.Study, composite: Composite) -> int | None:

@@ -11,10 +11,15 @@ from calibo.errors import DataError, RecipeError, SpaceError, StudyError
 from calibo.optimize import Plan
 from calibo.optimize.slices import Slice, slices_at
 from calibo.report.data import ReportData
+from calibo.report.figure import evenly
 from calibo.trials import State, Trial, in_order_of_completion, predict
 
 if TYPE_CHECKING:
     from calibo.study.result import Result
+
+
+#: Points at which the model's mean is computed for the line of expected bests; of more, these many are taken.
+MOST_EXPECTED = 1000
 
 
 def report_data(result: Result) -> ReportData:
@@ -31,6 +36,7 @@ def report_data(result: Result) -> ReportData:
         method=result.method or ("unknown" if result.strategy is None else result.strategy.name),
         trials=tuple(finished),
         directions=result.directions,
+        names=result.names,
         reference=result.reference,
         expected_best=None if plan is None or not single else _expected_best(result, plan, finished),
         slices=() if plan is None else tuple(_slices(result, plan, i) for i in range(len(result.directions))),
@@ -39,9 +45,13 @@ def report_data(result: Result) -> ReportData:
 
 
 def _expected_best(result: Result, plan: Plan, trials: Sequence[Trial]) -> tuple[float | None, ...] | None:
-    """Return after each trial the best posterior mean, under the present model, among the points measured until then."""
+    """Return after each trial the best posterior mean, under the present model, among the points measured until then.
+
+    Of more than ``MOST_EXPECTED`` points the best half by value and as many others, evenly spread, are taken; trials in
+    between have none.
+    """
     assert result.space is not None
-    measured = [trial for trial in trials if trial.value is not None]
+    measured = _some_of([trial for trial in trials if trial.value is not None], result.directions[0].value)
     try:
         X = result.space.from_values([trial.params for trial in measured])
     except SpaceError:
@@ -52,6 +62,16 @@ def _expected_best(result: Result, plan: Plan, trials: Sequence[Trial]) -> tuple
     best = direction.value * np.maximum.accumulate(direction.value * mean)
     after = {trial.number: float(value) for trial, value in zip(measured, best, strict=True)}
     return tuple(after.get(trial.number) for trial in trials)
+
+
+def _some_of(trials: Sequence[Trial], sign: float) -> list[Trial]:
+    """Return all trials if they are few; else the best ones and others evenly spread, in their order."""
+    if len(trials) <= MOST_EXPECTED:
+        return list(trials)
+    values = np.array([trial.value for trial in trials], dtype=np.float64)
+    best = np.argsort(-sign * values, kind="stable")[: MOST_EXPECTED // 2]
+    rows = np.union1d(best, evenly(len(trials), MOST_EXPECTED // 2))
+    return [trials[int(row)] for row in rows]
 
 
 def _slices(result: Result, plan: Plan, objective: int) -> tuple[Slice, ...]:

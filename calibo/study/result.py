@@ -14,18 +14,27 @@ import optuna
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 
+from calibo.arguments import checked
 from calibo.data import Dataset, Params, shown_params, shown_value
-from calibo.errors import StudyError
-from calibo.optimize import Plan, Strategy, fitted_plan
-from calibo.spaces import Space, as_space
+from calibo.errors import DataError, StudyError
+from calibo.optimize import Plan, Progress, Strategy, fitted_plan
+from calibo.optimize.recommending import recommended
+from calibo.spaces import Space, as_space, held_values
 from calibo.study.attributes import read_description, read_seed, read_stopped
 from calibo.study.description import rebuilt
-from calibo.study.distributions import OptunaSpace, optuna_space, space_of
+from calibo.study.distributions import OptunaSpace, optuna_space
+from calibo.study.inference import inferred_space
 from calibo.study.method import StudyMethod, own_method
 from calibo.study.opening import load_study, storage_errors
-from calibo.study.sampler import grouped_distributions
 from calibo.study.storage import open_storage
-from calibo.study.trials import completed_frozen, directions_of, read_trials, study_data, with_user_params
+from calibo.study.trials import (
+    completed_frozen,
+    directions_of,
+    read_trials,
+    study_data,
+    trials_inside,
+    with_user_params,
+)
 from calibo.trials import (
     Direction,
     State,
@@ -33,6 +42,7 @@ from calibo.trials import (
     best_trial,
     calibration_by_place_of,
     calibration_of,
+    check_single,
     completed,
     constraint_names,
     feasibility_of,
@@ -40,6 +50,7 @@ from calibo.trials import (
     history_table,
     hypervolume_after,
     in_order_of_completion,
+    outcome_of,
     pareto_trials,
     predict_table,
 )
@@ -48,7 +59,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
-    from calibo.report import ReportData
+    from calibo.optimize.explaining import Explanation
+    from calibo.optimize.optimum import Importance, Optimum
+    from calibo.report import Plots, ReportData
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +79,7 @@ class Result:
         study: The Optuna study, for everything that Optuna can do with it.
         reference: Reference point for the hypervolume, one value per objective; ``None`` if not given.
         stopped: Why a stopping rule ended the last run; ``None`` if none did.
+        names: Names of the objectives; ``()`` if they have none.
 
     Examples:
         >>> from calibo import Float, minimize
@@ -88,6 +102,7 @@ class Result:
     study: optuna.Study
     reference: tuple[float, ...] | None = None
     stopped: str | None = None
+    names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Result({self.study_name!r}: {self._summary()})"
@@ -172,7 +187,7 @@ class Result:
     def hypervolume(self) -> pd.Series:
         """Return the hypervolume of the feasible trials after each complete trial, in the order of their outcomes.
 
-        Without a reference point it is inferred from the Pareto front.
+        Without a reference point it is inferred from the outcomes.
         """
         import pandas as pd
 
@@ -189,10 +204,11 @@ class Result:
         ``forecast_q2.5`` to ``forecast_q97.5``, the same as ``raw_...`` before calibration, and
         ``started``, ``finished``, ``error``. Missing where there is none.
 
-        With several objectives the columns are ``value_0``, ``sem_0``, ``forecast_0_mean`` and so on; a constraint has
-        ``constraint_<name>`` and ``forecast_constraint_<name>_mean``.
+        Of objectives with names the columns are ``value_<name>``, ``sem_<name>``, ``forecast_<name>_mean`` and so on; of
+        several without names ``value_0``, ``sem_0``, ``forecast_0_mean``. A constraint has ``constraint_<name>`` and
+        ``forecast_constraint_<name>_mean``.
         """
-        return history_table(self.stored_trials, len(self.directions))
+        return history_table(self.stored_trials, len(self.directions), self.names)
 
     @cached_property
     def plan(self) -> Plan:
@@ -212,23 +228,41 @@ class Result:
             params: Parameters by name, one mapping per point.
         """
         X = self._known()[0].space.encode(params)
-        return predict_table(self.plan.models, X, directions=self.directions, constraints=self._data[1])
+        return predict_table(
+            self.plan.models, X, directions=self.directions, constraints=self._data[1], names=self.names
+        )
+
+    def recommend(
+        self, *, context: Mapping[str, Any] | None = None, fixed: Mapping[str, Any] | None = None
+    ) -> tuple[Params, float]:
+        """Return the parameters with the best expected value in a context, and that value; see ``Optimizer.recommend``.
+
+        Args:
+            context: Values of the space's contexts, by name: all of them.
+            fixed: Values of parameters that the recommendation must have, by name.
+        """
+        check_single(self.directions, "recommendation")
+        space = self._known()[0].space
+        held = space.holding(held_values(space, fixed, context))
+        x, mean = recommended(self.plan, self.data(), held, rng=np.random.default_rng(self.seed))
+        return {**space.decode(x[None, :])[0], **(context or {})}, float(self.directions[0].value * mean)
 
     def calibration(self, outcome: int | str = 0) -> CalibrationTable:
         """Compare the forecasts of one outcome with the values observed.
 
         Args:
-            outcome: Index of an objective, or name of a constraint.
+            outcome: Index or name of an objective, or name of a constraint.
         """
-        return calibration_of(self._ordered, self.directions, outcome, makes_forecasts=self.makes_forecasts)
+        which = outcome_of(outcome, self.names)
+        return calibration_of(self._ordered, self.directions, which, makes_forecasts=self.makes_forecasts)
 
     def calibration_by_place(self, outcome: int | str = 0) -> PlaceTable:
         """Compare the forecasts of one outcome with the values observed: near the data, between, and far from them.
 
         Args:
-            outcome: Index of an objective, or name of a constraint.
+            outcome: Index or name of an objective, or name of a constraint.
         """
-        return calibration_by_place_of(self._ordered, self.directions, outcome)
+        return calibration_by_place_of(self._ordered, self.directions, outcome_of(outcome, self.names))
 
     def feasibility(self) -> FeasibilityTable:
         """Compare the forecast probabilities of feasibility with the constraints observed."""
@@ -259,6 +293,77 @@ class Result:
 
         return report_data(self)
 
+    def explain(self, number: int) -> Explanation:
+        """Explain why a trial's point was suggested: explore or exploit, what is known nearby, what else was promising.
+
+        Args:
+            number: Number of the trial.
+
+        Raises:
+            DataError: If there is no such trial.
+            StudyError: If the space or the method is not known.
+        """
+        from calibo.optimize.explaining import explain
+
+        self._known()
+        for trial in self.stored_trials:
+            if trial.number == number:
+                return explain(trial, self._progress_before(trial), self.names)
+        raise DataError(
+            f"study {self.study_name!r} has no trial {number!r}: there are {len(self.trials)}, counted from 0"
+        )
+
+    def optimum(self, coverage: float = 0.8) -> Optimum:
+        """Say where the best point lies: intervals for its value and for each of its parameters.
+
+        Args:
+            coverage: Probability with which each interval is meant to hold.
+        """
+        from calibo.optimize.optimum import optimum
+
+        return optimum(self.progress(), coverage=coverage)
+
+    def importance(self) -> tuple[Importance, ...]:
+        """Say how much of the objective's variation each parameter explains by itself, the most important first."""
+        from calibo.optimize.optimum import importance
+
+        return importance(self.progress())
+
+    def progress(self) -> Progress:
+        """Return all trials so far, as stopping rules see them."""
+        return self._progress(self.optuna_trials)
+
+    def _progress_before(self, trial: Trial) -> Progress:
+        """Return the study as it was when a trial was started."""
+        frozen = next(one for one in self.optuna_trials if one.number == trial.number)
+        start = frozen.datetime_start
+        known = [
+            one
+            for one in self.optuna_trials
+            if one.datetime_complete is not None and start is not None and one.datetime_complete <= start
+        ]
+        return self._progress(known)
+
+    def _progress(self, trials: Sequence[FrozenTrial]) -> Progress:
+        space, strategy = self._known()
+        data, _ = study_data(trials, space, self.directions, reference=self.reference)
+        return Progress(
+            trials=tuple(in_order_of_completion(trials_inside(trials, space))),
+            directions=self.directions,
+            data=data,
+            space=space.space,
+            strategy=strategy,
+            seed=self.seed,
+            reference=self.reference,
+        )
+
+    @cached_property
+    def plot(self) -> Plots:
+        """The report's figures by name: ``result.plot.forecasts()``, ``.coverage()``, ``.slices()`` and so on."""
+        from calibo.report import Plots
+
+        return Plots(self.report_data)
+
     def _known(self) -> tuple[OptunaSpace, Strategy]:
         if self.optuna_space is None or self.strategy is None:
             lacking = "space" if self.optuna_space is None else "method"
@@ -269,6 +374,7 @@ class Result:
         return self.optuna_space, self.strategy
 
 
+@checked
 def load_result(
     storage: str | os.PathLike[str] | BaseStorage,
     study_name: str | None = None,
@@ -286,7 +392,7 @@ def load_result(
             values, for a kind of space of your own, or for a study that calibo did not make.
         method: The method; by default the one the study was made with.
         reference: Reference point for the hypervolume, one value per objective; by default the one that the study was
-            made with, or else inferred from the Pareto front.
+            made with, or else inferred from the outcomes.
 
     Raises:
         StudyError: If there is no such study, or it was stored by a calibo with another format.
@@ -297,9 +403,8 @@ def load_result(
     space = rebuilt(description.get("space", {})) if space is None else as_space(space)
     seen = None if space is None else optuna_space(space)
     if seen is None and not description:
-        # Only a sampler made the study: its space is what the trials suggest, if they all suggest the same.
-        groups = grouped_distributions(completed_frozen(study.get_trials(deepcopy=False)))
-        seen = space_of(groups[0]) if len(groups) == 1 else None
+        # Only a sampler made the study: its space is what the trials suggest.
+        seen = inferred_space(completed_frozen(study.get_trials(deepcopy=False)))
     own = own_method(study, description)[1]
     known = own if method is None else method
     chosen = None if known is None else StudyMethod.of(known)
@@ -329,4 +434,5 @@ def result_of(
             study=study,
             reference=None if reference is None else tuple(reference),
             stopped=read_stopped(study),
+            names=tuple(study.metric_names or ()),
         )

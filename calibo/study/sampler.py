@@ -1,11 +1,12 @@
-"""An Optuna sampler that makes calibrated suggestions and keeps nothing in memory."""
+"""An Optuna sampler that makes calibrated suggestions from what is stored: what it keeps in memory only saves time."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import warnings
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,16 +18,22 @@ from optuna.trial import FrozenTrial, TrialState
 
 from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
-from calibo.data import Suggestion
-from calibo.errors import FallbackWarning, RecipeError, RepeatWarning
+from calibo.errors import FallbackWarning, RepeatWarning, SpaceError, SpaceWarning
 from calibo.optimize import Progress, Strategy, propose
 from calibo.optimize.auto import log_change
 from calibo.optimize.strategy import check_outcomes
-from calibo.spaces import as_space
-from calibo.study.attributes import has_suggestion, study_seed, write_suggestions
-from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of, space_of
+from calibo.spaces import Space, as_space
+from calibo.spaces.base import announce_broken
+from calibo.spaces.conditional import pinned
+from calibo.study.attributes import has_suggestion, read_suggestion, study_seed, write_suggestion
+from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of
+from calibo.study.holding import ContextSource, checked_fixed, held_in
+from calibo.study.inference import inferred_space, unexplored
+from calibo.study.leased import LeasedStorage, begin_trial, end_trial
+from calibo.study.leases import LEASE_SECONDS
 from calibo.study.method import StudyMethod, method_for
-from calibo.study.trials import completed_frozen, directions_of, study_data, trials_inside
+from calibo.study.optuna_private import part
+from calibo.study.trials import TrialMemory, completed_frozen, directions_of, study_data, trials_inside
 from calibo.trials import convert_forecasts, outcome_directions
 
 
@@ -38,9 +45,10 @@ class CalibratedSampler(BaseSampler):
     (``n_jobs``) do not change it.
 
     Without ``space``, it optimizes the parameters that complete trials have suggested, in their latest ranges; trials with
-    values outside of them are ignored. If not every trial has them all, those that occur together are optimized as a group
-    by itself. Parameters that no complete trial has suggested, such as all of the first trial's, are drawn uniformly. Both
-    give a ``FallbackWarning``, the latter not for the first trials.
+    values outside of them are ignored. If not every trial has them all, it learns from the trials with which choices and
+    integers each occurs, and has one model of all branches. Of the first trial, and of the first one in a branch, nothing
+    can be known: its parameters are drawn uniformly, and choices that no trial has had are tried first where others depend
+    on the parameter. Whatever else is drawn at random gives a ``FallbackWarning``.
 
     Several objectives are optimized for their hypervolume, and constraints (``trial.set_constraint``) become calibrated
     probabilities of feasibility. Noise is stored with ``calibo.study.write_sem(trial, sem)``.
@@ -52,11 +60,21 @@ class CalibratedSampler(BaseSampler):
         space: What the objective will suggest, if that is known beforehand: a mapping of names to parameters, a space,
             or a table of rows. The first trials then spread over all of it, and ordinal parameters keep their order.
         n_initial: Number of points of the initial design; by default two per parameter, from 5 to 10.
-        reference: Reference point for the hypervolume, one value per objective; inferred from the Pareto front if
+        reference: Reference point for the hypervolume, one value per objective; inferred from the outcomes if
             ``None``.
         composite: Known function g of a composite objective g(h(x)): it takes an `m x k` torch tensor and returns `m`
             values. The objective stores each vector it measures with ``calibo.study.write_vector(trial, vector)`` and
             returns g of it.
+        fixed: Values of parameters that all suggestions must have, by name, as the trial stores them. Trials that were
+            enqueued with some of the parameters (``study.enqueue_trial({"material": "steel"})``) get the others suggested
+            for these values in any case.
+        context: Values of the space's contexts: a mapping by name, or a function without arguments that returns one, called
+            for every trial. What was observed otherwise is stored with ``calibo.study.write_context(trial, {...})``; the
+            contexts of an enqueued trial are its own.
+        lease: Seconds without a sign of life after which another worker may run a trial of this one again. Only for
+            storages that were not opened by ``open_storage``, which have a lease of their own.
+        takes_all: Whether every trial takes all parameters of ``space``, so that they can be stored together with their
+            forecast.
 
     Examples:
         >>> import optuna
@@ -78,6 +96,10 @@ class CalibratedSampler(BaseSampler):
         n_initial: int | None = None,
         reference: Sequence[float] | None = None,
         composite: Outer | None = None,
+        fixed: Mapping[str, Any] | None = None,
+        context: ContextSource = None,
+        lease: float = LEASE_SECONDS,
+        takes_all: bool = False,
     ) -> None:
         if not isinstance(method, StudyMethod) and (method is not None or composite is not None):
             method = method_for(None, method, composite)
@@ -87,17 +109,22 @@ class CalibratedSampler(BaseSampler):
         self._space: OptunaSpace | None = None if space is None else optuna_space(as_space(space))
         self._n_initial: int | None = None if n_initial is None else check_whole("n_initial", n_initial)
         self._reference: Sequence[float] | None = reference
+        self._fixed: dict[str, Any] = checked_fixed(self._space, fixed)
+        self._context: ContextSource = context
+        self._lease: float = lease
+        self._takes_all: bool = takes_all and self._space is not None
         self._announced: set[str] = set()
-        # Why which parts were used, by the names of the parameters that are optimized together.
-        self._why: dict[tuple[str, ...], str | None] = {}
+        # Why which parts were used.
+        self._why: str | None = None
         # Threads of one process choose one after the other, so that each respects what the others have just chosen.
         self._publishing = threading.Lock()
+        self._memory = TrialMemory()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_publishing"}
+        return {name: value for name, value in vars(self).items() if name not in ("_publishing", "_memory")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _publishing=threading.Lock())
+        vars(self).update(state, _publishing=threading.Lock(), _memory=TrialMemory())
 
     @property
     def strategy(self) -> Strategy | None:
@@ -111,121 +138,168 @@ class CalibratedSampler(BaseSampler):
     def reseed_rng(self) -> None:
         """Do nothing: each trial has a random generator of its own."""
 
+    def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
+        """Give a trial its lease, in a storage that does not do so itself, and look for trials whose workers are gone."""
+        begin_trial(study, trial, self._lease)
+
+    def after_trial(
+        self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        """Renew the lease of a trial no more, and warn if its parameters, such as enqueued ones, break constraints."""
+        end_trial(study, trial)
+        space = self._space
+        if space is None or not space.space.constrained:
+            return
+        with contextlib.suppress(SpaceError):  # values out of their ranges are left out of the data
+            announce_broken(space.space, space.encode([trial.params])[0], f"trial {trial.number}")
+
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Return the parameters that are optimized jointly, with their distributions."""
-        if self._space is not None:
-            return dict(self._space.distributions)
-        groups = grouped_distributions(completed_frozen(study.get_trials(deepcopy=False)))
-        return {name: distribution for group in groups for name, distribution in group.items()}
+        """Return all parameters that are optimized jointly, with their distributions; a trial may get only some of them."""
+        space = self._known_space(study)
+        return {} if space is None else dict(space.distributions)
 
     def sample_relative(
         self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """Return values of the parameters that are optimized jointly, after storing them with their forecast."""
-        if not search_space:
+        """Return values of those parameters that are active, after storing them with their forecast.
+
+        It is called before the first parameter is suggested, so that all that a branch has are chosen with it.
+        """
+        space = self._known_space(study) if search_space else None
+        if space is None:
             return {}
-        spaces = self._spaces(study, search_space)
+        before = _suggested_before(trial, search_space)
+        if before is not None:
+            return before
+        if space.space.activity is None:
+            space = space.restricted(search_space)
+        held = held_in(space, trial, self._fixed, self._context)
         with self._publishing:
-            seen, stored = self._suggest(study, trial, spaces)
+            seen, stored = self._suggest(study, trial, space, held)
             if _stored_since(study, trial, seen):
                 # Another process was choosing at the same moment and has stored its point since: it is pending now.
-                stored = self._suggest(study, trial, spaces)[1]
-        return stored
+                stored = self._suggest(study, trial, space, held)[1]
+        return {name: value for name, value in stored.items() if name in search_space}
 
-    def _spaces(self, study: optuna.Study, search_space: dict[str, BaseDistribution]) -> list[OptunaSpace]:
-        """Return the spaces to be searched: one, or one for each group of parameters if not every trial has them all."""
+    def _known_space(self, study: optuna.Study) -> OptunaSpace | None:
+        """Return the space given, or the one that complete trials show; ``None`` if there is none yet."""
         if self._space is not None:
-            return [self._space.restricted(search_space)]
-        groups = grouped_distributions(completed_frozen(study.get_trials(deepcopy=False)))
-        groups = [{name: search_space[name] for name in group if name in search_space} for group in groups]
-        groups = [group for group in groups if group]
-        if len(groups) > 1 and "" not in self._announced:
-            self._announced.add("")
-            shown = "; ".join(", ".join(group) for group in groups)
+            return self._space
+        space = inferred_space(completed_frozen(study.get_trials(deepcopy=False)))
+        new = [] if space is None else [name for name in space.irregular if f"irregular {name}" not in self._announced]
+        if new:
+            self._announced.update(f"irregular {name}" for name in new)
             warnings.warn(
-                f"the search space changes from trial to trial, so each group of parameters that occur together is "
-                f"optimized by itself: {shown}",
+                f"some trials have {', '.join(map(repr, new))} and others do not, which their other parameters do not "
+                "explain (only choices and integers that were suggested before are looked at): the latest trial is taken as "
+                "the rule, the middle of the range stands for a value that is missing; give CalibratedSampler a space= "
+                "with when= to be exact",
                 FallbackWarning,
                 stacklevel=3,
             )
-        return [space_of(group) for group in groups]
+        return space
 
     def _suggest(
-        self, study: optuna.Study, trial: FrozenTrial, spaces: list[OptunaSpace]
+        self, study: optuna.Study, trial: FrozenTrial, space: OptunaSpace, held: Mapping[str, Any]
     ) -> tuple[set[int], dict[str, Any]]:
         """Choose and store values for a trial; return the numbers of the trials whose points were known, and the values."""
         trials = study.get_trials(deepcopy=False)
-        with warnings.catch_warnings():
-            if len(spaces) > 1:
-                # A group may have few values, all tried, while the parameters beside it still vary.
-                warnings.simplefilter("ignore", RepeatWarning)
-            chosen = [self._chosen(study, trial, trials, space) for space in spaces]
-        write_suggestions(study, trial, [suggestion for suggestion, _ in chosen])
-        known = {one.number for one in trials if has_suggestion(one)}
-        return known, {name: value for _, stored in chosen for name, value in stored.items()}
-
-    def _chosen(
-        self, study: optuna.Study, trial: FrozenTrial, trials: list[FrozenTrial], space: OptunaSpace
-    ) -> tuple[Suggestion, dict[str, Any]]:
-        """Return the suggestion for the columns of one space as it is stored, and its values."""
         directions = directions_of(study)
         method = self._method or method_for(study, None, trials=[one for one in trials if one.number != trial.number])
         strategy = method.with_directions(directions)[0].strategy
         check_outcomes(strategy, len(directions))
-        data, constraints = study_data(trials, space, directions, reference=self._reference, asking=trial.number)
-        (suggestion,) = propose(
-            data,
-            space=space.space,
-            strategy=strategy,
-            seed=self._seed_of(study),
-            number=trial.number,
-            n_initial=self._n_initial,
+        data, constraints = study_data(
+            trials, space, directions, reference=self._reference, asking=trial.number, memory=self._memory
         )
-        log_change(self._why.get(space.names), suggestion.why_method)
-        self._why[space.names] = suggestion.why_method or self._why.get(space.names)
-        stored = space.stored(suggestion.x)
+        searched, left = self._searched(space, trial, trials, held)
+        with warnings.catch_warnings():
+            if set(held) >= set(space.names):
+                # A trial that was enqueued with all values is what the user wants.
+                warnings.simplefilter("ignore", RepeatWarning)
+            (suggestion,) = propose(
+                data,
+                space=searched,
+                strategy=strategy,
+                seed=self._seed_of(study),
+                number=trial.number,
+                n_initial=self._n_initial,
+                held=left,
+            )
+        log_change(self._why, suggestion.why_method)
+        self._why = suggestion.why_method or self._why
+        # The parameters of products are their columns, and may be defaults.
+        exact = {
+            name: value for name, value in held.items() if name in suggestion.params or space.space.activity is None
+        }
+        given = suggestion.params if set(suggestion.params) == set(space.names) else exact
+        stored = space.stored(suggestion.x, given)
         published = replace(
             suggestion,
             params=space.internal(stored),
             forecasts=convert_forecasts(suggestion.forecasts, outcome_directions(directions, constraints)),
             method=method.name,
             constraints=constraints,
+            columns=() if len(stored) == len(space.names) else space.names,
         )
-        return published, stored
+        storage = part(study, "_storage")
+        if self._takes_all and isinstance(storage, LeasedStorage):
+            for name, value in stored.items():
+                distribution = space.distributions[name]
+                internal = distribution.to_internal_repr(value)
+                storage.set_trial_param(part(trial, "_trial_id"), name, internal, distribution)
+        write_suggestion(study, trial, published)
+        return {one.number for one in trials if has_suggestion(one)}, stored
+
+    def _searched(
+        self, space: OptunaSpace, trial: FrozenTrial, trials: Sequence[FrozenTrial], held: Mapping[str, Any]
+    ) -> tuple[Space, Mapping[str, Any]]:
+        """Return the part of the space that a trial's point is sought in, and the values that are still to be held in it.
+
+        In a conditional space, that is where parameters have the values that the trial is enqueued with, as the others
+        depend on them; or where a choice that no trial has had may show parameters that nothing is known of.
+        """
+        if space.space.activity is None:
+            return space.space, _possible(space.space, held, trial)
+        if held and space.space.constrained:
+            kept = _possible(space.space, _active_in(space.space, held), trial)
+            if kept:
+                return space.space, kept
+        if held:
+            places = {space.names.index(name): value for name, value in held.items()}
+            return pinned(space.space, {j: space.space.columns[j].encode(v) for j, v in places.items()}), {}
+        new = None if self._space is not None else unexplored(space, trials)
+        return (space.space if new is None else new), {}
 
     def sample_independent(
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """Return a value of a parameter that is not optimized jointly: uniform, the same for the same seed and trial."""
+        if param_name in self._fixed and self._space is None:
+            with contextlib.suppress(SpaceError):
+                parameter_of(param_distribution).encode(self._fixed[param_name])
+                return self._fixed[param_name]
         self._announce(study, param_name, param_distribution)
         name = zlib.crc32(param_name.encode())
         rng = np.random.default_rng([self._seed_of(study), trial.number, name])
         return parameter_of(param_distribution).decode(float(rng.random()))
 
     def progress(self, study: optuna.Study) -> Progress | None:
-        """Return the study so far, as stopping rules see it; ``None`` while no trial is complete.
-
-        Raises:
-            RecipeError: If the search space changes from trial to trial.
-        """
+        """Return the study so far, as stopping rules see it; ``None`` while no trial is complete."""
         trials = study.get_trials(deepcopy=False)
         if not completed_frozen(trials):
             return None
-        spaces = self._spaces(study, self.infer_relative_search_space(study, trials[-1]))
-        if len(spaces) != 1:
-            raise RecipeError(
-                "the search space changes from trial to trial, so that no model has all of it and nothing can be said of the "
-                "best point: stop by hand, or give CalibratedSampler a space= that all trials have"
-            )
+        space = self._known_space(study)
+        if space is None:
+            return None
         directions = directions_of(study)
         method = self._method or method_for(study, None, trials=trials)
         strategy = method.with_directions(directions)[0].strategy
-        data, _ = study_data(trials, spaces[0], directions, reference=self._reference)
+        data, _ = study_data(trials, space, directions, reference=self._reference)
         return Progress(
-            trials=tuple(trials_inside(trials, spaces[0])),
+            trials=tuple(trials_inside(trials, space)),
             directions=directions,
             data=data,
-            space=spaces[0].space,
+            space=space.space,
             strategy=strategy,
             seed=self._seed_of(study),
             reference=None if self._reference is None else tuple(self._reference),
@@ -242,40 +316,66 @@ class CalibratedSampler(BaseSampler):
             known = self._space.distributions.get(name)
             reason = "it is not in the space given" if known is None else f"the space given has another range, {known}"
         else:
-            trials = completed_frozen(study.get_trials(deepcopy=False))
-            if not trials:
-                # Nothing can be known of the space yet, so there is nothing it could fall back from.
+            finished = [one for one in study.get_trials(deepcopy=False) if one.state.is_finished()]
+            having = [one for one in finished if name in one.distributions]
+            if not having or not completed_frozen(finished):
+                # Nothing can be known of it yet, so there is nothing it could fall back from.
                 return
-            if any(name in trial.distributions for trial in trials):
+            if not completed_frozen(having):
+                reason = "no trial that has suggested it was completed yet"
+            elif having[-1].distributions[name] != distribution:
                 reason = f"its range has just become {distribution}"
             else:
-                reason = "no completed trial has suggested it yet (a search space that changes)"
+                reason = "it was not expected at these values of the other parameters, by what trials before had"
         self._announced.add(name)
         message = f"parameter {name!r} is drawn at random instead of being optimized: {reason}"
         warnings.warn(message, FallbackWarning, stacklevel=2)
+
+
+def _active_in(space: Space, held: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the values to hold that are active whatever the parameters that are free are."""
+    activity, cells, kept = space.activity, dict[int, int](), dict[str, Any]()
+    assert activity is not None
+    for j in activity.order:
+        name, column = space.names[j], space.columns[j]
+        if name in held and activity.is_active(j, cells):
+            kept[name] = held[name]
+            if column.cells is not None:
+                cells[j] = int(column.cell(column.encode(held[name])))
+    return kept
+
+
+def _possible(space: Space, held: Mapping[str, Any], trial: FrozenTrial) -> Mapping[str, Any]:
+    """Return the values to hold for a trial; none, with a warning, if constraints leave no point with them."""
+    if not space.constrained:
+        return held
+    if set(held) >= set(space.names):
+        return {}  # the trial has all its values, whatever is suggested beside them
+    try:
+        space.holding(held)
+    except SpaceError as error:
+        warnings.warn(
+            f"trial {trial.number} was enqueued with {dict(held)}, and its other parameters are suggested as if these were "
+            f"free: {error}",
+            SpaceWarning,
+            stacklevel=6,
+        )
+        return {}
+    return held
+
+
+def _suggested_before(trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> dict[str, Any] | None:
+    """Return what was suggested for a trial that is run again after its worker was killed; ``None`` if nothing was."""
+    suggestion = read_suggestion(trial)
+    if suggestion is None or not suggestion.params or set(suggestion.columns or suggestion.params) != set(search_space):
+        return None
+    try:
+        return {name: search_space[name].to_external_repr(value) for name, value in suggestion.params.items()}
+    except (IndexError, ValueError):
+        return None  # a choice that there is no longer
 
 
 def _stored_since(study: optuna.Study, trial: FrozenTrial, seen: set[int]) -> bool:
     """Return whether an earlier trial that is still running has stored a point that was not known before."""
     running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
     return any(one.number < trial.number and one.number not in seen and has_suggestion(one) for one in running)
-
-
-def grouped_distributions(trials: Iterable[FrozenTrial]) -> list[dict[str, BaseDistribution]]:
-    """Return the parameters of complete trials in groups that occur together, with their latest distributions.
-
-    Two parameters are in one group if just the same trials have both. Those with a single possible value are left out:
-    there is nothing to choose.
-    """
-    latest: dict[str, BaseDistribution] = {}
-    held_by: dict[str, list[int]] = {}
-    for trial in trials:
-        latest |= trial.distributions
-        for name in trial.distributions:
-            held_by.setdefault(name, []).append(trial.number)
-    groups: dict[tuple[int, ...], dict[str, BaseDistribution]] = {}
-    for name in sorted(latest):
-        if not latest[name].single():
-            groups.setdefault(tuple(held_by[name]), {})[name] = latest[name]
-    # The group that most trials have comes first.
-    return sorted(groups.values(), key=lambda group: (-len(held_by[next(iter(group))]), next(iter(group))))

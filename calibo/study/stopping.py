@@ -11,6 +11,7 @@ from optuna.trial import FrozenTrial
 from calibo.errors import RecipeError
 from calibo.optimize import StoppingRule, StoppingVerdict
 from calibo.optimize.stopping import as_rule
+from calibo.spaces import check_no_contexts
 from calibo.study.attributes import write_stopped
 from calibo.study.sampler import CalibratedSampler
 
@@ -62,6 +63,8 @@ class StopWhen:
                 "study with sampler=CalibratedSampler()"
             )
         progress = sampler.progress(study)
+        if progress is not None:
+            check_no_contexts(progress.space, "how much better another point is", "leave StopWhen out")
         self.verdict = _NO_RESULT if progress is None else self.rule.judge(progress)
         if self.verdict.stop:
             write_stopped(study, self.verdict.sentence)

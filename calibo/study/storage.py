@@ -9,10 +9,8 @@ no lock file that could go stale, and a worker that dies while it creates a stor
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import os
 import sqlite3
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,11 +23,22 @@ import sqlalchemy.pool
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from sqlalchemy.engine import URL, make_url
 
-from calibo.errors import MissingExtra, StudyError
+from calibo.checks import is_text, shown
+from calibo.errors import MissingExtra, RecipeError, StudyError
+from calibo.secrets import redacted, without_secrets
+from calibo.study.database import SqlBackend
+from calibo.study.leased import LeasedStorage, backend_of
+from calibo.study.leases import LEASE_SECONDS
 from calibo.study.optuna_private import PRIVATE, part
+from calibo.study.persistence import PATIENCE
+from calibo.study.spool import Spool
+from calibo.study.transactions import begin, reading
 
 #: How long a worker waits for others to finish their writing before it gives up, in seconds.
 BUSY_TIMEOUT = 60.0
+
+#: Number of PostgreSQL's advisory lock under which tables are created: the letters "calibo".
+_LOCK = int.from_bytes(b"calibo", "big")
 
 #: File endings that mean a SQLite store when a path is given instead of a URL.
 FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
@@ -42,54 +51,90 @@ READING = (
     *("get_best_trial", "get_current_version"),
 )
 
-_reading: contextvars.ContextVar[bool] = contextvars.ContextVar("reading", default=False)
+#: What Optuna and the drivers of databases raise if a storage cannot be opened, wrong settings in its URL included.
+_FAILURES = (optuna.exceptions.StorageInternalError, RuntimeError, TypeError, ValueError)
 
 
 def open_storage(
     storage: str | os.PathLike[str] | BaseStorage | None = None,
     *,
     create: bool = True,
-    heartbeat_interval: int | None = None,
-    grace_period: int | None = None,
-    heartbeat_stale_trial_callback: Callable[[optuna.Study, optuna.trial.FrozenTrial], None] | None = None,
+    lease: float = LEASE_SECONDS,
+    patience: float = PATIENCE,
 ) -> BaseStorage:
-    """Open an Optuna storage, created if it is a database that does not exist yet.
+    """Open an Optuna storage for many workers, created if it is a database that does not exist yet.
+
+    Trials have leases: one whose worker was killed, or is not heard of for as long as its lease lasts, is run again, with the
+    same parameters and the same forecast. What a storage that cannot be reached does not take is tried again for minutes,
+    and an outcome is then kept in a file.
 
     Args:
         storage: ``None`` for memory; a database URL (``sqlite:///study.db``, ``postgresql+psycopg://...``); the path of
-            a SQLite file ending in .db, .sqlite or .sqlite3; or an Optuna storage, which is returned as it is.
+            a SQLite file ending in .db, .sqlite or .sqlite3; or an Optuna storage. One in memory is returned as it is.
         create: ``False`` refuses a SQLite file that does not exist, for those who only want to read.
-        heartbeat_interval: Seconds between the heartbeats of a running trial, without which one whose worker died stays
-            running, and counts as pending, for ever; only for databases.
-        grace_period: Seconds without a heartbeat after which a trial counts as failed.
-        heartbeat_stale_trial_callback: Called with such a trial, such as Optuna's
-            ``RetryHeartbeatStaleTrialCallback``.
+        lease: Seconds without a sign of life after which other workers may take over the trials of this one.
+        patience: Seconds for which a storage that cannot be used is tried again.
 
     Raises:
         StudyError: If the storage cannot be opened; whatever it holds is left as it is.
         MissingExtra: If the driver of that kind of database is not installed.
     """
+    lease, patience = _seconds("lease", lease), _seconds("patience", patience, least=0.0)
     if storage is None:
         return InMemoryStorage()
-    if isinstance(storage, BaseStorage):
+    if isinstance(storage, InMemoryStorage | LeasedStorage):
         return storage
+    if isinstance(storage, BaseStorage):
+        address = storage.url if isinstance(storage, RDBStorage) else type(storage).__name__
+        return LeasedStorage(
+            backend_of(storage), lease=lease, patience=patience, spool=Spool(_without_password(address))
+        )
+    if not is_text(storage) and not isinstance(storage, os.PathLike):
+        raise StudyError(f"a storage is a URL, the path of a file, or an Optuna storage, got {shown(storage)}")
     url = _url(os.fspath(storage))
-    options: dict[str, Any] = {
-        "heartbeat_interval": heartbeat_interval,
-        "grace_period": grace_period,
-        "heartbeat_stale_trial_callback": heartbeat_stale_trial_callback,
-    }
+    opened, file = _open_database(url, create), _sqlite_file(url)
+    if url.get_backend_name() == "sqlite" and file is None:
+        return opened
+    spool = Spool(str(file) if file is not None else _without_password(str(opened.url)), file)
+    return LeasedStorage(SqlBackend(opened), lease=lease, patience=patience, spool=spool)
+
+
+def _open_database(url: URL, create: bool) -> RDBStorage:
     file = _sqlite_file(url)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # of the heartbeat
-        if file is None:
-            with _server_errors(url):
-                return RDBStorage(url.render_as_string(hide_password=False), **options)
-        if not create and (not file.exists() or not file.stat().st_size):
-            raise StudyError(f"{file}: there is no such file, or nothing in it, so there is no study in it")
-        with _sqlite_errors(file):
-            _create(file)
-            return SqliteStorage(url.set(database=str(file)).render_as_string(hide_password=False), **options)
+    if file is None:
+        with _server_errors(url), _one_at_a_time(url):
+            return RDBStorage(_untemplated(url.render_as_string(hide_password=False)))
+    if not create and (not file.exists() or not file.stat().st_size):
+        raise StudyError(f"{file}: there is no such file, or nothing in it, so there is no study in it")
+    with _sqlite_errors(file):
+        _create(file)
+        return SqliteStorage(url.set(database=str(file)).render_as_string(hide_password=False))
+
+
+def _seconds(name: str, given: float, least: float = 0.1) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not least <= given < 1e9:
+        raise RecipeError(f"{name} is a number of seconds, at least {least:g}, got {shown(given)}")
+    return float(given)
+
+
+def _without_password(address: str) -> str:
+    try:
+        return make_url(address).set(password=None).render_as_string(hide_password=True)
+    except sqlalchemy.exc.ArgumentError:
+        return address
+
+
+@contextlib.contextmanager
+def _one_at_a_time(url: URL) -> Iterator[None]:
+    """Let one worker after the other open a PostgreSQL database: of those that create its tables at once all but one fail."""
+    if url.get_backend_name() != "postgresql":
+        yield
+        return
+    engine = sqlalchemy.create_engine(url, poolclass=sqlalchemy.pool.NullPool)
+    with engine.connect() as connection:
+        # The lock belongs to the connection: it is free again when that is closed, also by a worker's death.
+        connection.execute(sqlalchemy.text("SELECT pg_advisory_lock(:key)"), {"key": _LOCK})
+        yield
 
 
 class SqliteStorage(RDBStorage):
@@ -102,47 +147,49 @@ class SqliteStorage(RDBStorage):
         # With isolation_level None the driver begins no transactions of its own, so that ours are the only ones. While
         # RDBStorage is being built none of ours are there yet, but it only reads: the tables exist already.
         engine = {"connect_args": {"timeout": BUSY_TIMEOUT, "isolation_level": None}}
-        # RDBStorage takes its URL for a template, in which a brace must be written twice.
-        super().__init__(url.replace("{", "{{").replace("}", "}}"), engine_kwargs=engine, **options)
-        sqlalchemy.event.listen(self.engine, "begin", _begin)
+        super().__init__(_untemplated(url), engine_kwargs=engine, **options)
+        sqlalchemy.event.listen(self.engine, "begin", begin)
 
     def __setstate__(self, state: dict[Any, Any]) -> None:
         super().__setstate__(state)
-        sqlalchemy.event.listen(self.engine, "begin", _begin)
+        sqlalchemy.event.listen(self.engine, "begin", begin)
+
+
+def _untemplated(url: str) -> str:
+    """Return a URL for ``RDBStorage``, which takes it for a template, in which a brace must be written twice."""
+    return url.replace("{", "{{").replace("}", "}}")
 
 
 def _without_lock(name: str) -> Callable[..., Any]:
     """Return a method of ``RDBStorage``, looked up when it is called, whose transactions do not write."""
 
-    def reading(self: SqliteStorage, *args: Any, **kwargs: Any) -> Any:
-        token = _reading.set(True)
-        try:
+    def read(self: SqliteStorage, *args: Any, **kwargs: Any) -> Any:
+        with reading():
             return part(RDBStorage, name)(self, *args, **kwargs)
-        finally:
-            _reading.reset(token)
 
-    return reading
+    return read
 
 
 for _name in (*READING, *PRIVATE["optuna.storages.RDBStorage"]):
     setattr(SqliteStorage, _name, _without_lock(_name))
 
 
-def _begin(connection: sqlalchemy.Connection) -> None:
-    connection.exec_driver_sql("BEGIN" if _reading.get() else "BEGIN IMMEDIATE")
-
-
 def _url(text: str) -> URL:
+    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+        raise StudyError(f"the name of a storage has no NUL characters or lone surrogates, got {shown(redacted(text))}")
     if "://" not in text:
         if text.endswith(FILE_ENDINGS):
             return URL.create("sqlite", database=text)
         raise StudyError(
-            f"a storage is a URL such as sqlite:///study.db or a file ending in {', '.join(FILE_ENDINGS)}, got {text!r}"
+            f"a storage is a URL such as sqlite:///study.db or a file ending in {', '.join(FILE_ENDINGS)}, "
+            f"got {redacted(text)!r}"
         )
     try:
         return make_url(text)
     except (sqlalchemy.exc.ArgumentError, ValueError) as error:
-        raise StudyError(f"{text!r} is not a database URL ({error}); write e.g. sqlite:///study.db") from error
+        # The error itself, which may show the password, is left out of the traceback.
+        said = without_secrets(str(error), text)
+        raise StudyError(f"{redacted(text)!r} is not a database URL ({said}); write e.g. sqlite:///study.db") from None
 
 
 def _sqlite_file(url: URL) -> Path | None:
@@ -198,7 +245,15 @@ def _sqlite_errors(file: Path) -> Iterator[None]:
     """Raise errors of SQLite as a ``StudyError`` that says what to do."""
     try:
         yield
-    except (sqlite3.Error, sqlalchemy.exc.DBAPIError, optuna.exceptions.StorageInternalError, RuntimeError) as error:
+    except (
+        sqlite3.Error,
+        sqlalchemy.exc.DBAPIError,
+        optuna.exceptions.StorageInternalError,
+        RuntimeError,
+        OSError,
+        TypeError,
+        ValueError,
+    ) as error:
         # A RuntimeError is Optuna's own check of the version of the tables; its message says which command to run.
         said = str(error) if isinstance(error, RuntimeError) else _remedy(file, str(error))
         raise StudyError(f"{file} cannot be opened as a study store: {said}") from error
@@ -221,7 +276,8 @@ def _remedy(file: Path, message: str) -> str:
 @contextlib.contextmanager
 def _server_errors(url: URL) -> Iterator[None]:
     """Raise errors of other databases as a ``StudyError`` or ``MissingExtra``, without the password."""
-    shown = url.render_as_string(hide_password=True)
+    whole = url.render_as_string(hide_password=False)
+    shown = redacted(whole)
     try:
         yield
     except ImportError as error:
@@ -235,5 +291,12 @@ def _server_errors(url: URL) -> Iterator[None]:
         raise StudyError(
             f"{shown}: there is no kind of database called {url.drivername!r}; use sqlite:///FILE or postgresql+psycopg://..."
         ) from error
-    except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.StorageInternalError, RuntimeError) as error:
-        raise StudyError(f"{shown} cannot be opened: {error}") from error
+    except (
+        sqlalchemy.exc.SQLAlchemyError,
+        optuna.exceptions.StorageInternalError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        # The error of the driver may show the password, and would be printed above ours.
+        raise StudyError(f"{shown} cannot be opened: {without_secrets(str(error), whole)}") from None

@@ -10,7 +10,8 @@ dataset. An infinite value of an objective or a constraint counts as a failure: 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +20,11 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from calibo.data import Array, Dataset, Suggestion
-from calibo.errors import SpaceError
-from calibo.study.attributes import ERROR, INTERRUPTED, read_sem, read_suggestions, read_vector
+from calibo.errors import ContextWarning, SpaceError
+from calibo.spaces import checked_context, moved_point
+from calibo.study.attributes import read_context, read_sem, read_suggestion, read_vector
 from calibo.study.distributions import OptunaSpace
+from calibo.study.leases import ERROR, INTERRUPTED
 from calibo.trials import Direction, State, Trial, constraint_names, dataset, in_order_of_completion, reference_values
 
 STATES = {
@@ -47,6 +50,29 @@ def completed_frozen(trials: Iterable[FrozenTrial]) -> list[FrozenTrial]:
     return sorted(done, key=lambda trial: (trial.datetime_complete, trial.number))
 
 
+class TrialMemory:
+    """Trials that have been read before: one that is finished never changes, and a sampler reads all at every suggestion.
+
+    It belongs to one sampler, so that parameters with the same distributions are those of the same space.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ...], tuple[Mapping[str, Any], dict[int, tuple[FrozenTrial, Trial]]]] = {}
+
+    def read(self, trials: Iterable[FrozenTrial], space: OptunaSpace) -> list[Trial]:
+        """Return Optuna's trials as calibo's, by number, with the forecasts made for the columns of the space."""
+        distributions, known = self._known.get(space.names, (None, {}))
+        if distributions != space.distributions:
+            known = {}
+        frozen = sorted(trials, key=lambda trial: trial.number)
+        new = [one for one in frozen if one.number not in known or known[one.number][0] is not one]
+        read = dict(zip((one.number for one in new), read_trials(new, space, columns=space.names), strict=True))
+        found = [read[one.number] if one.number in read else known[one.number][1] for one in frozen]
+        known.update({one.number: (one, read[one.number]) for one in new if one.state.is_finished()})
+        self._known[space.names] = (dict(space.distributions), known)
+        return found
+
+
 def read_trials(
     trials: Iterable[FrozenTrial], space: OptunaSpace | None = None, *, columns: Collection[str] | None = None
 ) -> list[Trial]:
@@ -56,15 +82,17 @@ def read_trials(
         trials: Optuna's trials.
         space: Space of the study, if it is known: parameters are then the values of its columns, and encoded;
             ``with_user_params`` decodes them.
-        columns: Names of parameters. Given these, only forecasts made for just these parameters count; else, if several
-            groups of parameters were suggested, the forecasts for the largest group that the trial used.
+        columns: Names of parameters. Given these, only forecasts made for all of them that the trial has count: others
+            did not know its point.
     """
     frozen = sorted(trials, key=lambda trial: trial.number)
     states = [_state(trial) for trial in frozen]
     stored = [trial.params if space is None else _stored_params(trial, space) for trial in frozen]
+    observed = [read_context(trial) for trial in frozen]
     begun = [i for i, state in enumerate(states) if state is not State.WAITING]
-    points = dict(zip(begun, _encoded([stored[i] for i in begun], space), strict=True))
+    points = dict(zip(begun, _encoded([_observed(stored[i], observed[i], space) for i in begun], space), strict=True))
     params = stored if space is None else [space.restored(one) for one in stored]
+    params = [{**one, **context} for one, context in zip(params, observed, strict=True)]
     suggestions = [replace(_forecast_of(trial, columns), params=p) for trial, p in zip(frozen, params, strict=True)]
     return [
         _trial(trial, state, replace(suggestion, x=points.get(i, np.empty(0)), number=trial.number))
@@ -97,14 +125,15 @@ def study_data(
     *,
     reference: Sequence[float] | None = None,
     asking: int | None = None,
+    memory: TrialMemory | None = None,
 ) -> tuple[Dataset, tuple[str, ...]]:
     """Return Optuna's trials as a dataset, and the names of its constraints.
 
     Trials outside of the space are left out, and so is the one for which a point is to be suggested (``asking``), which
-    is not pending for itself. The reference point is in the user's sign.
+    is not pending for itself. The reference point is in the user's sign. ``memory`` remembers trials that are finished.
     """
     frozen = [trial for trial in trials if trial.number != asking]
-    known = trials_inside(frozen, space)
+    known = trials_inside(frozen, space, memory)
     names = constraint_names(known)
     data = dataset(
         known,
@@ -114,13 +143,19 @@ def study_data(
         reference=reference_values(reference, directions),
         features=space.space.features,
         from_pool=space.space.is_pool,
+        descriptors=space.space.descriptors,
+        contexts=space.space.context_columns,
+        activity=space.space.activity,
     )
     return data, names
 
 
-def trials_inside(trials: Iterable[FrozenTrial], space: OptunaSpace) -> list[Trial]:
+def trials_inside(trials: Iterable[FrozenTrial], space: OptunaSpace, memory: TrialMemory | None = None) -> list[Trial]:
     """Return Optuna's trials in a space as calibo's, in the order in which they were completed."""
-    return in_order_of_completion(trial for trial in read_trials(trials, space, columns=space.names) if len(trial.x))
+    # Which parameters a trial of a conditional space may have is learned from the trials, so that nothing is remembered.
+    known = memory if space.space.activity is None else None
+    read = read_trials(trials, space, columns=space.names) if known is None else known.read(trials, space)
+    return in_order_of_completion(trial for trial in read if len(trial.x))
 
 
 def _state(trial: FrozenTrial) -> State:
@@ -138,14 +173,30 @@ def _not_finite(trial: FrozenTrial) -> float | None:
 
 def _stored_params(trial: FrozenTrial, space: OptunaSpace) -> dict[str, Any]:
     """Return the parameters that a trial has taken, and while it is running those suggested that it has yet to take."""
-    suggestions = read_suggestions(trial) if trial.state is TrialState.RUNNING else ()
-    if not suggestions:
+    own = read_suggestion(trial) if trial.state is TrialState.RUNNING else None
+    if own is None:
         return trial.params
-    own = next((one for one in suggestions if tuple(one.params) == space.names), suggestions[0])
     try:
         return space.external(own.params) | trial.params
     except IndexError:
         return trial.params  # a choice that there is no longer
+
+
+def _observed(stored: dict[str, Any], context: dict[str, Any], space: OptunaSpace | None) -> dict[str, Any]:
+    """Return what a trial stores with the contexts that were observed in it, as values that their parameters have."""
+    own = {name: value for name, value in context.items() if space is not None and name in space.space.contexts}
+    if space is None or not own:
+        return stored
+    with warnings.catch_warnings():
+        # The user was told when it was observed.
+        warnings.simplefilter("ignore", ContextWarning)
+        inside = checked_context(space.space, own, partly=True)
+    x = space.encode([stored])[0]
+    try:
+        return {**stored, **space.stored(moved_point(space.space, x, inside))}
+    except SpaceError:
+        # It decides which parameters there are: the trial is a point of no space, and is left out of the data.
+        return {**stored, **own}
 
 
 def _forecast_of(trial: FrozenTrial, columns: Collection[str] | None) -> Suggestion:
@@ -153,17 +204,15 @@ def _forecast_of(trial: FrozenTrial, columns: Collection[str] | None) -> Suggest
 
     Enqueued trials, and values out of a range that has changed, bypass what the sampler suggested.
     """
-    suggestions = read_suggestions(trial)
+    suggestion = read_suggestion(trial)
+    moved = any(trial.params.get(name) != value for name, value in read_context(trial).items())
+    if suggestion is None or suggestion.forecasts is None or moved:
+        # A forecast for another context than the one observed does not count.
+        return Suggestion({}, method=None if suggestion is None else suggestion.method)
     used = {name: one.to_internal_repr(trial.params[name]) for name, one in trial.distributions.items()}
-    fitting = [
-        one
-        for one in suggestions
-        if one.forecasts is not None
-        and all(used.get(name) == value for name, value in one.params.items())
-        and (columns is None or set(one.params) == set(columns))
-    ]
-    bare = Suggestion({}, method=suggestions[0].method if suggestions else None)
-    return max(fitting, key=lambda one: len(one.params), default=bare)
+    as_suggested = all(used.get(name) == value for name, value in suggestion.params.items())
+    complete = columns is None or set(suggestion.params) == {name for name in columns if name in used}
+    return suggestion if as_suggested and complete else Suggestion({}, method=suggestion.method)
 
 
 def _trial(trial: FrozenTrial, state: State, suggestion: Suggestion) -> Trial:
@@ -208,8 +257,8 @@ def _latest_hyperparameters(
     trials: Sequence[FrozenTrial], space: OptunaSpace, constraints: tuple[str, ...]
 ) -> tuple[tuple[float, ...], ...]:
     """Return those stored with the latest suggestion for the same parameters; none if it knew other constraints."""
-    counted = [trial for trial in trials if _state(trial) in _COUNTED]
-    latest = sorted(counted, key=lambda trial: trial.number, reverse=True)
-    suggested = (suggestion for trial in latest for suggestion in read_suggestions(trial))
-    found = next((one for one in suggested if tuple(one.params) == space.names and one.hyperparameters), None)
+    latest = sorted(trials, key=lambda trial: trial.number, reverse=True)
+    counted = (trial for trial in latest if _state(trial) in _COUNTED)
+    suggested = (one for trial in counted if (one := read_suggestion(trial)) is not None and one.hyperparameters)
+    found = next((one for one in suggested if (one.columns or tuple(one.params)) == space.names), None)
     return () if found is None or found.constraints != constraints else found.hyperparameters

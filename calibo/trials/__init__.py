@@ -1,6 +1,13 @@
 """Trials: what was suggested, what was forecast, and what was observed, in the user's sign and units."""
 
-from calibo.trials.direction import Direction, convert_forecasts, outcome_directions, reference_values
+from calibo.trials.direction import (
+    Direction,
+    Directions,
+    convert_forecasts,
+    objective_names,
+    outcome_directions,
+    reference_values,
+)
 from calibo.trials.history import history_table
 from calibo.trials.judging import (
     best_trial,
@@ -11,6 +18,7 @@ from calibo.trials.judging import (
     feasible,
     hypervolume_after,
     objective_values,
+    outcome_of,
     pareto_trials,
     some_feasible,
 )
@@ -21,6 +29,7 @@ from calibo.trials.values import finite_constraints, finite_values, standard_err
 
 __all__ = [
     "Direction",
+    "Directions",
     "State",
     "Trial",
     "best_trial",
@@ -40,8 +49,10 @@ __all__ = [
     "history_table",
     "hypervolume_after",
     "in_order_of_completion",
+    "objective_names",
     "objective_values",
     "outcome_directions",
+    "outcome_of",
     "pareto_trials",
     "in_user_sign",
     "predict",

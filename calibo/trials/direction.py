@@ -8,14 +8,16 @@ negated on the way in and their forecasts on the way out.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import checked
+from calibo.checks import as_floats, is_array, is_text, read_items, shown
 from calibo.data import Array, Forecast
-from calibo.errors import DataError, RecipeError
+from calibo.errors import DataError, RecipeError, ValueRejected
 
 _Forecast = TypeVar("_Forecast", Forecast, Forecast | None)
 
@@ -36,20 +38,70 @@ class Direction(enum.Enum):
         if isinstance(name, Direction):
             return name
         for direction in cls:
-            if isinstance(name, str) and name.lower() in (direction.name.lower(), direction.name.lower()[:3]):
+            if is_text(name) and str(name).lower() in (direction.name.lower(), direction.name.lower()[:3]):
                 return direction
-        raise RecipeError(f'a direction is "minimize" or "maximize", got {name!r}')
+        raise RecipeError(f'a direction is "minimize" or "maximize", got {shown(name)}')
 
     @classmethod
-    def several(cls, names: str | Direction | Sequence[str | Direction]) -> tuple[Direction, ...]:
-        """Return the directions of one or several objectives."""
+    def several(cls, names: Directions) -> tuple[Direction, ...]:
+        """Return the directions of one or several objectives, given in order or by the names of the objectives."""
         if isinstance(names, str | Direction):
             return (cls.of(names),)
-        if not isinstance(names, Sequence) or not names:
-            raise RecipeError(f'directions are a list such as ["minimize", "maximize"], got {names!r}')
-        return tuple(cls.of(name) for name in names)
+        if isinstance(names, Mapping) and names:
+            return tuple(cls.of(name) for name in names.values())
+        items = read_items(names)
+        if not items:
+            raise RecipeError(f'directions are a list such as ["minimize", "maximize"], got {shown(names)}')
+        return tuple(cls.of(name) for name in items)
 
 
+#: Directions as users give them: of one objective, of several in order, or of objectives by name.
+Directions = str | Direction | Sequence[str | Direction] | Mapping[str, str | Direction]
+
+
+def objective_names(directions: Directions | None) -> tuple[str, ...]:
+    """Return the names of the objectives whose directions are given by name; ``()`` if they are given otherwise.
+
+    Raises:
+        RecipeError: If a name is no text, is empty, or is a number, which counts objectives.
+    """
+    if not isinstance(directions, Mapping):
+        return ()
+    for name in directions:
+        if not isinstance(name, str) or not name.strip() or name.strip().isdigit():
+            raise RecipeError(
+                'directions by name are a mapping such as {"error": "minimize", "latency": "minimize"}; a name is a text '
+                f"that is not empty and not a number, got {name!r}"
+            )
+    return tuple(directions)
+
+
+def by_name(given: object, names: Sequence[str], what: str) -> object:
+    """Return what is given for each objective in their order, if it is given by name; anything else as it is.
+
+    Args:
+        given: A mapping by the names of the objectives, or values in order.
+        names: Names of the objectives; ``()`` if they have none.
+        what: What is given, for the message.
+
+    Returns:
+        A list in the order of the objectives (the value itself if there is only one), or ``given``.
+
+    Raises:
+        ValueRejected: If the names are not those of the objectives.
+    """
+    if not isinstance(given, Mapping):
+        return given
+    if set(given) != set(names):
+        known = ", ".join(map(repr, names)) or "none: name them with directions={...}"
+        raise ValueRejected(
+            f"{what} by name must have exactly the names of the objectives ({known}), got {', '.join(map(repr, given))}"
+        )
+    values = [given[name] for name in names]
+    return values[0] if len(values) == 1 else values
+
+
+@checked
 def outcome_directions(directions: Sequence[Direction], constraints: Sequence[str] = ()) -> tuple[Direction, ...]:
     """Return the directions of all outcomes: of the objectives, then of the constraints, which are minimized."""
     return (*directions, *[Direction.MINIMIZE] * len(constraints))
@@ -64,29 +116,39 @@ def convert_values(values: npt.ArrayLike, directions: Sequence[Direction]) -> Ar
     return table * [direction.value for direction in directions] + 0.0
 
 
+@checked
 def convert_forecasts(
     forecasts: Sequence[_Forecast] | None, directions: Sequence[Direction]
 ) -> tuple[_Forecast, ...] | None:
     """Convert forecasts, one (or ``None``) per outcome, from the internal sign to the user's, or back."""
     if forecasts is None:
         return None
+    if not all(one is None or isinstance(one, Forecast) for one in forecasts):
+        raise DataError(f"forecasts must be Forecasts, or None, got {shown(forecasts)}")
     if len(forecasts) != len(directions):
         raise DataError(f"expected one forecast for each of {len(directions)} outcomes, got {len(forecasts)}")
     pairs = zip(forecasts, directions, strict=True)
     return tuple(f.negated() if f is not None and way is Direction.MINIMIZE else f for f, way in pairs)
 
 
-def reference_values(reference: Sequence[float] | None, directions: Sequence[Direction]) -> tuple[float, ...]:
-    """Check a reference point, one value per objective in the user's sign, and convert it; ``()`` without one."""
+@checked
+def reference_values(
+    reference: object, directions: Sequence[Direction], names: Sequence[str] = ()
+) -> tuple[float, ...]:
+    """Check a reference point, one value per objective in the user's sign, and convert it; ``()`` without one.
+
+    ``names`` are those of the objectives, by which the values may be given.
+    """
     if reference is None:
         return ()
     try:
-        values = np.asarray(reference, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.empty(0)
+        given: Any = by_name(reference, names, "a reference point")
+    except ValueRejected as error:
+        raise RecipeError(str(error)) from None
+    values = as_floats("reference", given, RecipeError) if is_array(given) else np.empty(0)
     if len(directions) < 2 or values.shape != (len(directions),) or not np.isfinite(values).all():
         raise RecipeError(
-            f"a reference point has one finite value for each of several objectives, got {reference!r} for "
+            f"a reference point has one finite value for each of several objectives, got {shown(reference)} for "
             f"{len(directions)}: leave it out to have it inferred"
         )
     return tuple(direction.value * float(value) for value, direction in zip(values, directions, strict=True))

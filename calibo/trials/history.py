@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from calibo.arguments import checked
 from calibo.data import Forecast
 from calibo.trials.trial import Trial
 
@@ -17,17 +18,24 @@ LEVELS = (0.025, 0.1, 0.5, 0.9, 0.975)
 _NAN = float("nan")
 
 
-def history_table(trials: Sequence[Trial], objectives: int) -> pd.DataFrame:
+def objective_columns(names: Sequence[str], objectives: int) -> list[str]:
+    """Return what distinguishes the columns of each objective: its name or index; "" for a single one without a name."""
+    return list(names) or ([""] if objectives == 1 else [str(i) for i in range(objectives)])
+
+
+@checked
+def history_table(trials: Sequence[Trial], objectives: int, names: Sequence[str] = ()) -> pd.DataFrame:
     """Return a table with one row per trial; its columns are described at ``Result.history``."""
     import pandas as pd
 
     params = list(dict.fromkeys(name for trial in trials for name in trial.params))
     constraints = sorted({name for trial in trials for name in trial.constraints})
     outcomes: list[int | str] = [*range(objectives), *constraints]
-    values = ["value"] if objectives == 1 else [f"value_{i}" for i in range(objectives)]
-    noise = [name.replace("value", "sem") for name in values if any(trial.sem is not None for trial in trials)]
+    goals = objective_columns(names, objectives)
+    values = [f"value_{name}" if name else "value" for name in goals]
+    noise = [f"sem{name.removeprefix('value')}" for name in values if any(trial.sem is not None for trial in trials)]
     limits = [f"constraint_{name}" for name in constraints]
-    prefixes = [*([""] if objectives == 1 else [f"{i}_" for i in range(objectives)]), *(f"{name}_" for name in limits)]
+    prefixes = [f"{name}_" if name else "" for name in (*goals, *limits)]
     columns = [
         *("number", "state"),
         *values,

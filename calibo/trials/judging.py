@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibo.arguments import checked
+from calibo.checks import is_text, is_whole, shown
 from calibo.data import Array, Forecast
 from calibo.errors import DataError, RecipeError
 from calibo.pareto import hypervolumes, inferred_reference, pareto_mask
@@ -20,12 +22,14 @@ if TYPE_CHECKING:
     from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
 
 
+@checked
 def feasible(trials: Sequence[Trial]) -> list[Trial]:
     """Return the complete trials that meet all constraints; a constraint that was not measured is not met."""
     names = constraint_names(trials)
     return [trial for trial in completed(trials) if trial.meets(names)]
 
 
+@checked
 def some_feasible(trials: Sequence[Trial]) -> list[Trial]:
     """Return the complete trials that meet all constraints, of which there is at least one.
 
@@ -42,6 +46,7 @@ def some_feasible(trials: Sequence[Trial]) -> list[Trial]:
     )
 
 
+@checked
 def best_trial(trials: Sequence[Trial], directions: Sequence[Direction], objective: int | None = None) -> Trial:
     """Return the feasible trial with the best value; of several the earliest.
 
@@ -58,17 +63,20 @@ def best_trial(trials: Sequence[Trial], directions: Sequence[Direction], objecti
     return max(some_feasible(trials), key=lambda trial: directions[place].value * (trial.observed(place) or 0.0))
 
 
+@checked
 def pareto_trials(trials: Sequence[Trial], directions: Sequence[Direction]) -> list[Trial]:
     """Return the feasible trials that no other feasible trial dominates; none if no trial is feasible."""
     met = feasible(trials)
     return [met[i] for i in np.flatnonzero(pareto_mask(objective_values(met, directions)))] if met else []
 
 
+@checked
 def objective_values(trials: Sequence[Trial], directions: Sequence[Direction]) -> Array:
     """Return the objectives of `n` complete trials in the internal sign, `n x m`."""
     return convert_values([trial.values or () for trial in trials], directions)
 
 
+@checked
 def hypervolume_after(
     trials: Sequence[Trial], directions: Sequence[Direction], reference: Sequence[float] | None = None
 ) -> Array:
@@ -89,6 +97,7 @@ def hypervolume_after(
     return hypervolumes(np.array(counted), point)
 
 
+@checked
 def calibration_of(
     trials: Sequence[Trial], directions: Sequence[Direction], outcome: int | str = 0, *, makes_forecasts: bool = True
 ) -> CalibrationTable:
@@ -102,6 +111,7 @@ def calibration_of(
     return forecast_table([f for f, _ in known], [value for _, value in known], forecasting=makes_forecasts)
 
 
+@checked
 def calibration_by_place_of(
     trials: Sequence[Trial], directions: Sequence[Direction], outcome: int | str = 0
 ) -> PlaceTable:
@@ -124,6 +134,7 @@ def _observed(
     return [(forecast, value) for forecast, value in pairs if value is not None]
 
 
+@checked
 def feasibility_of(trials: Sequence[Trial], directions: Sequence[Direction]) -> FeasibilityTable:
     """Compare the forecast probabilities of feasibility with the constraints observed.
 
@@ -136,6 +147,7 @@ def feasibility_of(trials: Sequence[Trial], directions: Sequence[Direction]) -> 
     return feasibility_table(stated, [trial.meets(trial.suggestion.constraints) for trial in judged])
 
 
+@checked
 def check_single(directions: Sequence[Direction], asked: str) -> None:
     """Raise a ``RecipeError`` if there are several objectives, so that there is no single ``asked``."""
     if len(directions) > 1:
@@ -144,11 +156,18 @@ def check_single(directions: Sequence[Direction], asked: str) -> None:
         )
 
 
+def outcome_of(outcome: int | str, names: Sequence[str]) -> int | str:
+    """Return the index of an objective that is given by its name; anything else as it is."""
+    return names.index(outcome) if isinstance(outcome, str) and outcome in names else outcome
+
+
 def check_outcome(outcome: int | str, objectives: int, constraints: Sequence[str]) -> None:
     """Raise a ``RecipeError`` unless ``outcome`` is the index of an objective or the name of a constraint."""
-    if isinstance(outcome, str):
+    if is_text(outcome):
         if outcome not in constraints:
             known = ", ".join(map(repr, constraints)) or "none"
-            raise RecipeError(f"there is no constraint {outcome!r}; those recorded so far: {known}")
-    elif not 0 <= outcome < objectives:
-        raise RecipeError(f"objectives are counted from 0 to {objectives - 1}, got {outcome}")
+            raise RecipeError(
+                f"there is no objective and no constraint {shown(outcome)}; constraints recorded so far: {known}"
+            )
+    elif not is_whole(outcome) or not 0 <= int(outcome) < objectives:
+        raise RecipeError(f"objectives are counted from 0 to {objectives - 1}, got {shown(outcome)}")

@@ -8,31 +8,45 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibo.acquisition import Feasibility
+from calibo.arguments import checked
+from calibo.checks import shown
 from calibo.data import COVERAGES, Array
 from calibo.distributions import Distribution
 from calibo.distributions.base import within_floats
+from calibo.errors import DataError
 from calibo.models import Capability, Model
 from calibo.trials.direction import Direction, outcome_directions
+from calibo.trials.history import objective_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@checked
 def predict(model: Model, X: Array, direction: Direction, *, latent: bool) -> Distribution:
     """Return a model's predictive distributions at `q x d` points in the user's sign.
 
     They are those of a measurement, which has noise, or of the underlying mean value (``latent``).
     """
+    if np.ndim(X) != 2:
+        raise DataError(f"points are an array q x d, got {shown(X)}")
     return in_user_sign(model.predict(X, latent=latent), direction)
 
 
+@checked
 def in_user_sign(distribution: Distribution, direction: Direction) -> Distribution:
     """Return a distribution in the user's sign: that of minus the internal value if the outcome is minimized."""
     return distribution.negated() if direction is Direction.MINIMIZE else distribution
 
 
+@checked
 def predict_table(
-    models: Sequence[Model], X: Array, *, directions: Sequence[Direction], constraints: Sequence[str] = ()
+    models: Sequence[Model],
+    X: Array,
+    *,
+    directions: Sequence[Direction],
+    constraints: Sequence[str] = (),
+    names: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Return mean, median and calibrated intervals for the next measurement and for the mean value.
 
@@ -42,25 +56,25 @@ def predict_table(
     ``similar_forecasts`` is the number of forecasts like this one, stored or of a result left out, whose outcomes are
     known, and ``calibration`` says in words what the intervals rest on.
 
-    With several objectives the columns begin with the index of the objective, ``0_mean`` and so on, and those of a
-    constraint with its name, ``constraint_memory_mean``; ``feasible`` is then the probability that a measurement meets
-    all constraints.
+    With several objectives the columns begin with the name of the objective, ``error_mean`` and so on, or with its index,
+    ``0_mean``, if it has none; those of a constraint begin with its name, ``constraint_memory_mean``;
+    ``feasible`` is then the probability that a measurement meets all constraints.
 
     Args:
         models: One model per objective, then one per constraint.
         X: `q x d` points.
         directions: One direction per objective.
         constraints: Names of the constraints.
+        names: Names of the objectives; ``()`` if they have none.
 
     Returns:
         A table with `q` rows.
     """
     import pandas as pd
 
-    names = [*map(str, range(len(directions)))] if len(directions) > 1 else [""]
-    names += [f"constraint_{name}" for name in constraints]
+    starts = [*objective_columns(names, len(directions)), *(f"constraint_{name}" for name in constraints)]
     table: dict[str, Array | list[str]] = {}
-    for name, model, direction in zip(names, models, outcome_directions(directions, constraints), strict=True):
+    for name, model, direction in zip(starts, models, outcome_directions(directions, constraints), strict=True):
         table |= {f"{name}_{key}" if name else key: v for key, v in _columns(model, X, direction).items()}
     if constraints:
         table["feasible"] = Feasibility(tuple(models[len(directions) :]))(X)

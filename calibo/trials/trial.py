@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from calibo.arguments import checked
 from calibo.data import (
+    Activity,
     Array,
     Dataset,
     Forecast,
@@ -24,6 +26,9 @@ from calibo.data import (
 )
 from calibo.errors import DataError, FallbackWarning
 from calibo.trials.direction import Direction, convert_forecasts, convert_values, outcome_directions
+
+#: Outcomes beyond this size, in either direction, count as this for strategies: differences and sums of many stay floats.
+LARGEST_OUTCOME = 1e300
 
 
 class State(enum.StrEnum):
@@ -111,7 +116,7 @@ class Trial:
     @property
     def forecast(self) -> Forecast | None:
         """Forecast of ``value``."""
-        return None if self.forecasts is None else self.forecasts[0]
+        return self.forecasts[0] if self.forecasts else None
 
     def meets(self, constraints: Iterable[str]) -> bool:
         """Return whether all of the named constraints were measured and met."""
@@ -127,27 +132,33 @@ class Trial:
         """Return the forecast of one of the ``objectives`` (by index) or a constraint (by name), ``None`` without one."""
         if self.forecasts is None:
             return None
-        if isinstance(outcome, int):
-            return self.forecasts[outcome]
         known = self.suggestion.constraints
-        return self.forecasts[objectives + known.index(outcome)] if outcome in known else None
+        if isinstance(outcome, str) and outcome not in known:
+            return None
+        place = outcome if isinstance(outcome, int) else objectives + known.index(outcome)
+        # A stored record may have fewer than there are outcomes.
+        return self.forecasts[place] if place < len(self.forecasts) else None
 
 
+@checked
 def completed(trials: Iterable[Trial]) -> list[Trial]:
     """Return the complete trials, in the order given."""
     return [trial for trial in trials if trial.state is State.COMPLETE]
 
 
+@checked
 def in_order_of_completion(trials: Iterable[Trial]) -> list[Trial]:
     """Return trials by the time at which they were finished, then by number; unfinished ones come last."""
     return sorted(trials, key=lambda trial: (trial.finished or datetime.max, trial.number))
 
 
+@checked
 def constraint_names(trials: Iterable[Trial]) -> tuple[str, ...]:
     """Return the names of all constraints of the complete trials, sorted: the order of their columns in a dataset."""
     return tuple(sorted({name for trial in completed(trials) for name in trial.constraints}))
 
 
+@checked
 def dataset(
     trials: Iterable[Trial],
     *,
@@ -157,18 +168,21 @@ def dataset(
     reference: tuple[float, ...] = (),
     features: Callable[[Array], Array] | None = None,
     from_pool: bool = False,
+    descriptors: tuple[Array | None, ...] = (),
+    contexts: tuple[int, ...] = (),
+    activity: Activity | None = None,
 ) -> Dataset:
     """Return trials as a dataset in the internal sign.
 
     Complete trials keep the order in which they are given, which should be that of their outcomes. Trials that failed or
     were pruned become failed points, running ones pending points; waiting and interrupted ones are left out. A
     constraint is a further outcome, which is minimized. Complete trials without all of the constraints are left out with
-    a warning, and forecasts that calibrators have forgotten without one.
+    a warning, and forecasts that calibrators have forgotten without one. Outcomes beyond ``LARGEST_OUTCOME`` count as that.
 
     Args:
         trials: Trials, each with an encoded point.
         directions: One direction per objective.
-        categories, hyperparameters, reference, features, from_pool: As in the ``Dataset``.
+        categories, hyperparameters, reference, features, from_pool, descriptors, contexts, activity: As in the ``Dataset``.
     """
     trials = list(trials)
     names = constraint_names(trials)
@@ -177,6 +191,8 @@ def dataset(
     running = [trial for trial in trials if trial.state is State.RUNNING]
     outcomes = outcome_directions(directions, names)
     d, unknown = len(categories), (float("nan"),) * len(directions)
+    if any(len(trial.x) != d for trial in (*done, *failed, *running)):
+        raise DataError(f"every trial needs an encoded point of {d} coordinates, as many as there are categories")
 
     def points(some: list[Trial]) -> Array:
         return np.array([trial.x for trial in some], dtype=np.float64).reshape(-1, d)
@@ -190,7 +206,9 @@ def dataset(
     remembered = _known_forecasts(done[forgotten:], names, directions)
     return Dataset(
         X=points(done),
-        Y=convert_values([(*(t.values or unknown), *(t.constraints[n] for n in names)) for t in done], outcomes),
+        Y=_bounded(
+            convert_values([(*(t.values or unknown), *(t.constraints[n] for n in names)) for t in done], outcomes)
+        ),
         Y_var=variances(),
         forecasts=(*(None,) * forgotten, *remembered),
         X_pending=points(running),
@@ -198,12 +216,28 @@ def dataset(
         categories=categories,
         hyperparameters=hyperparameters if len(hyperparameters) >= len(outcomes) else (),
         constraints=len(names),
-        reference=reference,
-        Y_failed=convert_values([t.intermediate or unknown for t in failed], directions),
+        reference=tuple(min(max(value, -LARGEST_OUTCOME), LARGEST_OUTCOME) for value in reference),
+        Y_failed=_bounded(convert_values([t.intermediate or unknown for t in failed], directions)),
         H=_vectors(done),
         features=features,
         from_pool=from_pool,
+        descriptors=descriptors,
+        contexts=contexts,
+        activity=activity,
     )
+
+
+def _bounded(Y: Array) -> Array:
+    """Return outcomes within the largest ones that strategies learn from; a warning says so if some are beyond."""
+    if (np.abs(Y) > LARGEST_OUTCOME).any():
+        warnings.warn(
+            f"outcomes beyond {LARGEST_OUTCOME:g} count as that for the suggestions, since their differences are too large "
+            "for a float: measure in larger units, or on a log scale. They are stored as they are",
+            FallbackWarning,
+            stacklevel=4,
+        )
+        return np.clip(Y, -LARGEST_OUTCOME, LARGEST_OUTCOME)
+    return Y
 
 
 def _vectors(done: list[Trial]) -> Array | None:

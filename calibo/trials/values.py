@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from calibo.arguments import checked
+from calibo.checks import check_name, read_items, read_mapping, shown
 from calibo.errors import ValueRejected
+from calibo.trials.direction import by_name
 
 
 def finite_value(value: object, what: str = "the objective's value") -> float:
@@ -15,30 +18,37 @@ def finite_value(value: object, what: str = "the objective's value") -> float:
     Raises:
         ValueRejected: If it is not a finite number.
     """
-    boolean = getattr(value, "dtype", None) == np.bool_
-    if isinstance(value, str | bytes | bool) or value is None or boolean:
-        raise ValueRejected(f"{what} must be a finite number, got {value!r}")
+    boolean = isinstance(value, bool | np.bool_) or (isinstance(value, np.ndarray) and value.dtype == np.bool_)
+    if isinstance(value, str | bytes) or value is None or boolean:
+        raise ValueRejected(f"{what} must be a finite number, got {shown(value)}")
     try:
         number = float(value)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError, OverflowError):
-        said = f"{type(value).__name__}: {str(value)[:60]}"
+    except Exception:  # of the user's own class, too
+        said = f"{type(value).__name__}: {shown(value, 60)}"
         raise ValueRejected(f"{what} must be a finite number, got a {said}") from None
     if not np.isfinite(number):
         raise ValueRejected(f"{what} must be a finite number, got {number}")
     return number
 
 
-def finite_values(values: object, count: int) -> tuple[float, ...]:
+@checked
+def finite_values(values: object, count: int, names: Sequence[str] = ()) -> tuple[float, ...]:
     """Return the values of ``count`` objectives as floats: of a number for one, of a sequence for several.
+
+    Values of objectives that have ``names`` may be a mapping.
 
     Raises:
         ValueRejected: If the number of values is wrong, or one of them is not a finite number.
     """
+    values = by_name(values, names, "the objective's values")
     if count == 1:
         return (finite_value(values),)
-    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes) or len(values) != count:
-        raise ValueRejected(f"the objective's value must be {count} numbers, one for each direction, got {values!r}")
-    return tuple(finite_value(value) for value in values)
+    items = read_items(values)
+    if items is None or len(items) != count:
+        raise ValueRejected(
+            f"the objective's value must be {count} numbers, one for each direction, got {shown(values)}"
+        )
+    return tuple(finite_value(value) for value in items)
 
 
 def finite_constraints(constraints: object) -> dict[str, float]:
@@ -52,22 +62,24 @@ def finite_constraints(constraints: object) -> dict[str, float]:
     """
     if constraints is None:
         return {}
-    if isinstance(constraints, Mapping):
-        named = dict(constraints)
-    elif isinstance(constraints, Sequence | np.ndarray) and not isinstance(constraints, str | bytes):
-        named = {str(i): value for i, value in enumerate(constraints)}
-    else:
+    items = read_items(constraints)
+    named = read_mapping(constraints) if items is None else {str(i): value for i, value in enumerate(items)}
+    if named is None:
         raise ValueRejected(
             "constraints are numbers by name, such as {'memory': used - limit}, or a sequence of numbers, each met where "
-            f"it is not positive; got {constraints!r}"
+            f"it is not positive; got {shown(constraints)}"
         )
-    return {str(name): finite_value(value, f"constraint {str(name)!r}") for name, value in named.items()}
+    names = [check_name("the name of a constraint", name, ValueRejected) for name in named]
+    return {
+        name: finite_value(value, f"constraint {name!r}") for name, value in zip(names, named.values(), strict=True)
+    }
 
 
-def standard_errors(sem: object, count: int) -> tuple[float, ...] | None:
+@checked
+def standard_errors(sem: object, count: int, names: Sequence[str] = ()) -> tuple[float, ...] | None:
     """Return the standard errors of ``count`` objectives as floats: of a number for one, of a sequence for several.
 
-    ``None``, if none are known, is returned as it is.
+    Those of objectives that have ``names`` may be a mapping. ``None``, if none are known, is returned as it is.
 
     Raises:
         ValueRejected: If the number of values is wrong, or one of them is negative, not finite, or so small or large that
@@ -75,9 +87,12 @@ def standard_errors(sem: object, count: int) -> tuple[float, ...] | None:
     """
     if sem is None:
         return None
-    given = list(sem) if count > 1 and isinstance(sem, Sequence | np.ndarray) and not isinstance(sem, str) else [sem]
-    if len(given) != count:
-        raise ValueRejected(f"the standard error (sem) must have a value for each of {count} objectives, got {sem!r}")
+    sem = by_name(sem, names, "the standard errors (sem)")
+    given = read_items(sem) if count > 1 else [sem]
+    if given is None or len(given) != count:
+        raise ValueRejected(
+            f"the standard error (sem) must have a value for each of {count} objectives, got {shown(sem)}"
+        )
     return tuple(_standard_error(one) for one in given)
 
 

@@ -18,7 +18,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from calibo import __version__
-from calibo.cli.app import FAILED, INTERRUPTED, app, resume_line
+from calibo.cli.app import FAILED, app, resume_line
 from calibo.study import load_result
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +40,9 @@ def bowl(params):
 
 def never(params):
     return None
+
+def goals(params):
+    return {"error": (params["x"] - 0.25) ** 2, "speed": params["x"]}
 """
 
 TRAIN = """
@@ -109,6 +112,7 @@ class TestStopping:
             (("--stop-regret", "1", "--stop-confidence", "1.5"), "confidence"),
             (("--patience", "0"), "trials of Patience"),
             (("--stop-regret", "1", "--method", "bore"), "bore has none"),
+            (("--trials", "5", "--more", "3"), "give either --trials, the total of the study, or --more"),
         ],
     )
     def test_wrong_settings(self, folder: Path, words: tuple[str, ...], said: str) -> None:
@@ -125,7 +129,7 @@ class TestRunning:
         assert "smallest value is" in first.stdout
         assert "kind = plain" in first.stdout
         assert "intervals" in first.stdout
-        again = run("cli_objectives.py:bowl", "--space", "space.toml", "--trials", "2", "--report", "r.html")
+        again = run("cli_objectives.py:bowl", "--space", "space.toml", "--more", "2", "--report", "r.html")
         assert "Resuming study 'cli_objectives:bowl' in calibo.db: 6 trials (6 complete)." in again.stdout
         assert "8 trials (8 complete)" in again.stdout
         assert (folder / "r.html").stat().st_size > 100_000
@@ -138,6 +142,22 @@ class TestRunning:
         done = run("cli_objectives.py:bowl", *words.split())
         assert "largest value is" in done.stdout
         assert load_result("other.db", "top").directions[0].name == "MAXIMIZE"
+
+    def test_objectives_with_names(self, folder: Path) -> None:
+        words = "--space space.toml --trials 4 --method gp_ei --directions error=minimize,speed=max"
+        done = run("cli_objectives.py:goals", *words.split())
+        assert done.exit_code == 0, done.output
+        assert "Objective 'error': " in done.stdout and "Objective 'speed': " in done.stdout
+        heading = next(line for line in done.stdout.splitlines() if "trial" in line and "speed" in line)
+        assert heading.split() == ["trial", "error", "speed", "x", "kind"]
+        assert load_result(folder / "calibo.db").names == ("error", "speed")
+        shown = calibo("predict", "calibo.db", "--params", '{"x": 0.5, "kind": "plain"}')
+        assert re.search(r"^ +speed +next measurement", shown.stdout, re.MULTILINE), shown.stdout
+        for wrong in ("error=min,max", "error=min,error=max"):
+            refused = run("cli_objectives.py:goals", "--space", "space.toml", "--directions", wrong)
+            assert refused.exit_code == FAILED and "a different name for each objective" in refused.stderr
+        changed = run("cli_objectives.py:goals", "--space", "space.toml", "--directions", "loss=min,speed=max")
+        assert changed.exit_code == FAILED and "are called 'error', 'speed'" in changed.stderr
 
     def test_a_command(self, folder: Path) -> None:
         command = f"{shlex.quote(sys.executable)} train.py {{x}} {{kind}}"
@@ -205,7 +225,7 @@ class TestComposite:
     def test_a_function_and_again(self, folder: Path) -> None:
         first = run("cli_composite.py:vector", "--composite", "cli_composite.py:g", *self.WORDS)
         assert first.exit_code == 0, first.output
-        again = run("cli_composite.py:vector", "--composite", "cli_composite.py:g", *self.WORDS)
+        again = run("cli_composite.py:vector", "--composite", "cli_composite.py:g", *self.WORDS, "--more", "5")
         assert "10 trials (10 complete)" in again.stdout
         result = load_result("calibo.db")
         assert result.method == "composite_lfbo"
@@ -324,12 +344,18 @@ def test_methods_and_version() -> None:
         "f.py --space s.toml --trials {} --storage s.db --study 'a study' --seed 3 --maximize",
         "f.py --space s.toml --trials {} --directions min,max --reference 1.5,0 --no-progress",
         "f.py --space s.toml --trials {} --composite 'my model.py:g' --timeout 60.0 --report r.html",
+        "f.py --space s.toml --trials {} --fixed k=a --fixed 'n=two words' --context t=21.5",
     ],
 )
 def test_the_line_to_resume_with(options: str) -> None:
     command = typer.main.get_command(app).commands["run"]  # pyright: ignore
     context = command.make_context("run", shlex.split(options.format(50)))
-    assert resume_line(context, 7) == f"calibo run {options.format(7)}"
+    assert resume_line(context) == f"calibo run {options.format(50)}"
+    more = options.format(50).replace("--trials 50", "--more 20")
+    context = command.make_context("run", shlex.split(more))
+    assert sorted(shlex.split(resume_line(context, 7))) == sorted(
+        ["calibo", "run", *shlex.split(more.replace("20", "7"))]
+    )
 
 
 def _process(words: list[str], folder: Path) -> subprocess.Popen[str]:
@@ -367,9 +393,9 @@ def objective(params):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     output, complaint = process.communicate(timeout=60)
-    assert process.returncode == INTERRUPTED, complaint
+    assert process.returncode == 128 + signal.SIGINT, complaint
     assert "Traceback" not in complaint
-    assert "Stopped. All 3 completed trials are stored. To run the remaining 2:" in output
+    assert "Stopped. All 3 completed trials are stored. To go on:" in output
     line = re.search(r"^  (calibo run .*)$", output, flags=re.MULTILINE)
     assert line is not None
     resumed = calibo(*shlex.split(line.group(1))[1:], "--no-progress")

@@ -155,6 +155,10 @@ class TestCommandRuns:
         for sem in ("[0.5]", "0.5", "[0.5, -1]"):
             with pytest.raises(ValueError, match=r"standard error \(sem\) must"):
                 _outcome(f'{{"values": [3, 4], "sem": {sem}}}', 2)
+        by_name = '{"values": {"speed": 4, "error": 3}, "sem": {"error": 0.5, "speed": 0}}'
+        assert _outcome(by_name, 2, ("error", "speed")) == Outcome((3.0, 4.0), sem=(0.5, 0.0))
+        with pytest.raises(ValueError, match="names of the objectives"):
+            _outcome(by_name, 2, ("error", "time"))
         with pytest.raises(ValueError, match=r'may have "constraints" and "sem", got \[\'noise\', \'values\'\]'):
             _outcome('{"values": 3, "noise": 1}', 1)
         with pytest.raises(ValueError, match="constraints are numbers by name"):

@@ -110,8 +110,8 @@ def test_coverage_by_place_is_shown_once_there_is_a_verdict(capsys: pytest.Captu
     result = minimize(
         lambda p: p["x"] ** 2 + 0.01 * rng.standard_normal(),
         {"x": Float(-1, 1)},
-        n_trials=30,
-        method="gp_ei",
+        n_trials=40,
+        method="auto",
         seed=0,
         progress=False,
     )

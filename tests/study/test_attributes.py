@@ -26,13 +26,13 @@ from calibo.study.attributes import (
     read_description,
     read_seed,
     read_sem,
-    read_suggestions,
+    read_suggestion,
     read_vector,
     study_seed,
     write_description,
     write_seed,
     write_sem,
-    write_suggestions,
+    write_suggestion,
     write_vector,
 )
 
@@ -62,9 +62,9 @@ def _asked(storage: BaseStorage | None = None) -> tuple[optuna.Study, FrozenTria
 
 
 def read(trial: FrozenTrial) -> Suggestion | None:
-    found = read_suggestions(trial)
-    assert has_suggestion(trial) is bool(found)
-    return found[0] if found else None
+    found = read_suggestion(trial)
+    assert has_suggestion(trial) is (found is not None)
+    return found
 
 
 @settings(max_examples=30)
@@ -72,7 +72,7 @@ def read(trial: FrozenTrial) -> Suggestion | None:
 def test_there_and_back_exactly(suggestion: Suggestion) -> None:
     study, trial = _asked()
     assert read(trial) is None
-    write_suggestions(study, trial, [suggestion])
+    write_suggestion(study, trial, suggestion)
     again = study.trials[0]
     assert read(again) == suggestion
     lengths = [len(json.dumps(value)) for value in again.system_attrs.values()]
@@ -99,7 +99,7 @@ STORAGES: dict[str, Callable[[Path], BaseStorage]] = {
 @pytest.mark.parametrize("kind", STORAGES)
 def test_all_storages_keep_it(kind: str, tmp_path: Path) -> None:
     study, trial = _asked(STORAGES[kind](tmp_path))
-    write_suggestions(study, trial, [_suggestion()])
+    write_suggestion(study, trial, _suggestion())
     study.tell(0, 1.0)
     assert len(study.trials[0].system_attrs) > 1
     assert read(study.trials[0]) == _suggestion()
@@ -107,17 +107,17 @@ def test_all_storages_keep_it(kind: str, tmp_path: Path) -> None:
 
 def test_a_copy_with_another_trial_is_not_its_own() -> None:
     study, trial = _asked()
-    write_suggestions(study, trial, [_suggestion()])
+    write_suggestion(study, trial, _suggestion())
     study.add_trial(optuna.create_trial(state=TrialState.WAITING, system_attrs=study.trials[0].system_attrs))
     assert read(study.trials[1]) is None
     study.ask()
-    write_suggestions(study, study.trials[1], [Suggestion({"x": 0.5}, number=1)])
+    write_suggestion(study, study.trials[1], Suggestion({"x": 0.5}, number=1))
     assert read(study.trials[1]) == Suggestion({"x": 0.5}, number=1)
 
 
 def test_half_a_record_is_none_and_one_of_another_version_is_refused() -> None:
     study, trial = _asked()
-    write_suggestions(study, trial, [_suggestion()])
+    write_suggestion(study, trial, _suggestion())
     attributes = study.trials[0].system_attrs
     keys = sorted(attributes)
     for lost in keys:
@@ -125,7 +125,7 @@ def test_half_a_record_is_none_and_one_of_another_version_is_refused() -> None:
         assert read(_with(trial, torn)) is None
     with pytest.raises(StudyError, match=f"format version {VERSION + 1}, and this calibo reads version {VERSION}"):
         read(_with(trial, attributes | {keys[0]: attributes[keys[0]] | {"version": VERSION + 1}}))
-    write_suggestions(study, trial, [_suggestion(shift=1.0)])
+    write_suggestion(study, trial, _suggestion(shift=1.0))
     mixed = study.trials[0].system_attrs | {keys[1]: attributes[keys[1]]}
     assert read(_with(trial, mixed)) is None
 
@@ -133,13 +133,6 @@ def test_half_a_record_is_none_and_one_of_another_version_is_refused() -> None:
 def _with(trial: FrozenTrial, attributes: dict[str, Any]) -> FrozenTrial:
     trial.system_attrs = attributes
     return trial
-
-
-def test_groups_are_stored_together() -> None:
-    study, trial = _asked()
-    both = [Suggestion({"x": 0.5}, number=0), Suggestion({"y": 0.25}, number=0)]
-    write_suggestions(study, trial, both)
-    assert read_suggestions(study.trials[0]) == tuple(both)
 
 
 def test_vectors_and_standard_errors_are_stored() -> None:
@@ -164,5 +157,6 @@ def test_studies_have_a_description_and_a_seed(tmp_path: Path) -> None:
     drawn = study_seed(study)
     again = optuna.load_study(study_name=study.study_name, storage=open_storage(tmp_path / "a.db"))
     assert study_seed(again) == study_seed(study) == drawn
-    write_seed(again, 7)
-    assert study_seed(study) == 7
+    # The first one stays, whoever writes another one.
+    assert write_seed(again, drawn + 1) == drawn
+    assert study_seed(study) == drawn

@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from calibo.spaces import Categorical, CellSpace, Float, GraphCellSpace, Int, Ordinal, PoolSpace, ProductSpace
+from calibo.spaces import (
+    Categorical,
+    CellSpace,
+    Float,
+    GraphCellSpace,
+    Int,
+    Mixture,
+    Ordinal,
+    PoolSpace,
+    ProductSpace,
+)
 from calibo.study.description import described, differences, rebuilt
 
 SPACE = ProductSpace(
@@ -100,3 +110,16 @@ def test_a_cell_is_not_the_product_of_its_choices() -> None:
     assert said.startswith("it was a plain product and is now cell(nodes=3")
     (said,) = differences(_stored(CellSpace(3, path_bits=4)), described(CellSpace(3)))
     assert "path_bits=4" in said
+
+
+def test_constraints_and_mixtures_are_rebuilt_and_told_apart() -> None:
+    recipe = Mixture({"a": (0.1, 1), "b": (0, 1 / 3), "c": Float(0, 1, step=0.1)}, at_most=2)
+    space = ProductSpace(
+        {"T": Int(0, 9), "recipe": recipe}, constraints=["T + 10*a <= 9.3", "b <= 0.33333333333333331"]
+    )
+    again = rebuilt(_stored(space))
+    assert again == space and differences(_stored(space), described(space)) == []
+    other = ProductSpace({"T": Int(0, 9), "recipe": recipe}, constraints=["T + 10*a <= 9"])
+    assert "T + 10*a <= 9.3" in differences(_stored(space), described(other))[0]
+    condition = ProductSpace({"T": Int(0, 9)}, where=lambda p: p["T"] != 3)
+    assert rebuilt(_stored(condition)) is None, "only the user's code has the function"

@@ -16,7 +16,7 @@ import optuna
 import pandas as pd
 import pytest
 
-from calibo.errors import CaliboWarning, ObjectiveError, RecipeError, SpaceError, StudyError
+from calibo.errors import CaliboWarning, ObjectiveError, RecipeError, SpaceError, StudyError, TrialFailedWarning
 from calibo.methods import gp_ei, ocbo
 from calibo.search import RandomDraw
 from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace
@@ -257,7 +257,48 @@ def test_a_storage_that_fails_in_the_middle(tmp_path: Path) -> None:
         return _objective(params)
 
     calls: list[int] = []
-    says = r"the storage could not be used \(.*\); what was stored before is left as it is"
+    says = r"the storage could not be used \(.*\); the outcome of trial 2 is kept in .*a\.db\.spool.*"
     with pytest.raises(StudyError, match=says) as caught:
         _minimize(objective, storage=storage, study_name="s")
     assert "\n" not in str(caught.value)
+
+
+class _Unshowable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no message")
+
+
+def test_an_exception_that_cannot_be_shown_does_not_end_the_run() -> None:
+    calls = []
+
+    def objective(params: dict[str, Any]) -> float:
+        calls.append(params)
+        if len(calls) == 2:
+            raise _Unshowable
+        return params["x"]
+
+    with pytest.warns(TrialFailedWarning, match="its message cannot be shown"):
+        result = minimize(objective, {"x": Float(0, 1)}, 4, "gp_ei", seed=0, progress=False)
+    assert len(result.trials) == 4 and [trial.error for trial in result.failures] == [
+        "_Unshowable: its message cannot be shown"
+    ]
+
+
+@pytest.mark.parametrize("name", ["", "a" * 513, "a\x00b", "\ud800", "a\nb"])
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "journal"])
+def test_names_follow_one_rule_on_every_storage(kind: str, name: str, tmp_path: Path) -> None:
+    def storage() -> Any:
+        if kind == "memory":
+            return None
+        from optuna.storages.journal import JournalFileBackend
+
+        return (
+            tmp_path / "s.db"
+            if kind == "sqlite"
+            else optuna.storages.JournalStorage(JournalFileBackend(str(tmp_path / "s")))
+        )
+
+    with pytest.raises(StudyError, match="the name of a study"):
+        minimize(lambda p: p["x"], {"x": Float(0, 1)}, 1, "gp_ei", storage(), name, progress=False)
+    with pytest.raises(SpaceError, match="the name of a parameter"):
+        minimize(lambda p: 1.0, {name: Float(0, 1)}, 1, "gp_ei", storage(), "s", progress=False)

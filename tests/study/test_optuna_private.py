@@ -9,11 +9,13 @@ from typing import Any
 import optuna
 import pytest
 from optuna.storages import RDBStorage
+from optuna.storages import get_storage as cached
 
 import calibo.study
 from calibo.errors import StudyError
 from calibo.study import open_storage
-from calibo.study.optuna_private import PRIVATE, part
+from calibo.study.leased import LeasedStorage
+from calibo.study.optuna_private import PRIVATE, part, tables
 
 STUDY = optuna.create_study()
 OWNERS = {
@@ -21,6 +23,7 @@ OWNERS = {
     "optuna.Trial": STUDY.ask(),
     "optuna.trial.FrozenTrial": STUDY.trials[0],
     "optuna.storages.RDBStorage": RDBStorage,
+    "optuna.storages._CachedStorage": cached("sqlite://"),
 }
 
 
@@ -29,9 +32,13 @@ def test_optuna_has_it(owner: str, name: str) -> None:
     assert part(OWNERS[owner], name) is not None, f"{owner}.{name} has moved in Optuna {optuna.__version__}"
 
 
+def test_the_tables_have_the_columns() -> None:
+    assert set(tables()) >= {"trials", "trial_params"}
+
+
 def test_no_other_file_uses_them() -> None:
     names = {name for owned in PRIVATE.values() for name in owned}
-    used = re.compile(rf"\.({'|'.join(map(re.escape, names))})\b")
+    used = re.compile(rf"(?<!self)\.({'|'.join(map(re.escape, names))})\b")
     folder = Path(calibo.study.__file__).parent.parent
     files = [*folder.rglob("study/*.py"), *folder.rglob("cli/*.py"), *folder.rglob("report/*.py")]
     assert [str(f) for f in files if used.search(f.read_text(encoding="utf-8"))] == []
@@ -39,7 +46,9 @@ def test_no_other_file_uses_them() -> None:
 
 def test_one_that_moved_is_named_when_it_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delattr(RDBStorage, "_get_best_trial_id")
-    storage: Any = open_storage(tmp_path / "a.db")
+    opened = open_storage(tmp_path / "a.db")
+    assert isinstance(opened, LeasedStorage)
+    storage: Any = opened.backend.storage
     with pytest.raises(
         StudyError, match=r"has no RDBStorage._get_best_trial_id, which calibo uses: install optuna>=5,<6"
     ):

@@ -186,3 +186,44 @@ def test_a_reference_point_of_any_array_is_kept_and_a_change_is_announced(tmp_pa
         assert minimize(goals, SPACE, 1, reference=(2.5, 3.0), **where).reference == (2.5, 3.0)  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match="one finite value for each"):
         minimize(goals, SPACE, 1, reference=(1.0,), **where)  # type: ignore[arg-type]
+
+
+def named_goals(params: dict[str, Any]) -> dict[str, float]:
+    cost, loss = goals(params)
+    return {"loss": loss, "cost": cost}
+
+
+def test_names_of_objectives_are_stored_and_shown(tmp_path: Path) -> None:
+    where = dict(storage=tmp_path / "s.db", study_name="s", progress=False)
+    ways = {"cost": "minimize", "loss": "minimize"}
+    minimize(named_goals, SPACE, n_trials=6, method="ocbo", seed=1, directions=ways, **where)  # type: ignore[arg-type]
+    # The names of the study hold where none are given.
+    again = minimize(named_goals, SPACE, n_trials=2, directions=["minimize"] * 2, **where)  # type: ignore[arg-type]
+    assert again.names == ("cost", "loss") and len(again.trials) == 8
+    assert again.study.metric_names == ["cost", "loss"]
+    read = load_result(tmp_path / "s.db")
+    assert {"value_cost", "value_loss", "forecast_cost_mean", "raw_loss_q97.5"} <= set(read.history.columns)
+    assert {"cost_mean", "loss_mean_high_95"} <= set(read.predict([{"a": 0.5, "b": 0.5}]).columns)
+    assert read.calibration("loss").headline() == read.calibration(1).headline()
+    values = read.trials[0].values
+    assert values == pytest.approx(goals(dict(read.trials[0].params)))
+    page = read.report(tmp_path / "report.html").read_text()
+    assert "Objective: cost" in page and "objective 0" not in page
+    assert [one.name for one in read.report_data().objectives] == ["cost", "loss"]
+    with pytest.raises(StudyError, match="'cost', 'loss', but you gave 'loss', 'cost'"):
+        minimize(goals, SPACE, 1, directions={"loss": "min", "cost": "min"}, **where)  # type: ignore[arg-type]
+
+
+def test_values_by_wrong_names_are_failures() -> None:
+    ways = {"cost": "minimize", "time": "minimize"}
+    with pytest.warns(TrialFailedWarning), pytest.raises(ObjectiveError, match="exactly the names of the objectives"):
+        minimize(named_goals, SPACE, 3, "gp_ei", directions=ways, progress=False)
+
+
+def test_standard_errors_by_name() -> None:
+    def noisy(params: dict[str, Any]) -> Outcome:
+        return Outcome(named_goals(params), sem={"loss": 0.1, "cost": 0.2})
+
+    result = minimize(noisy, SPACE, 2, "gp_ei", directions={"cost": "min", "loss": "min"}, progress=False)
+    assert result.trials[0].sem == (0.2, 0.1)
+    assert list(result.history[["sem_cost", "sem_loss"]].iloc[0]) == [0.2, 0.1]

@@ -18,12 +18,12 @@ from optuna.trial import TrialState
 from scipy.spatial.distance import pdist
 
 from calibo.classifiers import MLP, XGBoost
-from calibo.errors import FallbackWarning, RecipeError
+from calibo.errors import FallbackWarning, RecipeError, SpaceWarning
 from calibo.methods import gp_ei, lfbo, ocbo
 from calibo.search import RandomDraw
 from calibo.spaces import Categorical, Float, Int, Ordinal, ProductSpace
 from calibo.study import CalibratedSampler, open_storage
-from calibo.study.attributes import read_suggestions
+from calibo.study.attributes import read_suggestion
 from calibo.study.distributions import optuna_space
 from calibo.study.trials import directions_of, read_trials, study_data
 
@@ -80,7 +80,7 @@ def test_a_new_process_continues_exactly(tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", f"{script}({str(tmp_path / 'a.db')!r})"], check=True, timeout=120)
     assert [trial.params for trial in two.trials] == [trial.params for trial in one.trials]
-    assert [read_suggestions(trial) for trial in two.trials] == [read_suggestions(trial) for trial in one.trials]
+    assert [read_suggestion(trial) for trial in two.trials] == [read_suggestion(trial) for trial in one.trials]
 
 
 def test_two_interleaved_workers_reach_the_state_of_one(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_two_interleaved_workers_reach_the_state_of_one(tmp_path: Path) -> None:
         workers[i % 2].optimize(_objective, n_trials=1)
     for worker in workers:
         assert [trial.params for trial in worker.trials] == [trial.params for trial in one.trials]
-        assert [read_suggestions(trial) for trial in worker.trials] == [read_suggestions(trial) for trial in one.trials]
+        assert [read_suggestion(trial) for trial in worker.trials] == [read_suggestion(trial) for trial in one.trials]
 
 
 def _steep(trial: optuna.Trial) -> float:
@@ -127,17 +127,18 @@ def test_interleaved_resumed_workers_choose_transforms_and_batches_as_one_does(t
                 worker().optimize(_steep, n_trials=1)
     trials = worker().trials
     assert [trial.params for trial in trials] == [trial.params for trial in one.trials]
-    stored = [read_suggestions(trial) for trial in trials]
-    assert stored == [read_suggestions(trial) for trial in one.trials]
+    stored = [read_suggestion(trial) for trial in trials]
+    assert stored == [read_suggestion(trial) for trial in one.trials]
     # Whether a transform was taken stands last but one of the stored hyperparameters, when it was chosen last.
-    kept = [s.hyperparameters[0][-2:] for found in stored for s in found if s.hyperparameters]
+    kept = [s.hyperparameters[0][-2:] for s in stored if s is not None and s.hyperparameters]
     assert 1.0 in {chosen for chosen, _ in kept} and len({when for _, when in kept}) >= 4
 
 
 def test_the_default_sampler_stores_forecasts_that_are_fit_to_be_shown() -> None:
     study = _study(CalibratedSampler(seed=1))
     study.optimize(_steep, n_trials=14)
-    forecasts = [s.forecasts[0] for trial in study.trials for s in read_suggestions(trial) if s.forecasts]
+    stored = [read_suggestion(trial) for trial in study.trials]
+    forecasts = [one.forecasts[0] for one in stored if one is not None and one.forecasts]
     assert len(forecasts) >= 8
     for forecast in forecasts:
         assert forecast.stage_names == ("WarpedGaussianProcess", "ConditionalQuantile", "GroupedQuantile")
@@ -175,11 +176,11 @@ def test_a_point_that_an_earlier_trial_stores_meanwhile_is_pending(monkeypatch: 
     study, suggest, chosen = _study(sampler), CalibratedSampler._suggest, []
     earlier, later = (study._storage.get_trial(study._storage.create_new_trial(study._study_id)) for _ in range(2))
 
-    def while_another_chooses(self: CalibratedSampler, study: Any, trial: Any, spaces: Any) -> Any:
-        found = suggest(self, study, trial, spaces)
+    def while_another_chooses(self: CalibratedSampler, study: Any, trial: Any, spaces: Any, held: Any) -> Any:
+        found = suggest(self, study, trial, spaces, held)
         chosen.append(trial.number)
         if len(chosen) == 1:
-            suggest(other, study, earlier, spaces)
+            suggest(other, study, earlier, spaces, held)
         return found
 
     monkeypatch.setattr(CalibratedSampler, "_suggest", while_another_chooses)
@@ -246,9 +247,10 @@ def test_enqueued_trials_have_no_forecast_that_is_not_theirs() -> None:
     study.optimize(_objective, n_trials=3)
     whole, part, own = study.trials[5:]
     assert whole.params == {"x": 1.0, "k": 0, "c": "a"}
-    assert not read_suggestions(whole)
+    assert read_suggestion(whole) is None
     assert part.params["x"] == 2.5
-    assert read_trials([part])[0].forecasts is None
+    # The rest of it was suggested for this value.
+    assert read_trials([part])[0].forecasts is not None
     assert read_trials([own])[0].forecasts is not None
     assert len(study_data(study.trials, optuna_space(ProductSpace(SPACE)), directions_of(study))[0]) == 8
 
@@ -274,21 +276,19 @@ def _branching(trial: optuna.Trial) -> float:
     return 0.5 + (trial.suggest_float("q", 0.0, 1.0) - 0.7) ** 2
 
 
-def test_a_search_space_that_changes_is_optimized_in_groups_with_one_warning() -> None:
+def test_a_search_space_with_branches_has_one_model_and_one_forecast_for_each_trial() -> None:
     study = _study(CalibratedSampler("gp_ei", seed=1))
-    with pytest.warns(FallbackWarning) as caught:
-        study.optimize(_branching, n_trials=20)
-    said = [str(warning.message) for warning in caught if warning.category is FallbackWarning]
-    assert sum("optimized by itself: kind; " in one for one in said) == 1
-    assert sum("no completed trial has suggested it yet" in one for one in said) <= 1
-    assert [set(one.params) for one in read_suggestions(study.trials[-1])] == [{"kind"}, {"p"}, {"q"}]
-    # Each group has a model of its own: the better branch is found, and its optimum.
+    # The first trial does not keep to the rule of the others, which is said once.
+    with pytest.warns(FallbackWarning, match="which their other parameters do not explain") as caught:
+        study.optimize(_branching, n_trials=24)
+    assert len([warning for warning in caught if warning.category is FallbackWarning]) == 1
     assert study.best_value < 1e-3
-    # Something was suggested for the branch not taken too, but only forecasts for a group that was used count.
-    last = study.trials[-1]
-    (read,) = read_trials([last])
-    used = [one.forecasts for one in read_suggestions(last) if set(one.params) <= set(last.params)]
-    assert read.forecasts in used
+    for trial in study.trials[6:]:
+        stored = read_suggestion(trial)
+        assert stored is not None and set(stored.params) == set(trial.params) == {"kind", trial.params["kind"]}
+        assert stored.columns == ("kind", "p", "q")
+    read = read_trials(study.trials[6:], columns=("kind", "p", "q"))
+    assert all(trial.forecasts is not None for trial in read)
 
 
 @pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
@@ -297,7 +297,7 @@ def test_a_search_space_that_changes_is_optimized_in_groups_with_one_warning() -
     ["lfbo", *(pytest.param(lfbo(classifier=one), marks=pytest.mark.slow) for one in (XGBoost(), MLP(steps=20)))],
 )
 def test_a_search_space_that_changes_without_a_model(method: Any) -> None:
-    """Each group of parameters has a classifier of its own; nothing is forecast."""
+    """One classifier learns from all branches; nothing is forecast."""
     study = _study(CalibratedSampler(method, seed=1))
     study.optimize(_branching, n_trials=30)
     assert study.best_value < 0.02 and read_trials([study.trials[-1]])[0].forecasts is None
@@ -333,3 +333,33 @@ def test_ordinal_and_labelled_choices_from_the_space() -> None:
     data = study_data(study.trials, optuna_space(ProductSpace(space)), directions_of(study))[0]
     assert len(data) == 7
     assert data.categories == (0, 2, 0)
+
+
+def _sum_of_three(trial: optuna.Trial) -> float:
+    a, b, c = (trial.suggest_float(name, 0, 1) for name in "abc")
+    return (a - 0.2) ** 2 + (b - 0.7) ** 2 + c
+
+
+def test_constraints_hold_in_a_study_that_suggests_one_by_one() -> None:
+    space = ProductSpace({name: Float(0, 1) for name in "abc"}, constraints=["a + b + c == 1", "b <= 2*a"])
+    study = optuna.create_study(sampler=CalibratedSampler(GP_EI, seed=0, space=space, n_initial=4))
+    study.enqueue_trial({"a": 0.5})
+    study.optimize(_sum_of_three, n_trials=7)
+    for trial in study.trials:
+        assert abs(sum(trial.params.values()) - 1) <= 1e-9 and trial.params["b"] <= 2 * trial.params["a"] + 1e-9
+    assert study.trials[0].params["a"] == 0.5, "the others are suggested given the one that was enqueued"
+
+
+def test_enqueued_points_that_break_constraints_are_kept_with_a_warning() -> None:
+    space = ProductSpace({name: Float(0, 1) for name in "abc"}, constraints=["a + b + c == 1"])
+    study = optuna.create_study(sampler=CalibratedSampler(GP_EI, seed=0, space=space, n_initial=2))
+    study.enqueue_trial({"a": 0.5, "b": 0.9, "c": 0.1})
+    with pytest.warns(SpaceWarning, match=r"trial 0 broke 'a \+ b \+ c == 1'"):
+        study.optimize(_sum_of_three, n_trials=4)
+    data, _ = study_data(study.trials, optuna_space(space), directions_of(study))
+    assert len(data) == 4 and abs(sum(study.trials[3].params.values()) - 1) <= 1e-9
+    study.enqueue_trial({"a": 0.9, "b": 0.9})
+    with pytest.warns(SpaceWarning) as caught:
+        study.optimize(_sum_of_three, n_trials=1)
+    said = [str(one.message) for one in caught]
+    assert "suggested as if these were free: no values meet" in said[0] and said[1].startswith("trial 4 broke")

@@ -142,11 +142,14 @@ class TestStopWhen:
             study.optimize(lambda t: t.suggest_float("x", -1, 1), n_trials=1, callbacks=[StopWhen(Patience(1))])
 
     @pytest.mark.filterwarnings("ignore::calibo.errors.FallbackWarning")
-    def test_a_space_that_changes_is_refused(self) -> None:
+    def test_a_space_with_branches_is_judged_as_a_whole(self) -> None:
         def objective(trial: optuna.Trial) -> float:
-            x = trial.suggest_float("x", -1, 1)
-            return x if trial.number % 2 else x + trial.suggest_float("y", 0, 1)
+            if trial.suggest_categorical("kind", ["x", "y"]) == "x":
+                return trial.suggest_float("x", -1, 1) ** 2
+            return 1.0 + trial.suggest_float("y", 0, 1)
 
         study = optuna.create_study(sampler=CalibratedSampler(GP_EI, seed=0))
-        with pytest.raises(RecipeError, match="changes from trial to trial"):
-            study.optimize(objective, n_trials=4, callbacks=[StopWhen(RegretBelow(0.1))])
+        stop = StopWhen(RegretBelow(0.3))
+        study.optimize(objective, n_trials=30, callbacks=[stop])
+        assert len(study.trials) < 30 and stop.verdict.probability is not None
+        assert study.best_value < 0.3

@@ -11,8 +11,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from calibo.data import Forecast, Marginal, Suggestion
 from calibo.spaces import Categorical, Float, ProductSpace
-from calibo.study.attributes import ERROR, INTERRUPTED, write_suggestions
+from calibo.study.attributes import write_suggestion
 from calibo.study.distributions import optuna_space
+from calibo.study.leases import ERROR, INTERRUPTED
 from calibo.study.trials import completed_frozen, read_trials, study_data
 from calibo.trials import Direction, in_order_of_completion
 
@@ -53,7 +54,7 @@ def _run(x: float, suggestion: Suggestion, value: float | None = None) -> Frozen
     study = optuna.create_study()
     study.enqueue_trial({"x": x, "c": "(1,)"})
     trial = study.ask()
-    write_suggestions(study, study.trials[0], [suggestion])
+    write_suggestion(study, study.trials[0], suggestion)
     for name, one in SPACE.distributions.items():
         trial._suggest(name, one)
     if value is not None:
@@ -149,11 +150,11 @@ def test_the_next_fit_starts_where_the_latest_over_these_columns_ended() -> None
 def test_a_running_trial_stands_where_it_was_suggested() -> None:
     study = optuna.create_study()
     trial = study.ask()
-    write_suggestions(study, study.trials[0], [Suggestion({"x": 2.0, "c": 1.0}, number=0)])
+    write_suggestion(study, study.trials[0], Suggestion({"x": 2.0, "c": 1.0}, number=0))
     assert trial.params == {}
     expected = SPACE.encode([{"x": 2.0, "c": "(1, 2)"}]).tolist()
     assert _dataset(study.trials[0]).X_pending.tolist() == expected
     assert read_trials(study.trials, SPACE)[0].params == {"x": 2.0, "c": (1, 2)}
     gone = Suggestion({"x": 2.0, "c": 7.0}, number=0)  # a choice that there is no longer
-    write_suggestions(study, study.trials[0], [gone])
+    write_suggestion(study, study.trials[0], gone)
     assert len(_dataset(study.trials[0]).X_pending) == 0

@@ -9,7 +9,7 @@ import pytest
 
 from calibo.data import Forecast, Marginal
 from calibo.errors import DataError, RecipeError
-from calibo.trials import Direction, convert_forecasts, outcome_directions, reference_values
+from calibo.trials import Direction, convert_forecasts, objective_names, outcome_directions, reference_values
 from calibo.trials.direction import convert_values
 
 MIN, MAX = Direction.MINIMIZE, Direction.MAXIMIZE
@@ -56,3 +56,23 @@ def test_reference_points() -> None:
     for wrong in (3, (1.0,), (1.0, float("nan")), "ab"):
         with pytest.raises(RecipeError, match="one finite value for each"):
             reference_values(wrong, [MIN, MAX])  # pyright: ignore[reportArgumentType]
+
+
+def test_directions_by_name() -> None:
+    given = {"error": "minimize", "speed": Direction.MAXIMIZE}
+    assert Direction.several(given) == (Direction.MINIMIZE, Direction.MAXIMIZE)
+    assert objective_names(given) == ("error", "speed") and objective_names(["minimize"]) == ()
+    for wrong in ({"": "minimize"}, {3: "minimize"}, {"0": "minimize"}):
+        with pytest.raises(RecipeError, match="directions by name"):
+            objective_names(wrong)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(RecipeError, match="a direction is"):
+        Direction.several({"error": "down"})
+    with pytest.raises(RecipeError, match="directions are a list"):
+        Direction.several({})
+
+
+def test_a_reference_point_by_name() -> None:
+    ways, names = (Direction.MINIMIZE, Direction.MAXIMIZE), ("error", "speed")
+    assert reference_values({"speed": 2.0, "error": 1.0}, ways, names) == (-1.0, 2.0)
+    with pytest.raises(RecipeError, match="'error', 'speed'"):
+        reference_values({"speed": 2.0, "loss": 1.0}, ways, names)

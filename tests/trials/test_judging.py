@@ -76,15 +76,15 @@ def test_forecasts_are_compared_with_what_was_known_then() -> None:
     assert calibration_of(trials, [MIN], "b").rows[0].of == 0
     rows = feasibility_of(trials, [MIN]).rows
     assert sum(row.of for row in rows) == 2 and sum(row.met for row in rows) == 1
-    with pytest.raises(RecipeError, match="no constraint 'c'; those recorded so far: 'a', 'b'"):
+    with pytest.raises(RecipeError, match="no constraint 'c'; constraints recorded so far: 'a', 'b'"):
         calibration_of(trials, [MIN], "c")
 
 
-def test_places_count_outcomes_without_a_forecast_as_earlier_ones() -> None:
+def test_places_are_told_apart_by_the_outcomes_with_a_forecast() -> None:
     narrow, wide = (Forecast((Marginal(0.0, std), Marginal(0.0, 5.0))) for std in (0.1, 1.0))
-    start = [trial(i, (-1.0) ** i) for i in range(4)]
-    later = [trial(4, 0.0, forecasts=(narrow,)), trial(5, 0.0, forecasts=(wide,)), trial(6, 9.0, forecasts=(wide,))]
-    assert [row.of for row in calibration_by_place_of([*start, *later], [MIN]).rows] == [1, 0, 2]
-    assert [row.of for row in calibration_by_place_of(later, [MIN]).rows] == [0, 0, 0]
+    start = [trial(i, (-1.0) ** i, forecasts=(wide,)) for i in range(4)]
+    later = [trial(4, 0.0, forecasts=(narrow,)), trial(5, 0.0), trial(6, 9.0, forecasts=(wide,))]
+    assert [row.of for row in calibration_by_place_of([*start, *later], [MIN]).rows] == [1, 0, 5]
+    assert [row.of for row in calibration_by_place_of(later, [MIN]).rows] == [0, 0, 2]
     with pytest.raises(RecipeError, match="no constraint 'c'"):
         calibration_by_place_of(start, [MIN], "c")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import fractions
+import math
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,20 @@ def test_one_value_for_each_objective() -> None:
     for wrong in (1.0, [1.0], "ab"):
         with pytest.raises(ValueRejected, match="must be 2 numbers"):
             finite_values(wrong, 2)
+
+
+def test_values_by_name() -> None:
+    names = ("error", "latency")
+    assert finite_values({"latency": 2, "error": 0.5}, 2, names) == (0.5, 2.0)
+    assert finite_values({"error": 0.5}, 1, ("error",)) == (0.5,)
+    assert standard_errors({"latency": 0.2, "error": 0.1}, 2, names) == (0.1, 0.2)
+    for wrong in ({"error": 0.5}, {"error": 0.5, "time": 2.0}, {"error": 0.5, "latency": 2.0, "more": 1.0}):
+        with pytest.raises(ValueRejected, match="exactly the names of the objectives \\('error', 'latency'\\)"):
+            finite_values(wrong, 2, names)
+    with pytest.raises(ValueRejected, match="none: name them"):
+        finite_values({"error": 0.5, "latency": 1.0}, 2)
+    with pytest.raises(ValueRejected, match="finite number"):
+        finite_values({"error": 0.5, "latency": math.nan}, 2, names)
 
 
 def test_constraints_have_names() -> None:

@@ -1,0 +1,272 @@
+"""Arguments and settings of the public interface, checked against their annotations.
+
+``checked`` wraps a public function and ``check_fields`` is called by a recipe or record when it is made: a value of a wrong
+type is refused where it is given, with a message that says what was expected, instead of failing somewhere inside. Only
+types are checked; whether a number lies in its range is checked where its meaning is known.
+
+Numbers may be of any kind that converts to a float without an error (Python's and NumPy's; no booleans, no text), sequences
+may be lists, tuples, arrays or series, and an array is whatever becomes a float64 array. An annotation whose name is known
+to type checkers only is not checked.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Literal, NoReturn, ParamSpec, TypeVar, Union, get_args, get_origin
+
+import numpy as np
+import numpy.typing as npt
+
+from calibo.checks import is_array, is_text, is_whole, read_items, read_mapping, shown
+from calibo.errors import ArgumentError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Fits = Callable[[object], bool]
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Wrap a public function so that arguments of a wrong type raise an ``ArgumentError`` that names the argument.
+
+    An argument that is any iterable is read once, and given to the function as a list.
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        # A wrong keyword or a missing argument is refused here by Python itself, in its own words.
+        bound = signature.bind(*args, **kwargs)
+        expected = _expected(function)
+        for name, value in bound.arguments.items():
+            if name in expected:
+                bound.arguments[name] = _read(value) if expected[name].listed else value
+                _check(f"{function.__name__}: {name}", bound.arguments[name], expected[name])
+        return function(*bound.args, **bound.kwargs)
+
+    return wrapped
+
+
+def check_fields(record: Any) -> None:
+    """Check the fields of a dataclass against their annotations.
+
+    Args:
+        record: Instance of a dataclass.
+
+    Raises:
+        ArgumentError: If a field is of a wrong type; the message names the class and the field.
+    """
+    expected = _expected(type(record))
+    for name, one in expected.items():
+        value = getattr(record, name)
+        if not one.fits(value):
+            _refuse(f"{type(record).__name__}: {name}", value, one)
+
+
+class _Expected:
+    """What an argument may be.
+
+    Attributes:
+        fits: Says whether a value is of the right type.
+        words: The type in words.
+        listed: Whether it is any iterable, which can be read only once.
+    """
+
+    def __init__(self, annotation: Any) -> None:
+        self.fits: Fits = _fits(annotation)
+        self.words: str = _words(annotation)
+        self.listed: bool = get_origin(annotation) is Iterable
+
+
+def _check(what: str, value: object, expected: _Expected) -> None:
+    if not expected.fits(value):
+        _refuse(what, value, expected)
+
+
+def _refuse(what: str, value: object, expected: _Expected) -> NoReturn:
+    given = f"the class {value.__name__}, which needs ()" if isinstance(value, type) else shown(value)
+    hint = f"; write [{shown(value)}]" if is_text(value) and expected.words.startswith("a sequence") else ""
+    raise ArgumentError(f"{what} must be {expected.words}, got {given}{hint}")
+
+
+@functools.cache
+def _expected(owner: Any) -> dict[str, _Expected]:
+    """Return what the arguments of a function, or the fields of a dataclass, may be, unless they may be anything."""
+    if is_dataclass(owner):
+        kind: Any = owner
+        annotations = {one.name: _resolved(one.type, _home(kind, one.name)) for one in fields(kind) if one.init}
+    else:
+        names = vars(sys.modules[owner.__module__])
+        parameters = inspect.signature(owner).parameters.values()
+        plain = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+        annotations = {one.name: _resolved(one.annotation, names) for one in plain}
+    return {name: _Expected(annotation) for name, annotation in annotations.items() if annotation is not Any}
+
+
+def _home(owner: type, field: str) -> dict[str, Any]:
+    """Return the names of the module of the class that declares a field."""
+    home = next(one for one in owner.__mro__ if field in inspect.get_annotations(one))
+    return vars(sys.modules[home.__module__])
+
+
+def _resolved(annotation: Any, names: dict[str, Any]) -> Any:
+    if annotation is inspect.Parameter.empty:
+        return Any
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, {**vars(builtins), **names})
+    except (NameError, AttributeError, TypeError):
+        return Any  # a name that only type checkers import
+
+
+def _fits(annotation: Any) -> Fits:
+    """Return the check of an annotation."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if annotation in _PLAIN:
+        return _PLAIN[annotation]
+    if annotation is None or annotation is type(None):
+        return lambda value: value is None
+    if origin in (Union, types.UnionType):
+        # An array-like type is itself a union, of which text is a part that arrays of numbers are not.
+        arrays = set(get_args(npt.ArrayLike))
+        if arrays <= set(inner):
+            return _any_of([is_array, *(_fits(one) for one in inner if one not in arrays)])
+        return _any_of([_fits(one) for one in inner])
+    if origin is Literal:
+        return lambda value: (
+            any(type(value) is type(one) and value == one for one in inner) or (is_text(value) and value in inner)
+        )
+    if origin is np.ndarray or annotation is np.ndarray:
+        return is_array
+    if origin in (tuple, list, Sequence, Iterable):
+        fixed = origin is tuple and inner[-1:] != (Ellipsis,)
+        return _fixed([_fits(one) for one in inner]) if fixed else _sequence(_fits(inner[0]))
+    if origin in (dict, Mapping):
+        return _mapping(_fits(inner[0]), _fits(inner[1]))
+    if origin is Callable or annotation is Callable:
+        return callable
+    if origin is type:
+        return lambda value: isinstance(value, type)
+    kind = origin or annotation
+    return (lambda value: isinstance(value, kind)) if isinstance(kind, type) else _anything
+
+
+def _anything(value: object) -> bool:
+    return True
+
+
+def _number(value: object) -> bool:
+    # Numbers that NumPy computes with: no fractions, and no whole ones of more than 64 bits.
+    whole = is_whole(value) and -(2**63) <= value < 2**63  # pyright: ignore[reportOperatorIssue]
+    return whole or isinstance(value, float | np.floating)
+
+
+_PLAIN: dict[Any, Fits] = {
+    Any: _anything,
+    object: _anything,
+    float: _number,
+    int: is_whole,
+    bool: lambda value: isinstance(value, bool | np.bool_),
+    str: is_text,
+    npt.ArrayLike: is_array,
+}
+
+
+def _any_of(checks: Sequence[Fits]) -> Fits:
+    return lambda value: any(fits(value) for fits in checks)
+
+
+def _sequence(fits: Fits) -> Fits:
+    def every(value: object) -> bool:
+        if isinstance(value, np.ndarray) and fits is _number:
+            return value.ndim == 1 and value.dtype.kind in "fiu"
+        items = read_items(value)
+        return items is not None and all(fits(item) for item in items)
+
+    return every
+
+
+def _fixed(checks: Sequence[Fits]) -> Fits:
+    def each(value: object) -> bool:
+        items = read_items(value)
+        if items is None or len(items) != len(checks):
+            return False
+        return all(fits(item) for fits, item in zip(checks, items, strict=True))
+
+    return each
+
+
+def _mapping(key_fits: Fits, value_fits: Fits) -> Fits:
+    def every(value: object) -> bool:
+        found = read_mapping(value)
+        return found is not None and all(key_fits(key) and value_fits(item) for key, item in found.items())
+
+    return every
+
+
+def _read(value: object) -> object:
+    """Return an iterable as a list; what is none, or cannot be read, is returned as it is and refused by its check."""
+    return value if isinstance(value, list | tuple) else (read_items(value) if isinstance(value, Iterable) else value)
+
+
+_WORDS: dict[Any, str] = {
+    float: "a number",
+    int: "a whole number",
+    bool: "True or False",
+    str: "text",
+    None: "None",
+    type(None): "None",
+    npt.ArrayLike: "an array of numbers",
+}
+
+
+#: What to write for the parts of a method, by the names of their base classes.
+_EXAMPLES = {
+    "AcquisitionRule": "ExpectedImprovement()",
+    "Classifier": "MLP()",
+    "Conformal": "Conformal()",
+    "Recalibrator": "OnlineQuantile()",
+    "Resampler": "LeaveOneOut()",
+    "Search": "MultiStart()",
+    "StoppingRule": "Patience(20)",
+    "Strategy": "methods.auto()",
+    "Surrogate": "GaussianProcess()",
+    "TradeoffRule": "HypervolumeImprovement()",
+}
+
+
+def _words(annotation: Any) -> str:
+    """Return an annotation in words."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if annotation in _WORDS:
+        return _WORDS[annotation]
+    if origin in (Union, types.UnionType):
+        arrays = set(get_args(npt.ArrayLike))
+        if arrays <= set(inner):
+            return " or ".join(["an array of numbers", *(_words(one) for one in inner if one not in arrays)])
+        return " or ".join(dict.fromkeys(_words(one) for one in inner))
+    if origin is Literal:
+        return "one of " + ", ".join(map(repr, inner))
+    if origin is np.ndarray or annotation is np.ndarray:
+        return "an array of numbers"
+    if origin in (tuple, list, Sequence, Iterable) and inner:
+        kinds = [_words(one) for one in inner if one is not Ellipsis]
+        return (
+            f"a sequence, each {kinds[0]}" if origin is not tuple or inner[-1] is Ellipsis else f"{len(kinds)} values"
+        )
+    if origin in (dict, Mapping):
+        return f"a mapping, each value {_words(inner[1])}"
+    if origin is Callable or annotation is Callable:
+        return "a function"
+    if annotation is Any or annotation is object or isinstance(annotation, typing.TypeVar):
+        return "anything"
+    name = getattr(annotation, "__name__", str(annotation))
+    example = f" such as {_EXAMPLES[name]}" if name in _EXAMPLES else ""
+    return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}{example}"

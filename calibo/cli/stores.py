@@ -1,0 +1,69 @@
+"""``calibo doctor`` and ``calibo copy``: what is wrong with a storage, and studies moved to another one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from calibo.cli.app import Debug, StorageArgument, app, explained
+
+
+@app.command()
+@explained
+def doctor(
+    storage: StorageArgument,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what is safe to repair.")] = False,
+    wait: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Seconds to watch leases for; by default as long as they last.", show_default=False),
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Look for trials without a worker, results kept in files, missing or damaged forecasts, and other oddities.
+
+    Nothing is changed without --repair, which stores results that were kept in files and lets trials be run again whose
+    workers are gone; the rest is for you to decide. Ends with 1 if something is wrong.
+    """
+    from calibo.study.doctor import examine
+
+    findings = examine(storage, repair=repair, wait=wait)
+    for finding in findings:
+        where = f"{finding.study}: " if finding.study else ""
+        typer.echo(f"{where}{finding.text}{' - repaired' if finding.repaired else ''}")
+    left = [finding for finding in findings if finding.wrong and not finding.repaired]
+    if not findings:
+        typer.echo("Nothing is wrong.")
+    if left:
+        if not repair and any(finding.repairable for finding in left):
+            typer.echo("calibo doctor --repair repairs what is marked (repairable).")
+        raise typer.Exit(1)
+
+
+@app.command()
+@explained
+def copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="A storage.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Another storage; created if it does not exist.")],
+    study: Annotated[str | None, typer.Option(help="Copy only this study; by default all.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the copy, of a single study.", show_default=False)] = None,
+    debug: Debug = False,
+) -> None:
+    """Copy studies to another storage, with their forecasts, attributes and times, and compare the copies by their hashes."""
+    import optuna
+
+    from calibo.errors import StudyError
+    from calibo.study import open_storage
+    from calibo.study.copying import copied, study_hash
+    from calibo.study.opening import load_study, quiet_optuna
+
+    opened = open_storage(source, create=False)
+    names = [one.study_name for one in opened.get_all_studies()] if study is None else [study]
+    if name is not None and len(names) != 1:
+        raise StudyError(f"--name is for a single study, and there are {len(names)}: say which with --study")
+    there = open_storage(target)
+    for one in names:
+        with quiet_optuna():
+            optuna.logging.set_verbosity(optuna.logging.ERROR)
+            made = copied(load_study(opened, one), there, name)
+        typer.echo(f"{one}: {len(made.get_trials(deepcopy=False))} trials, {study_hash(made)[:16]}")

@@ -1,0 +1,433 @@
+"""Optuna's databases, with SQL of our own where many workers need a step to be one transaction.
+
+The tables are Optuna's (``optuna_private.tables``), so that its own tools go on reading and writing them. Trials that are
+finished never change and are kept in memory; a reading fetches only those that are new or not finished.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import math
+import threading
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+import sqlalchemy.exc
+from optuna.distributions import BaseDistribution, distribution_to_json, json_to_distribution
+from optuna.exceptions import StorageInternalError, UpdateFinishedTrialError
+from optuna.storages import BaseStorage, RDBStorage
+from optuna.trial import FrozenTrial, TrialState
+
+from calibo.errors import StudyError
+from calibo.study.backends import Backend, BudgetReached, Superseded, Writes
+from calibo.study.leases import INTERRUPTED, PREFIX, Lease
+from calibo.study.optuna_private import part, tables
+from calibo.study.transactions import reading
+
+#: Identifiers that are asked for at once; databases have limits of their own.
+_AT_ONCE = 500
+
+
+class SqlBackend(Backend):
+    """A database of Optuna's."""
+
+    def __init__(self, storage: RDBStorage) -> None:
+        self.storage: BaseStorage = storage
+        self._engine = storage.engine
+        self._tables = tables()
+        self._known: dict[int, _Known] = defaultdict(_Known)
+        self._lock = threading.RLock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"storage": self.storage}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["storage"])
+
+    def create(self, study_id: int, lease: Lease, limit: int | None = None) -> FrozenTrial:
+        """Create a running trial together with its first lease."""
+        trials, studies = self._tables["trials"], self._tables["studies"]
+        start = datetime.now()
+        with self._transaction() as connection:
+            # Numbers follow each other, so that workers create trials one after the other.
+            locked = connection.execute(sa.select(studies.c.study_id).filter_by(study_id=study_id).with_for_update())
+            if locked.first() is None:
+                raise KeyError(f"there is no study {study_id}")
+            count = sa.select(sa.func.count()).select_from(trials).where(trials.c.study_id == study_id)
+            number = connection.execute(count).scalar_one()
+            if limit is not None and number - self._interrupted(connection, study_id) >= limit:
+                raise BudgetReached
+            row = {"number": number, "study_id": study_id, "state": TrialState.RUNNING, "datetime_start": _utc(start)}
+            made = connection.execute(trials.insert().values(row))
+            trial_id = made.inserted_primary_key[0]  # pyright: ignore[reportOptionalSubscript]
+            connection.execute(self._tables["trial_system_attributes"].insert().values(_row(trial_id, lease)))
+        return _frozen(trial_id, number, TrialState.RUNNING, start, None, system_attrs={lease.key: lease.value})
+
+    def _interrupted(self, connection: sa.Connection, study_id: int) -> int:
+        """Return how many trials of a study were interrupted."""
+        trials, attributes = self._tables["trials"], self._tables["trial_user_attributes"]
+        where = (trials.c.study_id == study_id) & (trials.c.state == TrialState.FAIL)
+        where &= attributes.c.key == INTERRUPTED
+        joined = trials.join(attributes, attributes.c.trial_id == trials.c.trial_id)
+        return connection.execute(sa.select(sa.func.count()).select_from(joined).where(where)).scalar_one()
+
+    def begin(self, trial_id: int, lease: Lease) -> bool:
+        """Let a waiting trial run under a lease; return ``False`` if another worker was quicker."""
+        with self._transaction() as connection:
+            if not self._change_state(connection, trial_id, TrialState.WAITING, TrialState.RUNNING):
+                return False
+            self._put(connection, "trial_system_attributes", trial_id, {lease.key: lease.value}, replaces=True)
+        return True
+
+    def take_over(self, trial: FrozenTrial, lease: Lease, writes: Writes, state: TrialState) -> bool:
+        """Give a running trial its next lease and another state, unless another observer has done so or it is finished."""
+        trial_id = part(trial, "_trial_id")
+        try:
+            with self._transaction() as connection:
+                # Two observers cannot both insert the same attempt.
+                connection.execute(self._tables["trial_system_attributes"].insert().values(_row(trial_id, lease)))
+                if not self._change_state(connection, trial_id, TrialState.RUNNING, state):
+                    raise _Late
+                self._put_all(connection, trial_id, writes, replaces=True)
+        except (sqlalchemy.exc.IntegrityError, _Late):
+            return False
+        return True
+
+    def renew(self, held: Mapping[int, Lease]) -> None:
+        """Store the leases of the trials that this process runs."""
+        table, trials = self._tables["trial_system_attributes"], self._tables["trials"]
+        running = sa.select(trials.c.trial_id).where(trials.c.state == TrialState.RUNNING)
+        where = (table.c.trial_id == sa.bindparam("of_trial")) & (table.c.key == sa.bindparam("of_key"))
+        where &= table.c.trial_id.in_(running)
+        rows = [
+            {"of_trial": i, "of_key": lease.key, "value_json": json.dumps(lease.value)} for i, lease in held.items()
+        ]
+        if rows:
+            with self._transaction() as connection:
+                connection.execute(table.update().where(where), rows)
+
+    def write(
+        self,
+        trial_id: int,
+        writes: Writes,
+        state: TrialState | None = None,
+        values: Sequence[float] | None = None,
+        *,
+        attempt: int | None = None,
+    ) -> None:
+        """Write to a trial that is not finished, and finish it if a state is given, in one transaction."""
+        try:
+            self._write(trial_id, writes, state, values, attempt, replaces=writes.replaces)
+        except sqlalchemy.exc.IntegrityError:
+            # Some of it is there already.
+            self._write(trial_id, writes, state, values, attempt, replaces=True)
+
+    def _write(
+        self,
+        trial_id: int,
+        writes: Writes,
+        state: TrialState | None,
+        values: Sequence[float] | None,
+        attempt: int | None,
+        *,
+        replaces: bool,
+    ) -> None:
+        trials, attributes = self._tables["trials"], self._tables["trial_system_attributes"]
+        with self._transaction() as connection:
+            found = sa.select(trials.c.state).where(trials.c.trial_id == trial_id).with_for_update()
+            before = connection.execute(found).scalar_one_or_none()
+            if before is None:
+                raise KeyError(f"there is no trial {trial_id}")
+            if before.is_finished():
+                raise UpdateFinishedTrialError(f"the trial is finished already ({before.name.lower()})")
+            if attempt is not None:
+                later = (attributes.c.trial_id == trial_id) & (attributes.c.key == f"{PREFIX}{attempt + 1}")
+                if connection.execute(sa.select(attributes.c.trial_id).where(later)).first() is not None:
+                    raise Superseded
+            self._put_all(connection, trial_id, writes, replaces=replaces)
+            if values is not None:
+                self._put_values(connection, trial_id, values)
+            if state is not None:
+                self._change_state(connection, trial_id, before, state)
+
+    def set_once(self, study_id: int, key: str, value: Any) -> Any:
+        """Set a system attribute of a study unless it has one of that name; return what it then has, for all workers."""
+        table = self._tables["study_system_attributes"]
+        row = {"study_id": study_id, "key": key, "value_json": json.dumps(value)}
+        with contextlib.suppress(sqlalchemy.exc.IntegrityError), self._transaction() as connection:
+            connection.execute(table.insert().values(row))
+        return self.storage.get_study_system_attrs(study_id)[key]
+
+    def trials(self, study_id: int, held: Collection[int] = ()) -> list[FrozenTrial]:
+        """Return all trials of a study by number, as they are now; not to be changed.
+
+        Those that are held are not read, but once they are no longer held.
+        """
+        with self._lock:
+            known = self._known[study_id]
+            trials = self._tables["trials"]
+            new = trials.c.trial_id > known.latest
+            if held:
+                new &= trials.c.trial_id.not_in(sorted(held))
+            left = sorted(known.unfinished.difference(held))
+            known.unfinished.update(held)
+            for some in _chunks(left) or [[]]:
+                wanted = (trials.c.study_id == study_id) & (new | trials.c.trial_id.in_(some))
+                known.update(self._read(wanted, many=not known.trials))
+                new = sa.false()
+            return known.by_number()
+
+    def trial(self, trial_id: int) -> FrozenTrial:
+        """Return one trial as it is now."""
+        found = self._read(self._tables["trials"].c.trial_id == trial_id, many=False)
+        if not found:
+            raise KeyError(f"there is no trial {trial_id}")
+        return found[0]
+
+    def watched(self) -> dict[str, Any] | None:
+        """Return how a small process without SQLAlchemy reaches the database."""
+        url = self._engine.url
+        if url.get_backend_name() == "sqlite":
+            if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
+                return None
+            return {"kind": "sqlite", "file": url.database}
+        if url.get_backend_name() == "postgresql" and url.get_driver_name() in ("psycopg", "psycopg2"):
+            plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
+            return {"kind": "postgresql", "driver": url.get_driver_name(), "address": plain}
+        return None
+
+    def after_fork(self) -> None:
+        """Leave the connections of the parent alone, in a new process."""
+        self._lock = threading.RLock()
+        self._engine.dispose(close=False)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sa.Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except sqlalchemy.exc.IntegrityError:
+            raise
+        except sqlalchemy.exc.SQLAlchemyError as error:
+            raise StorageInternalError(str(error).splitlines()[0]) from error
+
+    def _change_state(self, connection: sa.Connection, trial_id: int, before: TrialState, state: TrialState) -> bool:
+        trials = self._tables["trials"]
+        change: dict[str, Any] = {"state": state}
+        if state is TrialState.RUNNING:
+            change["datetime_start"] = _utc(datetime.now())
+        elif state.is_finished():
+            change["datetime_complete"] = _utc(datetime.now())
+        where = (trials.c.trial_id == trial_id) & (trials.c.state == before)
+        return connection.execute(trials.update().where(where).values(change)).rowcount == 1
+
+    def _put_all(self, connection: sa.Connection, trial_id: int, writes: Writes, *, replaces: bool) -> None:
+        params = self._tables["trial_params"]
+        rows = [
+            {"trial_id": trial_id, "param_name": n, "param_value": v, "distribution_json": distribution_to_json(d)}
+            for n, (v, d) in writes.params.items()
+        ]
+        if rows and replaces:
+            where = (params.c.trial_id == trial_id) & params.c.param_name.in_(list(writes.params))
+            connection.execute(params.delete().where(where))
+        if rows:
+            connection.execute(params.insert(), rows)
+        self._put(connection, "trial_system_attributes", trial_id, writes.system_attrs, replaces=replaces)
+        self._put(connection, "trial_user_attributes", trial_id, writes.user_attrs, replaces=replaces)
+        self._put_intermediate(connection, trial_id, writes.intermediate)
+
+    def _put(
+        self, connection: sa.Connection, table: str, trial_id: int, attributes: Mapping[str, Any], *, replaces: bool
+    ) -> None:
+        if not attributes:
+            return
+        into = self._tables[table]
+        if replaces:
+            where = (into.c.trial_id == trial_id) & into.c.key.in_(list(attributes))
+            connection.execute(into.delete().where(where))
+        rows = [{"trial_id": trial_id, "key": k, "value_json": json.dumps(v)} for k, v in attributes.items()]
+        connection.execute(into.insert(), rows)
+
+    def _put_values(self, connection: sa.Connection, trial_id: int, values: Sequence[float]) -> None:
+        table = self._tables["trial_values"]
+        kinds = table.c.value_type.type.enum_class  # pyright: ignore[reportAttributeAccessIssue]
+        connection.execute(table.delete().where(table.c.trial_id == trial_id))
+        rows = [{"trial_id": trial_id, "objective": i, **_number(v, kinds, "value")} for i, v in enumerate(values)]
+        connection.execute(table.insert(), rows)
+
+    def _put_intermediate(self, connection: sa.Connection, trial_id: int, reported: Mapping[int, float]) -> None:
+        if not reported:
+            return
+        table = self._tables["trial_intermediate_values"]
+        kinds = table.c.intermediate_value_type.type.enum_class  # pyright: ignore[reportAttributeAccessIssue]
+        where = (table.c.trial_id == trial_id) & table.c.step.in_(list(reported))
+        connection.execute(table.delete().where(where))
+        rows = [
+            {"trial_id": trial_id, "step": s, **_number(v, kinds, "intermediate_value")} for s, v in reported.items()
+        ]
+        connection.execute(table.insert(), rows)
+
+    def _read(self, wanted: sa.ColumnElement[bool], *, many: bool) -> list[FrozenTrial]:
+        """Return the trials that a condition describes; ``many`` joins them, else they are asked for by identifier."""
+        trials = self._tables["trials"]
+        columns = (
+            trials.c.trial_id,
+            trials.c.number,
+            trials.c.state,
+            trials.c.datetime_start,
+            trials.c.datetime_complete,
+        )
+        try:
+            with reading(), self._transaction() as connection:
+                rows = connection.execute(sa.select(*columns).where(wanted).order_by(trials.c.trial_id)).all()
+                if not rows:
+                    return []
+                ids = [row.trial_id for row in rows]
+                parts = {name: self._read_part(connection, name, wanted if many else None, ids) for name in _PARTS}
+            return [_from_rows(row, parts) for row in rows]
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            raise StudyError(
+                f"the storage holds a trial that cannot be read ({type(error).__name__}: {error}): it was damaged, or "
+                "written by another program. Everything else in it is left as it is"
+            ) from error
+
+    def _read_part(
+        self, connection: sa.Connection, name: str, wanted: sa.ColumnElement[bool] | None, ids: list[int]
+    ) -> dict[int, list[tuple[Any, ...]]]:
+        """Return the rows of one of the tables that belong to trials, by trial."""
+        table, trials = self._tables[name], self._tables["trials"]
+        columns = [table.c.trial_id, *(table.c[column] for column in _PARTS[name])]
+        if wanted is None:
+            queries = [sa.select(*columns).where(table.c.trial_id.in_(some)) for some in _chunks(ids)]
+        else:
+            queries = [sa.select(*columns).join(trials, table.c.trial_id == trials.c.trial_id).where(wanted)]
+        found: dict[int, list[tuple[Any, ...]]] = {}
+        for query in queries:
+            for row in connection.execute(query):
+                found.setdefault(row[0], []).append(tuple(row[1:]))
+        return found
+
+
+class _Late(Exception):
+    """A trial that was to be taken over has been finished in the meantime."""
+
+
+class _Known:
+    """Trials of a study as they were read last."""
+
+    def __init__(self) -> None:
+        self.trials: dict[int, FrozenTrial] = {}
+        self.unfinished: set[int] = set()
+        self.latest = -1
+        self._ordered: list[FrozenTrial] | None = None
+
+    def update(self, trials: Iterable[FrozenTrial]) -> None:
+        for trial in trials:
+            trial_id = part(trial, "_trial_id")
+            self.trials[trial_id] = trial
+            self.latest = max(self.latest, trial_id)
+            (self.unfinished.discard if trial.state.is_finished() else self.unfinished.add)(trial_id)
+            self._ordered = None
+
+    def by_number(self) -> list[FrozenTrial]:
+        if self._ordered is None:
+            self._ordered = sorted(self.trials.values(), key=lambda trial: trial.number)
+        return list(self._ordered)
+
+
+#: Tables with what belongs to a trial, and the columns that are read.
+_PARTS: dict[str, tuple[str, ...]] = {
+    "trial_params": ("param_id", "param_name", "param_value", "distribution_json"),
+    "trial_values": ("objective", "value", "value_type"),
+    "trial_user_attributes": ("key", "value_json"),
+    "trial_system_attributes": ("key", "value_json"),
+    "trial_intermediate_values": ("step", "intermediate_value", "intermediate_value_type"),
+}
+
+
+# A study has few distributions, and Optuna never changes one.
+@functools.lru_cache(maxsize=1024)
+def _distribution(text: str) -> BaseDistribution:
+    return json_to_distribution(text)
+
+
+def _from_rows(row: Any, parts: Mapping[str, Mapping[int, list[tuple[Any, ...]]]]) -> FrozenTrial:
+    """Return the trial of a row, with what other tables have of it."""
+    trial_id, number, state, start, complete = row
+    own = {name: part.get(trial_id, []) for name, part in parts.items()}
+    params = sorted(own["trial_params"])
+    distributions = {name: _distribution(text) for _, name, _, text in params}
+    values = {one[0]: _float(*one[1:]) for one in own["trial_values"]}
+    return _frozen(
+        trial_id,
+        number,
+        state,
+        _local(start),
+        _local(complete),
+        values=[values[i] for i in sorted(values)] if values else None,
+        params={name: distributions[name].to_external_repr(value) for _, name, value, _ in params},
+        distributions=distributions,
+        user_attrs={key: json.loads(value) for key, value in own["trial_user_attributes"]},
+        system_attrs={key: json.loads(value) for key, value in own["trial_system_attributes"]},
+        intermediate_values={step: _float(v, kind) for step, v, kind in own["trial_intermediate_values"]},
+    )
+
+
+def _frozen(
+    trial_id: int,
+    number: int,
+    state: TrialState,
+    start: datetime | None,
+    complete: datetime | None,
+    **rest: Any,
+) -> FrozenTrial:
+    empty: dict[str, Any] = {"params": {}, "distributions": {}, "user_attrs": {}, "system_attrs": {}}
+    given = empty | {"values": None, "intermediate_values": {}} | rest
+    return FrozenTrial(
+        number=number,
+        state=state,
+        value=None,
+        datetime_start=start,
+        datetime_complete=complete,
+        trial_id=trial_id,
+        **given,
+    )
+
+
+def _row(trial_id: int, lease: Lease) -> dict[str, Any]:
+    return {"trial_id": trial_id, "key": lease.key, "value_json": json.dumps(lease.value)}
+
+
+def _number(value: float, kinds: Any, column: str) -> dict[str, Any]:
+    """Return a number as Optuna stores it: infinite ones, and those that are not a number, by their kind."""
+    value = float(value)
+    if math.isnan(value):
+        kind = kinds.NAN
+    elif math.isinf(value):
+        kind = kinds.INF_POS if value > 0 else kinds.INF_NEG
+    else:
+        kind = kinds.FINITE
+    return {column: value if kind is kinds.FINITE else None, f"{column}_type": kind}
+
+
+def _float(value: float | None, kind: Any) -> float:
+    return {"INF_POS": math.inf, "INF_NEG": -math.inf, "NAN": math.nan}.get(
+        kind.name, value if value is not None else math.nan
+    )
+
+
+def _utc(local: datetime) -> datetime:
+    return local.astimezone(UTC).replace(tzinfo=None)
+
+
+def _local(utc: datetime | None) -> datetime | None:
+    return None if utc is None else utc.replace(tzinfo=UTC).astimezone().replace(tzinfo=None)
+
+
+def _chunks(ids: list[int]) -> list[list[int]]:
+    return [ids[i : i + _AT_ONCE] for i in range(0, len(ids), _AT_ONCE)]

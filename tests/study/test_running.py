@@ -1,0 +1,153 @@
+"""The loop of a run: whatever ends an evaluation, the trial is settled."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+
+from calibo import Float
+from calibo.study import Interrupted, load_result, minimize, open_storage
+from calibo.study.signals import Signalled, ending_signals, uninterrupted
+from calibo.trials import State
+
+SPACE = {"x": Float(0, 1)}
+
+
+class _Own(BaseException):
+    pass
+
+
+def _third(what: Any) -> Any:
+    """Return an objective that does something else the third time."""
+    calls: list[int] = []
+
+    def objective(params: dict[str, Any]) -> float:
+        calls.append(1)
+        if len(calls) == 3:
+            what()
+        return params["x"]
+
+    return objective
+
+
+def _raise(error: BaseException) -> Any:
+    def raise_() -> None:
+        raise error
+
+    return raise_
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), GeneratorExit(), _Own("mine")])
+def test_what_is_no_exception_ends_the_run_and_settles_its_trial(tmp_path: Path, error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        minimize(_third(_raise(error)), SPACE, 5, "gp_ei", tmp_path / "a.db", "s", seed=1, progress=False)
+    trials = load_result(tmp_path / "a.db").trials
+    assert [one.state for one in trials] == [State.COMPLETE, State.COMPLETE, State.INTERRUPTED]
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_signals_end_the_run_in_good_order(tmp_path: Path, name: str) -> None:
+    number = getattr(signal, name)
+
+    def hit() -> None:
+        os.kill(os.getpid(), number)
+        time.sleep(5)
+
+    before = signal.getsignal(number)
+    with pytest.raises(Interrupted) as caught:
+        minimize(_third(hit), SPACE, 5, "gp_ei", tmp_path / "a.db", "s", seed=1, progress=False)
+    assert caught.value.signal == number and signal.getsignal(number) is before
+    assert [one.state for one in caught.value.result.trials][2:] == [State.INTERRUPTED]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, optuna.exceptions.StorageInternalError])
+def test_an_interruption_while_an_outcome_is_stored(tmp_path: Path, error: type[BaseException]) -> None:
+    storage: Any = open_storage(tmp_path / "a.db")
+    real, finished, measured = storage.backend.write, [0], list[float]()
+
+    def write(trial_id: int, writes: Any, state: Any = None, values: Any = None, **more: Any) -> None:
+        finished[0] += state is not None
+        if state is not None and finished[0] == 3:
+            finished[0] += 1
+            raise error("once")
+        real(trial_id, writes, state, values, **more)
+
+    def objective(params: dict[str, Any]) -> float:
+        measured.append(params["x"])
+        return params["x"]
+
+    storage.backend.write = write
+    try:
+        minimize(objective, SPACE, 5, "gp_ei", storage, "s", seed=1, progress=False)
+        assert error is not KeyboardInterrupt
+    except Interrupted:
+        assert error is KeyboardInterrupt
+    stored = load_result(tmp_path / "a.db").trials
+    assert [one.value for one in stored] == measured and len(measured) == (3 if error is KeyboardInterrupt else 5)
+
+
+def test_signals_wait_for_a_block_and_a_second_one_does_not() -> None:
+    done: list[int] = []
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append(1)
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+        done.append(2)
+    assert done == [1] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_handlers_of_others_stay() -> None:
+    seen: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda *_: seen.append(1))
+    try:
+        with ending_signals():
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert seen == [1]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    with pytest.raises(Signalled, match="SIGTERM"), ending_signals():
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(1)
+
+
+WORKER = """
+import ctypes, sys
+from calibo import Float
+from calibo.study import minimize, open_storage
+library = ctypes.PyDLL(None)  # holds Python's lock, as a C extension may
+def objective(params):
+    print("begun", flush=True)
+    library.sleep(4)
+    return 0.25
+minimize(objective, {"x": Float(0, 1)}, 1, "gp_ei", open_storage(sys.argv[1], lease=1.0), "s", seed=1, progress=False)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="calls sleep of the C library")
+def test_an_objective_that_holds_pythons_lock_is_not_taken_for_dead(tmp_path: Path) -> None:
+    """The watcher renews its lease, four times as long as the lease lasts, and a suspended worker's it does not."""
+    command = [sys.executable, "-c", WORKER, str(tmp_path / "a.db")]
+    worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert worker.stdout is not None and worker.stdout.readline() == "begun\n"
+    storage: Any = open_storage(tmp_path / "a.db", lease=1.0)
+    study = optuna.load_study(study_name="s", storage=storage)
+    taken = 0
+    while worker.poll() is None:
+        taken += storage.look_after(study._study_id)
+        time.sleep(0.1)
+    assert worker.returncode == 0 and taken == 0
+    assert [one.value for one in study.trials] == [0.25]
