@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from calibo.errors import CaliboError, CaliboWarning
     from calibo.methods import gp_ei, ocbo
     from calibo.optimize import ModelBased, Optimizer, Patience, RegretBelow
-    from calibo.spaces import Categorical, Float, Int, Ordinal, PoolSpace, space_from_toml
+    from calibo.search_cv import SearchCV
+    from calibo.spaces import (
+        Categorical,
+        Context,
+        Float,
+        Int,
+        LinearConstraint,
+        Mixture,
+        Ordinal,
+        PoolSpace,
+        ProductSpace,
+        space_from_toml,
+    )
     from calibo.study import CalibratedSampler, Result, StopWhen, maximize, minimize
     from calibo.tables import rank
 
@@ -33,16 +45,21 @@ __all__ = [
     "Calibrated",
     "CalibratedSampler",
     "Categorical",
+    "Context",
     "Float",
     "Int",
+    "LinearConstraint",
+    "Mixture",
     "ModelBased",
     "Optimizer",
     "Ordinal",
     "Outcome",
     "Patience",
     "PoolSpace",
+    "ProductSpace",
     "RegretBelow",
     "Result",
+    "SearchCV",
     "StopWhen",
     "Suggestion",
     "__version__",
@@ -65,16 +82,21 @@ _HOMES = {
     "Calibrated": "calibo.calibration",
     "CalibratedSampler": "calibo.study",
     "Categorical": "calibo.spaces",
+    "Context": "calibo.spaces",
     "Float": "calibo.spaces",
     "Int": "calibo.spaces",
+    "LinearConstraint": "calibo.spaces",
+    "Mixture": "calibo.spaces",
     "ModelBased": "calibo.optimize",
     "Optimizer": "calibo.optimize",
     "Ordinal": "calibo.spaces",
     "Outcome": "calibo.data",
     "Patience": "calibo.optimize",
     "PoolSpace": "calibo.spaces",
+    "ProductSpace": "calibo.spaces",
     "RegretBelow": "calibo.optimize",
     "Result": "calibo.study",
+    "SearchCV": "calibo.search_cv",
     "StopWhen": "calibo.study",
     "Suggestion": "calibo.data",
     "audit": "calibo.auditing",

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import neg
 from typing import Any
 
@@ -42,7 +43,7 @@ _FORGOTTEN = 1000
 COVERAGES: tuple[float, ...] = (0.5, 0.8, 0.95)
 #: Normal score of a value outside a point mass, whose tail probability is 0 in float64.
 BEYOND = 40.0
-#: Spreads relative to the outcomes before: below the first a forecast counts as near the data, above the second as far.
+#: Spreads relative to the outcomes before: up to the first a forecast counts as near the data, above the second as far.
 NEAR_BELOW, FAR_ABOVE = 0.2, 0.6
 
 
@@ -154,8 +155,12 @@ class Forecast:
 
     Examples:
         >>> from calibo.data import Forecast, Marginal
-        >>> Forecast((Marginal(mean=3.1, std=0.5),))
+        >>> forecast = Forecast((Marginal(mean=3.1, std=0.5),))
+        >>> forecast
         Forecast(mean 3.1, 80 % interval 2.46 to 3.74)
+        >>> low, high = forecast.interval(0.5)
+        >>> round(low, 2), round(high, 2)
+        (2.76, 3.44)
     """
 
     stages: tuple[Marginal, ...]
@@ -178,8 +183,43 @@ class Forecast:
         """Distribution after all calibration: the one that is shown."""
         return self.stages[-1]
 
+    @property
+    def mean(self) -> float:
+        """Expected value, after calibration."""
+        return self.calibrated.mean
+
+    @property
+    def median(self) -> float:
+        """Median, after calibration."""
+        return self.calibrated.icdf(0.5)
+
+    def interval(self, coverage: float = 0.8) -> tuple[float, float]:
+        """Return the ends of the calibrated central interval that contains the outcome with probability ``coverage``.
+
+        Raises:
+            DataError: If the coverage is not a number between 0 and 1.
+        """
+        if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0.0 < coverage < 1.0:
+            raise DataError(f"coverage must be a number between 0 and 1, such as 0.8, got {coverage!r}")
+        return self.calibrated.interval(coverage)
+
+    def _repr_html_(self) -> str:
+        from calibo.notebooks import forecast_html
+
+        return forecast_html(self)
+
+    @property
+    def last_given(self) -> Marginal:
+        """Distribution that the last calibration was given: by its spread near, between and far are told apart."""
+        return self.stages[max(len(self.stages) - 2, 0)]
+
     def negated(self) -> Forecast:
         """Return the forecast of minus the outcome."""
+        return self._negated
+
+    # A study converts all of its forecasts at every suggestion.
+    @cached_property
+    def _negated(self) -> Forecast:
         return Forecast(tuple(distribution.negated() for distribution in self.stages), self.stage_names)
 
 
@@ -198,6 +238,47 @@ def remembered_from(n: int) -> int:
     two states, each of which is within its own bound.
     """
     return max(n // _FORGOTTEN - 1, 0) * _FORGOTTEN
+
+
+class Activity(ABC):
+    """Which columns of points are active, where that depends on other columns: those of inactive ones mean nothing."""
+
+    @property
+    @abstractmethod
+    def conditional(self) -> tuple[bool, ...]:
+        """Whether each column may be inactive, d."""
+
+    @property
+    @abstractmethod
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Indices of the conditional columns, in groups that are always active together."""
+
+    @property
+    @abstractmethod
+    def usual(self) -> float:
+        """Average number of active columns of a random point."""
+
+    @property
+    @abstractmethod
+    def parents(self) -> tuple[int, ...]:
+        """Indices of the columns that others depend on, increasing."""
+
+    @property
+    @abstractmethod
+    def order(self) -> tuple[int, ...]:
+        """Indices of the columns, each after those it depends on."""
+
+    @abstractmethod
+    def __call__(self, X: Array) -> np.ndarray:
+        """Return which columns of points, `... x d`, are active, `... x d`."""
+
+    @abstractmethod
+    def ways(self, j: int) -> list[dict[int, frozenset[int]]]:
+        """Return in which ways column j is active: the cells of other columns, by index, that each asks for."""
+
+    @abstractmethod
+    def is_active(self, j: int, cells: Mapping[int, int]) -> bool:
+        """Return whether column j is active, given the cells of those active columns that come before it in ``order``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,9 +303,14 @@ class Dataset:
             which is quicker; without any stored they are fitted. ``None`` leaves it to the surrogate: most always fit,
             ``Scheduled`` ones when the data have grown.
         constraints: Number of constraints, c.
-        reference: Reference point for the hypervolume, one value per objective. Inferred from the Pareto front if ``()``.
+        reference: Reference point for the hypervolume, one value per objective. Inferred from the outcomes if ``()``.
         features: Maps `m x d` points to the `m x D` features that models of features see; ``None`` if the space has none.
         from_pool: Whether candidates are the rows of a list, not all points of the cube.
+        descriptors: Descriptors of the choices of each column, `k x D`, ``None`` where there are none. ``()`` means none.
+        held: Maps `m x d` points to the nearest ones, `m x d`, with the values that are held for the next suggestion, fixed
+            or observed; ``None`` if nothing is held.
+        contexts: Columns that are observed, not chosen.
+        activity: Which columns are active at a point; ``None`` if all always are.
         H: Measured vectors of a composite objective, `n x length`, of which Y is a known function; rows of NaN where only
             Y is known, ``None`` if no vector is known. In the user's own units and sign, as the function takes them.
     """
@@ -244,6 +330,10 @@ class Dataset:
     features: Callable[[Array], Array] | None = None
     refit: bool | None = None
     from_pool: bool = False
+    descriptors: tuple[Array | None, ...] = ()
+    held: Callable[[Array], Array] | None = None
+    contexts: tuple[int, ...] = ()
+    activity: Activity | None = None
 
     def __post_init__(self) -> None:
         n, d = _two_dimensional("X", self.X)
@@ -259,6 +349,7 @@ class Dataset:
         set_ = object.__setattr__
         set_(self, "forecasts", self.forecasts or (None,) * n)
         set_(self, "categories", self.categories or (0,) * d)
+        set_(self, "descriptors", self.descriptors or (None,) * d)
         set_(self, "X_pending", self.X_pending.reshape(-1, d))
         set_(self, "X_failed", self.X_failed.reshape(-1, d))
         if not len(self.Y_failed):
@@ -289,6 +380,18 @@ class Dataset:
     def tried(self) -> Array:
         """All points suggested or observed so far: observed, pending and failed ones, in this order."""
         return np.vstack([self.X, self.X_pending, self.X_failed])
+
+    def here(self) -> Dataset:
+        """Return the data with all observed, pending and failed points moved to where the next suggestion is held.
+
+        The outcomes are still those measured elsewhere: only what a model predicts at the moved points may be compared with
+        candidates, which all lie there. That the best predicted value there is the one to improve on, instead of the best
+        value seen anywhere, makes improvement mean something in every context.
+        """
+        if self.held is None:
+            return self
+        X, pending, failed = (self.held(points) for points in (self.X, self.X_pending, self.X_failed))
+        return replace(self, X=X, X_pending=pending, X_failed=failed)
 
     def outcome(self, index: int) -> Dataset:
         """Return the same data with one outcome only."""
@@ -390,14 +493,20 @@ def _two_dimensional(name: str, array: Array) -> tuple[int, int]:
     return array.shape[0], array.shape[1]
 
 
+def _shown_values(values: float | tuple[float, ...] | Mapping[str, float]) -> str:
+    return f"{{{shown_params(values)}}}" if isinstance(values, Mapping) else shown_value(values)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """Values of an objective with its constraints and its noise, to be returned instead of a plain number.
 
     Attributes:
-        values: Value of the objective, or a tuple with one value for each of several objectives.
+        values: Value of the objective, or a tuple with one value for each of several objectives; of objectives with
+            names also a mapping.
         constraints: Constraints by name, each met where its value is not positive, such as ``used - limit``.
-        sem: Standard error of the value, if known; a tuple with one for each of several objectives.
+        sem: Standard error of the value, if known; a tuple, or a mapping by name, with one for each of several objectives.
+        context: Contexts that were observed, by name, where they differ from those that the trial was suggested for.
 
     Examples:
         >>> from calibo import Outcome
@@ -405,14 +514,16 @@ class Outcome:
         Outcome(0.25, memory=-0.8, sem=0.01)
     """
 
-    values: float | tuple[float, ...]
+    values: float | tuple[float, ...] | Mapping[str, float]
     constraints: Mapping[str, float] = field(default_factory=dict)
-    sem: float | tuple[float, ...] | None = None
+    sem: float | tuple[float, ...] | Mapping[str, float] | None = None
+    context: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         limits = [f"{name}={shown_value(value)}" for name, value in dict(self.constraints).items()]
-        noise = [] if self.sem is None else [f"sem={shown_value(self.sem)}"]
-        return f"Outcome({', '.join([shown_value(self.values), *limits, *noise])})"
+        noise = [] if self.sem is None else [f"sem={_shown_values(self.sem)}"]
+        observed = [f"{name}={shown_value(value)}" for name, value in dict(self.context).items()]
+        return f"Outcome({', '.join([_shown_values(self.values), *limits, *noise, *observed])})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,6 +541,7 @@ class Suggestion:
         constraints: Names of the constraints, whose forecasts come after those of the objectives.
         method: Name of the method that made it, or ``None``.
         why_method: Why that method chose the parts it did, in words, or ``None`` if it does not choose.
+        columns: Names of the columns that the hyperparameters are of, where ``params`` have not all of them; else empty.
 
     Examples:
         >>> from calibo import Float, Optimizer
@@ -449,6 +561,7 @@ class Suggestion:
     constraints: tuple[str, ...] = ()
     method: str | None = None
     why_method: str | None = None
+    columns: tuple[str, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Suggestion):
@@ -461,6 +574,18 @@ class Suggestion:
         number = "" if self.number < 0 else f"{self.number}: "
         forecasts = [f"forecast {forecast}" for forecast in (self.forecasts or ())[:1]]
         return f"Suggestion({'; '.join([number + shown_params(self.params), *forecasts])})"
+
+    def _repr_html_(self) -> str:
+        from calibo.notebooks import suggestion_html
+
+        return suggestion_html(self.params, self.number, self._named_forecasts(), self.why_method or "")
+
+    def _named_forecasts(self) -> dict[str, Forecast]:
+        """Return the forecasts by what they are of: the objectives, counted if there are several, then the constraints."""
+        forecasts = self.forecasts or ()
+        m = len(forecasts) - len(self.constraints)
+        objectives = ["forecast"] if m == 1 else [f"objective {i}" for i in range(m)]
+        return dict(zip([*objectives, *(f"constraint {name}" for name in self.constraints)], forecasts, strict=True))
 
 
 def shown_params(params: Mapping[str, Any]) -> str:

@@ -21,6 +21,10 @@ class RecipeError(CaliboError, ValueError):
     """Strategy, method or setting that is unknown or cannot be composed as asked."""
 
 
+class ArgumentError(DataError, RecipeError):
+    """Argument or setting of a wrong type; the message says which, and what it must be."""
+
+
 class CapabilityError(RecipeError):
     """Capability that a model does not have; the message says what to use instead."""
 
@@ -45,8 +49,20 @@ class FallbackWarning(CaliboWarning):
     """Something else than what was asked for is done; the message gives the reason."""
 
 
+class SpaceWarning(CaliboWarning):
+    """Points that break constraints among parameters, or constraints that leave hardly any points."""
+
+
+class ContextWarning(CaliboWarning):
+    """A context was observed outside of its range; models see the nearest value inside."""
+
+
 class TrialFailedWarning(CaliboWarning):
     """A trial failed and the run continues; shown once in a run."""
+
+
+class LateResultWarning(CaliboWarning):
+    """A trial was finished by another worker in the meantime, so that a result is not stored."""
 
 
 class RepeatWarning(CaliboWarning):

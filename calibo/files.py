@@ -12,6 +12,13 @@ from pathlib import Path
 
 def why_unwritable(path: Path) -> str | None:
     """Return why a file cannot be written, ``None`` if it can: to fail before a long computation, not after it."""
+    try:
+        os.fsencode(path)
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:  # too long, with a NUL character, or not readable
+        return str(error.strerror or error) if isinstance(error, OSError) else "its name is not one that files can have"
     if path.is_dir():
         return "it is a folder"
     if not path.parent.is_dir():

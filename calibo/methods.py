@@ -19,6 +19,7 @@ from calibo.acquisition import (
     ThompsonSampling,
     UpperQuantile,
 )
+from calibo.arguments import checked
 from calibo.calibration import (
     Calibrated,
     ConditionalQuantile,
@@ -37,6 +38,7 @@ from calibo.calibration import (
     Split,
     StoredAndLeaveOneOut,
 )
+from calibo.checks import shown
 from calibo.classifiers import BoreLabels, BySize, Classifier, Improvement, Utility, WeightedLabels
 from calibo.classifiers.composite import CompositeNetwork, Outer
 from calibo.errors import RecipeError
@@ -69,12 +71,14 @@ _LARGE = 1000
 _FEWER = Mutation(1200, 800, shortlist=256)
 
 
+@checked
 def auto(*, search: Search | None = None, replicate: bool = False, anchors: int = ANCHORS) -> Auto:
     """Compose the default method: a rule chooses the parts that suit the data, and says why.
 
     Forecasts are those of ``ocbo``, right wherever they are shown. Where all parameters are numbers the search acts on a
-    model of its own, of outcomes whose worse half counts by its order only; it maximizes the expected improvement, in its
-    noisy form where measurements are noisy. docs/choosing.md has the rule and what it rests on.
+    model of its own, of outcomes whose worse half counts by its order only; it maximizes the expected improvement, in turns
+    with its noisy form where measurements are noisy, and may measure a point again there. docs/choosing.md has the rule and
+    what it rests on.
 
         >>> from calibo import Float, Optimizer
         >>> optimizer = Optimizer({"x": Float(-1, 1)}, "auto", seed=0)
@@ -88,7 +92,7 @@ def auto(*, search: Search | None = None, replicate: bool = False, anchors: int 
 
     Args:
         search: Maximizes the acquisition function; by default chosen by the space.
-        replicate: Whether a point may be suggested again.
+        replicate: Whether a point may be suggested again also where measurements do not look noisy.
         anchors: How many of the best observations are searched around.
     """
     options = {"search": search, "replicate": replicate, "anchors": anchors}
@@ -96,6 +100,7 @@ def auto(*, search: Search | None = None, replicate: bool = False, anchors: int 
     return Auto(ocbo(rule=ImprovementByNoise(), acting=acting, **options), ocbo(**options), large=_LARGE)
 
 
+@checked
 def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = None, **options: Any) -> ModelBased:
     """Compose Gaussian process and log expected improvement, without calibration: the reference method.
 
@@ -115,6 +120,7 @@ def gp_ei(*, surrogate: Surrogate | None = None, rule: AcquisitionRule | None = 
     return ModelBased(surrogate or _process(), rule or ExpectedImprovement(), name="gp_ei", **options)
 
 
+@checked
 def ocbo(
     *,
     eta: float = 0.2,
@@ -159,6 +165,7 @@ def ocbo(
     return ModelBased(calibrated, rule or ExpectedImprovement(), name="ocbo", **{"acts_on": "raw", **options})
 
 
+@checked
 def locbo(
     *,
     alpha: float = 0.2,
@@ -197,6 +204,7 @@ def locbo(
     return ModelBased(Calibrated(inner, by=by), rule or ExpectedImprovement(), name="locbo", **options)
 
 
+@checked
 def ocbo_local(
     *,
     eta: float = 0.1,
@@ -249,6 +257,7 @@ def _localized(surrogate: Surrogate | None, paper: bool) -> tuple[Surrogate, dic
     return _by_reach(surrogate), {"localize": "reach", "trust": _TRUST}
 
 
+@checked
 def cbo(
     *,
     alpha: float | Callable[[int], float] = ShrinkingAlpha(),  # noqa: B008 (frozen)
@@ -278,6 +287,7 @@ def cbo(
     return ModelBased(conformal, rule or ExpectedImprovement(), search, name="cbo", **options)
 
 
+@checked
 def turbo(
     *,
     batch_size: int = 1,
@@ -297,6 +307,7 @@ def turbo(
     return TuRBO(surrogate, rule or ThompsonSampling(), batch_size=batch_size, name="turbo", **options)
 
 
+@checked
 def risk_averse(*, level: float = 0.9, aversion: float = 1.0, replicates: int = 3, **options: Any) -> Replicated:
     """Compose RAHBO: maximize the mean minus a multiple of the noise variance, both learned from replicates.
 
@@ -309,6 +320,7 @@ def risk_averse(*, level: float = 0.9, aversion: float = 1.0, replicates: int = 
     return _replicated(RiskAverseUCB(level, aversion), "risk_averse", replicates, options)
 
 
+@checked
 def penalized_ei(*, aversion: float = 1.0, replicates: int = 3, **options: Any) -> Replicated:
     """Compose expected improvement minus a multiple of the noise's standard deviation, learned from replicates.
 
@@ -325,6 +337,7 @@ def _replicated(rule: AcquisitionRule, name: str, replicates: int, options: dict
     return Replicated(ModelBased(surrogate, rule, name=name, **options), replicates)
 
 
+@checked
 def lfbo(
     *,
     classifier: Classifier | None = None,
@@ -349,6 +362,7 @@ def lfbo(
     return LikelihoodFree(labels, classifier or BySize(), forecaster=forecaster, name="lfbo", **options)
 
 
+@checked
 def bore(
     *,
     classifier: Classifier | None = None,
@@ -367,6 +381,7 @@ def bore(
     return LikelihoodFree(BoreLabels(gamma), classifier or BySize(), forecaster=forecaster, name="bore", **options)
 
 
+@checked
 def composite_lfbo(*, outer: Outer | None = None, gamma: float = 0.1, **options: Any) -> CompositeLikelihoodFree:
     """Compose likelihood-free optimization of g(h(x)) with measured vectors h: a network of h with g as its last layer.
 
@@ -379,6 +394,7 @@ def composite_lfbo(*, outer: Outer | None = None, gamma: float = 0.1, **options:
     return CompositeLikelihoodFree(outer, CompositeNetwork(gamma=gamma), name="composite_lfbo", **options)
 
 
+@checked
 def bananas(
     *,
     surrogate: Surrogate | None = None,
@@ -398,6 +414,7 @@ def bananas(
     return ModelBased(surrogate or NeuralEnsemble(), rule, search or MutatedBest(), name="bananas", **options)
 
 
+@checked
 def bananas_cp(
     *,
     surrogate: Surrogate | None = None,
@@ -427,6 +444,7 @@ def bananas_cp(
     return ModelBased(calibrated, rule, search or MutatedBest(), name="bananas_cp", **options)
 
 
+@checked
 def conformal_ensemble(
     *,
     surrogate: Surrogate | None = None,
@@ -452,6 +470,7 @@ def conformal_ensemble(
     return ModelBased(calibrated, rule, search or _FEWER, name="conformal_ensemble", **options)
 
 
+@checked
 def conformal_trees(
     *,
     surrogate: Surrogate | None = None,
@@ -471,6 +490,7 @@ def conformal_trees(
     return Calibrated(surrogate or QuantileTrees(), by=by, evidence=evidence)
 
 
+@checked
 def cqr(
     *,
     surrogate: Surrogate | None = None,
@@ -540,7 +560,7 @@ def strategy(method: str | Strategy) -> Strategy:
     if isinstance(method, str):
         name = method.replace("-", "_")
         if name not in METHODS:
-            raise RecipeError(f"unknown method {method!r}; known are {', '.join(sorted(METHODS))}")
+            raise RecipeError(f"unknown method {shown(method)}; known are {', '.join(sorted(METHODS))}")
         return METHODS[name].make()
     if not isinstance(method, Strategy):
         raise RecipeError(f"a method is a name or a Strategy, got a {type(method).__name__}")

@@ -27,9 +27,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from calibo.checks import check_between, check_instance
-from calibo.data import Array
+from calibo.data import Activity, Array
 from calibo.errors import DataError
-from calibo.spaces.encoding import one_hot
+from calibo.spaces.encoding import one_hot, width
 
 _EPSILON = 1e-8
 #: Decay rate of Adam's average of gradients.
@@ -50,12 +50,19 @@ class Indicators:
 
     Attributes:
         categories: Number of choices of each categorical column, 0 for a numeric one, `d`.
+        activity: Which columns are active; ``None`` if all always are.
     """
 
     categories: tuple[int, ...]
+    activity: Activity | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of features, D."""
+        return width(self.categories, self.activity)
 
     def __call__(self, X: Array) -> Array:
-        return 2.0 * one_hot(X, self.categories) - 1.0
+        return 2.0 * one_hot(X, self.categories, self.activity) - 1.0
 
 
 class Loss(ABC):

@@ -11,7 +11,7 @@ import calibo
 PACKAGE = Path(calibo.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-_CORE = {"data", "errors", "files", "pareto", "checks"}
+_CORE = {"arguments", "data", "errors", "files", "formulas", "pareto", "checks", "secrets", "threads"}
 _BELIEFS = _CORE | {"spaces", "distributions"}
 _MODELS = _BELIEFS | {"models"}
 _CALIBRATED = _MODELS | {"calibration"}
@@ -20,13 +20,19 @@ _OPTIMIZING = _ACQUIRING | {"search", "classifiers", "diagnostics", "trials", "o
 _STUDYING = _OPTIMIZING | {"study", "methods", "report", "citation"}
 #: What each package may import besides itself (docs/architecture.md); a module of calibo/ itself counts as a package.
 ALLOWED: dict[str, set[str]] = {
+    "arguments": {"checks", "errors"},
     "checks": {"errors"},
     "data": {"errors"},
     "errors": set(),
     "files": set(),
+    "formulas": set(),
+    "secrets": set(),
+    "threads": set(),
     "pareto": {"data", "errors"},
+    "chemistry": {"data", "errors"},
     "networks": _CORE | {"spaces"},
-    "spaces": _CORE,
+    "notebooks": {"data"},
+    "spaces": _CORE | {"chemistry"},
     "distributions": _CORE,
     "models": _BELIEFS | {"networks"},
     "calibration": _MODELS | {"networks"},
@@ -41,7 +47,8 @@ ALLOWED: dict[str, set[str]] = {
     "methods": _OPTIMIZING,
     "citation": _STUDYING,
     "study": _STUDYING,
-    "tables": _OPTIMIZING,
+    "search_cv": _OPTIMIZING,
+    "tables": _OPTIMIZING | {"chemistry"},
     "auditing": _STUDYING | {"botorch"},
     "cli": _STUDYING | {"auditing", "cli", "problems", "tables"},
     "testing": _OPTIMIZING | {"methods"},
@@ -49,8 +56,9 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 #: Imports in the other direction, inside functions only: methods are looked up by name when an Optimizer is made or a table
-#: ranked, and BoTorch partitions the space dominated by fronts of three and more objectives.
+#: ranked, records are shown in notebooks, and BoTorch partitions the space dominated by fronts of three and more objectives.
 LAZY = {
+    ("data", "notebooks"): {"data.py"},
     ("optimize", "methods"): {"optimize/optimizer.py"},
     ("tables", "methods"): {"tables/rank.py", "tables/replay.py"},
     ("acquisition", "botorch"): {"acquisition/hypervolume.py"},
@@ -132,7 +140,7 @@ def test_torch_is_imported_only_where_it_is_needed() -> None:
 
 def test_heavy_packages_are_imported_when_used() -> None:
     """At the top of a module only in packages that are about nothing else."""
-    own = {"study": {"optuna"}, "botorch": {"torch", "botorch"}, "report": {"plotly"}}
+    own = {"study": {"optuna"}, "botorch": {"torch", "botorch"}, "report": {"plotly"}, "search_cv": {"sklearn"}}
     for path in FILES:
         inside = late(path)
         early = {module.partition(".")[0] for module, node in imports(path) if node not in inside}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,18 @@ def cases() -> list[object]:
     ]
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds examples of decorated functions, too, which otherwise count as those of the decorator's module."""
+
+    def _from_module(self, module: object, object: object) -> bool:
+        return super()._from_module(module, inspect.unwrap(object) if inspect.isfunction(object) else object)
+
+
 @pytest.mark.parametrize("name", cases())
 def test_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # examples may write files
     module = importlib.import_module(name)
-    result = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    assert result.attempted and not result.failed
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for test in Finder().find(module, module.__name__):
+        runner.run(test)
+    assert runner.tries and not runner.failures

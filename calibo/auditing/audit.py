@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibo.arguments import checked
 from calibo.auditing.forecasters import REFERENCE, STORED, Asked, asks_for_stored, forecasters_of
 from calibo.auditing.reading import Audited, read_study
 from calibo.auditing.replay import replayed
@@ -139,6 +140,7 @@ class Audit:
         return f"<p><b>{html.escape(self._title())}</b></p>{self.table._repr_html_()}<ul>{notes}</ul>"
 
 
+@checked
 def audit(
     study: optuna.Study | Result | str | os.PathLike[str] | BaseStorage,
     study_name: str | None = None,

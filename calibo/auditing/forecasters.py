@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from calibo.auditing.replay import Forecaster
+from calibo.checks import read_items, read_mapping, shown
 from calibo.errors import RecipeError
 from calibo.methods import METHODS, strategy
 from calibo.models.base import Surrogate
@@ -73,7 +74,11 @@ def _named(asked: Sequence[Asked] | Mapping[str, Asked] | Asked) -> list[tuple[s
     """Return what is asked for, one or several, each with the name given to it, if any."""
     if isinstance(asked, str | Strategy | Surrogate):
         return [(None, asked)]
-    return list(asked.items()) if isinstance(asked, Mapping) else [(None, one) for one in asked]
+    found = read_mapping(asked)
+    items = None if found is not None else read_items(asked)
+    if found is None and items is None:
+        raise RecipeError(f"methods= takes names of methods, strategies or surrogates, got {shown(asked)}")
+    return list((found or {}).items()) if items is None else [(None, one) for one in items]
 
 
 def _forecaster(name: str | None, asked: Asked) -> Forecaster:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibo.checks import shown
 from calibo.data import Dataset
 from calibo.errors import DataError, RecipeError
 from calibo.trials import Direction, State, Trial, completed, dataset, in_order_of_completion
@@ -72,7 +73,12 @@ def read_study(study: optuna.Study, objective: int | str) -> Audited:
     _check_count(study.study_name, len(values))
     _check_varies(study.study_name, values)
     data = dataset(
-        inside, directions=directions, categories=space.space.categories, features=space.space.features
+        inside,
+        directions=directions,
+        categories=space.space.categories,
+        features=space.space.features,
+        descriptors=space.space.descriptors,
+        activity=space.space.activity,
     ).outcome(index)
     left_out = _left_out(known, len(completed(known)) - len(inside))
     return Audited(study.study_name, name, index, directions, tuple(inside), data, (*left_out, *notes))
@@ -85,7 +91,7 @@ def _objective(study: optuna.Study, asked: int | str) -> tuple[int, str]:
     index = names.index(asked) if asked in names else int(asked) if str(asked).isdecimal() else -1
     if not 0 <= index < count:
         one = "" if count == 1 else f", or its index from 0 to {count - 1}"
-        raise RecipeError(f"there is no objective {asked!r}: give one of {', '.join(map(repr, names))}{one}")
+        raise RecipeError(f"there is no objective {shown(asked)}: give one of {', '.join(map(repr, names))}{one}")
     return index, names[index]
 
 
@@ -106,38 +112,32 @@ def _check_varies(study_name: str, values: np.ndarray) -> None:
 
 
 def _space_of(study: optuna.Study, trials: Sequence[FrozenTrial]) -> tuple[OptunaSpace, list[str]]:
-    """Return the space that the forecasters see, and what it leaves out.
+    """Return the space that the forecasters see, and what is to be said of it.
 
-    That is the space of a study that calibo made; else the parameters that all complete trials have; or, if there are
-    none, the group of parameters that most trials have.
+    That is the space of a study that calibo made; else the one that the complete trials show.
     """
     from calibo.study.attributes import read_description
     from calibo.study.description import rebuilt
-    from calibo.study.distributions import optuna_space, space_of
-    from calibo.study.sampler import grouped_distributions
+    from calibo.study.distributions import optuna_space
+    from calibo.study.inference import inferred_space
     from calibo.study.trials import completed_frozen
 
     own = rebuilt((read_description(study) or {}).get("space", {}))
     if own is not None:
         return optuna_space(own), []
     done = completed_frozen(trials)
-    groups = grouped_distributions(done)
-    if not groups:
+    space = inferred_space(done)
+    if space is None:
         _check_count(study.study_name, len(done))
         raise DataError(
             f"no parameter of study {study.study_name!r} varies, so there is nothing to forecast from: an audit needs "
             "trials that suggest at least one parameter of several values"
         )
-    # The first group is that of the most trials: if all have it, there is one group with all common parameters.
-    others = sorted(name for group in groups[1:] for name in group)
-    if not others:
-        return space_of(groups[0]), []
-    named = f"{', '.join(others[:6])}{' and others' if len(others) > 6 else ''}"
-    everyone = all(next(iter(groups[0])) in trial.distributions for trial in done)
-    seen = "all trials have" if everyone else "most trials have"
-    own_ones = f"{len(groups[0])} parameter{'s' if len(groups[0]) > 1 else ''}"
-    note = f"The search space changes from trial to trial: the forecasters see the {own_ones} that {seen}, not {named}."
-    return space_of(groups[0]), [note]
+    if not space.irregular:
+        return space, []
+    named = f"{', '.join(space.irregular[:6])}{' and others' if len(space.irregular) > 6 else ''}"
+    note = f"Which trials have {named} is not explained by other parameters: the middle of its range stands for it elsewhere."
+    return space, [note]
 
 
 def _left_out(trials: Sequence[Trial], outside: int) -> list[str]:

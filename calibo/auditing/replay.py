@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from calibo.arguments import checked
 from calibo.auditing.sharing import sharing
 from calibo.data import Dataset, Forecast, KnownForecasts
 from calibo.errors import CaliboWarning, FallbackWarning
@@ -80,6 +81,7 @@ class _Replayed:
         self.fitted = t if refit else self.fitted
 
 
+@checked
 def replayed(
     data: Dataset,
     forecasters: Sequence[Forecaster],

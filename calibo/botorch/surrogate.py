@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,17 +48,17 @@ class BoTorchModel(Model):
     Attributes:
         model: In evaluation mode, on standardized outcomes and indicator features.
         units: The standardization of the outcomes.
-        categories: Number of choices of each categorical column, 0 for a numeric one, d.
+        encode: Maps `m x d` points to `m x D` features: one-hot, with indicators of conditional columns that are active.
     """
 
     model: GPyTorchModel
     units: Standardization
-    categories: tuple[int, ...]
+    encode: Callable[[Array], Array]
 
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         """Predict the outcome at `... x q x d` points; the joint covariance is computed only for joint draws."""
         shape = X.shape[:-1]
-        features = one_hot(X.reshape(-1, X.shape[-1]), self.categories)
+        features = self.encode(X.reshape(-1, X.shape[-1]))
         starts = range(0, max(len(features), 1), _BLOCK)
         blocks = [self._posterior(features[start : start + _BLOCK], latent) for start in starts]
         mean = np.concatenate([_numpy(block.mean[..., 0]) for block in blocks])
@@ -149,7 +150,14 @@ class BoTorchSurrogate(Surrogate):
         """
         y = single_outcome(data.Y)
         units = Standardization.of(y)
-        X = torch.from_numpy(one_hot(data.X, data.categories))
+        if any(rows is not None for rows in data.descriptors):
+            warnings.warn(
+                "BoTorch's models see choices without their descriptors; GaussianProcess() learns from these",
+                FallbackWarning,
+                stacklevel=2,
+            )
+        encode = partial(one_hot, categories=data.categories, activity=data.activity)
+        X = torch.from_numpy(encode(data.X))
         arguments = self._arguments(units, data)
         with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             torch.manual_seed(int(rng.integers(2**62)))
@@ -157,7 +165,7 @@ class BoTorchSurrogate(Surrogate):
             warnings.simplefilter("ignore", InputDataWarning)
             model = self.model_class(train_X=X, train_Y=torch.from_numpy(units.forward(y)[:, None]), **arguments)
             if data.refit is False and _set_parameters(model, data.hyperparameters):
-                return BoTorchModel(model.eval(), units, data.categories)
+                return BoTorchModel(model.eval(), units, encode)
             try:
                 fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))  # pyright: ignore[reportArgumentType]
             except ModelFittingError as error:
@@ -167,7 +175,7 @@ class BoTorchSurrogate(Surrogate):
                     FallbackWarning,
                     stacklevel=2,
                 )
-        return BoTorchModel(model.eval(), units, data.categories)
+        return BoTorchModel(model.eval(), units, encode)
 
     def _arguments(self, units: Standardization, data: Dataset) -> dict[str, Any]:
         arguments: dict[str, Any] = deepcopy(self.options)

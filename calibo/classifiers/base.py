@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calibo.classifiers.labels import Labelled, LabelRule
-from calibo.data import Array
+from calibo.data import Activity, Array
 
 #: log C / (1 - C) at points, `m x d` -> `m`: the logarithm of the expected utility, up to a constant.
 LogOdds = Callable[[Array], Array]
@@ -63,18 +63,21 @@ class History:
         X: Points, `n x d`.
         y: Their outcomes, `n`, larger is better.
         labels: Rule that labels the first k of them.
+        activity: Which columns are active at a point; ``None`` if all always are.
     """
 
     X: Array
     y: Array
     labels: LabelRule
+    activity: Activity | None = None
 
     def __len__(self) -> int:
         return len(self.y)
 
     def first(self, k: int) -> Labelled | None:
         """Label the first k outcomes on their own; ``None`` if nothing can be learned from them."""
-        return self.labels.label(self.X[:k], self.y[:k])
+        labelled = self.labels.label(self.X[:k], self.y[:k])
+        return None if labelled is None else replace(labelled, activity=self.activity)
 
     def digests(self, counts: Sequence[int]) -> list[bytes]:
         """Return a fingerprint of the first k outcomes for every k of an increasing sequence."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_instance, check_whole
 from calibo.classifiers.base import Classifier, History, LogOdds
 from calibo.classifiers.kernel import KernelLogistic
@@ -32,6 +33,7 @@ class BySize(Classifier):
     limit: int = 250
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_instance("few", self.few, Classifier, "KernelLogistic()")
         check_instance("many", self.many, Classifier, "GradientBoosting()")
         check_whole("the limit, a number of points,", self.limit, 0)

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from calibo.arguments import check_fields
 from calibo.checks import check_between, check_whole, import_extra
-from calibo.data import Array
+from calibo.data import Activity, Array
 from calibo.errors import DataError, RecipeError
 from calibo.networks import Indicators, Networks, Real, minimize_full_batch
 
@@ -65,6 +66,7 @@ class CompositeNetwork:
     threads: int = 1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("hidden", "steps", "threads"):
             check_whole(f"{name} of a composite network", getattr(self, name))
         check_between("gamma, the share of points that count as good,", self.gamma, 0.0, 1.0)
@@ -80,6 +82,7 @@ class CompositeNetwork:
         *,
         negatives: Array | None = None,
         categories: tuple[int, ...] = (),
+        activity: Activity | None = None,
         rng: np.random.Generator,
     ) -> CompositeAcquisition:
         """Learn the acquisition function from points.
@@ -91,6 +94,7 @@ class CompositeNetwork:
             outer: g.
             negatives: Points that are still to be evaluated, `p x d`.
             categories: Number of choices of each categorical column, 0 for a numeric one, `d`.
+            activity: Which columns are active at a point; ``None`` if all always are.
             rng: The only source of randomness.
 
         Raises:
@@ -107,16 +111,17 @@ class CompositeNetwork:
         centre, spread = H[known].mean(axis=0), _deviations(H[known])
         utility = _Utility(outer, centre, spread, threshold, scale, self.beta, self.threads)
         objective = _Objective(utility, weights, (H[known] - centre) / spread, np.flatnonzero(known), len(y))
-        start = self.start(H.shape[1], categories or (0,) * X.shape[1], rng)
+        indicators = Indicators(categories or (0,) * X.shape[1], activity)
+        start = self.start(H.shape[1], indicators, rng)
         # For arrays this small, threads that wait for each other take many times as long as one.
         with threadpool_limits(self.threads, user_api="blas"):
-            features = Indicators(categories)(points)
+            features = indicators(points)
             network = minimize_full_batch(start, features, objective, steps=self.steps, weight_decay=self.decay)
-        return CompositeAcquisition(utility, network, categories)
+        return CompositeAcquisition(utility, network, indicators)
 
-    def start(self, outputs: int, categories: tuple[int, ...], rng: np.random.Generator) -> Networks:
+    def start(self, outputs: int, indicators: Indicators, rng: np.random.Generator) -> Networks:
         """Draw initial weights; outputs are small at first, and the biases spread the first layer over the cube."""
-        sizes = (sum(max(1, k) for k in categories), self.hidden, self.hidden, outputs)
+        sizes = (indicators.width, self.hidden, self.hidden, outputs)
         widths = [share * (3.0 / inputs) ** 0.5 for share, inputs in zip((1.0, 1.0, 0.3), sizes[:-1], strict=True)]
         return Networks.uniform(sizes, weights=widths, biases=(1.0, 0.2, 0.0), activation="tanh", rng=rng)
 
@@ -128,12 +133,12 @@ class CompositeAcquisition:
     Attributes:
         utility: Map from standardized outputs to log u.
         network: The trained network.
-        categories: Number of choices of each categorical column, `d`.
+        indicators: Map from points to the features that the network takes.
     """
 
     utility: _Utility
     network: Networks
-    categories: tuple[int, ...]
+    indicators: Indicators
 
     def __call__(self, X: Array) -> Array:
         """Return log u, `m`, at points, `m x d`; minus infinity where g has no finite value."""
@@ -144,7 +149,7 @@ class CompositeAcquisition:
         return self.utility.centre + self.utility.spread * self._outputs(X)
 
     def _outputs(self, X: Array) -> Array:
-        return self.network(Indicators(self.categories)(X))[0]
+        return self.network(self.indicators(X))[0]
 
 
 def composed_values(outer: Outer, H: Array) -> Array:

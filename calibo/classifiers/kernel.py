@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import expit, ndtri
 
+from calibo.arguments import check_fields
 from calibo.checks import check_between, check_whole
 from calibo.classifiers.base import Classifier, LogOdds
 from calibo.classifiers.labels import Labelled
@@ -55,6 +56,7 @@ class KernelLogistic(Classifier):
     smooth = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("limit", self.limit, 2)
         check_between("level", self.level, 0.0, 1.0)
 
@@ -70,7 +72,9 @@ class KernelLogistic(Classifier):
             X, a, b = _thinned(X, a, b, self.limit, rng)
         # Two choices differ in two indicators; for a distance of 1 the square of each is a half.
         width = np.concatenate([np.full(max(1, k), np.sqrt(0.5) if k else 1.0) for k in categories])
-        points = one_hot(X, categories) * width
+        activity = labelled.activity
+        width = np.append(width, np.ones(0 if activity is None else len(activity.groups)))
+        points = one_hot(X, categories, activity) * width
         gaps = _distances(points, points)
         apart = gaps[np.triu_indices(len(points), 1)]
         usual = float(np.median(apart[apart > 0.0])) if (apart > 0.0).any() else 1.0
@@ -86,7 +90,7 @@ class KernelLogistic(Classifier):
         score = float(ndtri(self.level))
 
         def predict(at: Array) -> Array:
-            reach = variance * _matern(_distances(one_hot(at, categories) * width, points) / length)
+            reach = variance * _matern(_distances(one_hot(at, categories, activity) * width, points) / length)
             explained = solve_triangular(mode.factor, (reach * mode.root).T, lower=True, check_finite=False)
             left = np.maximum(variance - np.square(explained).sum(axis=0), 0.0)
             return _prior(a, b) + reach @ mode.slope + score * np.sqrt(left)

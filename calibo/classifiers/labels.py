@@ -16,14 +16,19 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from calibo.arguments import check_fields, checked
 from calibo.checks import check_between
-from calibo.data import Array, Dataset
+from calibo.data import Activity, Array, Dataset
 from calibo.errors import DataError, RecipeError
 from calibo.pareto import pareto_front
 
 #: A utility is any function of outcomes y, `n`, and a threshold tau that returns `n` values, none of them negative. Only
 #: ratios between the values matter, because the weights made of them have mean 1.
 Utility = Callable[[Array, float], Array]
+
+
+#: Outcomes of this size are taken in units of it.
+_LARGE = 1e250
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,9 @@ class Improvement:
     """
 
     def __call__(self, y: Array, tau: float) -> Array:
+        if float(np.max(np.abs(y), initial=abs(tau))) > _LARGE:
+            # Only ratios of weights matter: in smaller units neither differences nor sums overflow.
+            y, tau = y / _LARGE, tau / _LARGE
         return np.maximum(y - tau, 0.0)
 
 
@@ -61,10 +69,11 @@ class Power:
     exponent: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_between("the exponent of a utility", self.exponent, 0.0, np.inf, including="low")
 
     def __call__(self, y: Array, tau: float) -> Array:
-        gain = np.maximum(y - tau, 0.0)
+        gain = Improvement()(y, tau)
         # Relative to the largest, so that no power overflows.
         largest = float(gain.max(initial=0.0)) or 1.0
         return np.where(gain > 0.0, (gain / largest) ** self.exponent, 0.0)
@@ -98,12 +107,14 @@ class Labelled:
         z: Labels, `N`: 1 for positives, 0 for negatives.
         weights: Weights of the rows, `N`, of mean 1.
         threshold: The outcome above which points are positives.
+        activity: Which columns are active at a point; ``None`` if all always are. Values of inactive ones are missing.
     """
 
     X: Array
     z: Array
     weights: Array
     threshold: float
+    activity: Activity | None = None
 
     def __len__(self) -> int:
         return len(self.z)
@@ -162,6 +173,7 @@ class WeightedLabels(LabelRule):
     gamma: float = 1.0 / 3.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_between("gamma, the share of points above the threshold,", self.gamma, 0.0, 1.0)
         if not callable(self.utility):
             raise RecipeError(f"a utility is a function of outcomes and a threshold, got {self.utility!r}")
@@ -199,6 +211,7 @@ class BoreLabels(LabelRule):
     gamma: float = 1.0 / 3.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_between("gamma, the share of points above the threshold,", self.gamma, 0.0, 1.0)
 
     def label(self, X: Array, y: Array) -> Labelled | None:
@@ -239,6 +252,7 @@ class Tchebycheff:
     rho: float = 0.05
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_between("rho", self.rho, 0.0, np.inf, including="low")
 
     def scalarize(self, Y: Array, reference: tuple[float, ...], *, rng: np.random.Generator) -> Array:
@@ -255,6 +269,7 @@ class Tchebycheff:
         return -(lacking.max(axis=1) + self.rho * lacking.sum(axis=1))
 
 
+@checked
 def merits(data: Dataset, tradeoff: Tchebycheff, *, rng: np.random.Generator) -> Array:
     """Combine all outcomes of each point into the number by which it is labelled, `n`, larger is better.
 

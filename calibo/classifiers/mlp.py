@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from calibo.arguments import check_fields
 from calibo.checks import check_between, check_instance, check_whole
 from calibo.classifiers.base import Classifier, History, LogOdds
 from calibo.classifiers.labels import Labelled
@@ -169,17 +170,20 @@ class MLP(Classifier):
             check_whole(f"{name} of a network", getattr(self, name))
         check_between("learning_rate of a network", self.learning_rate, 0.0, np.inf)
         check_instance("f", self.f, Convex, "KullbackLeibler()")
+        check_fields(self)
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         """Train a network without a history."""
-        trained = self.trained(self.start(categories, rng), labelled, categories, self.cold_steps, rng)
-        return _log_odds(trained.networks, categories)
+        indicators = Indicators(categories, labelled.activity)
+        trained = self.trained(self.start(indicators, rng), labelled, indicators, self.cold_steps, rng)
+        return _log_odds(trained.networks, indicators)
 
     def resumed(self, history: History, *, categories: tuple[int, ...], member: int) -> Classifier:
         """Return the network after a history, or the recipe itself if nothing could be learned yet."""
         places = [k for k in range(2, len(history) + 1) if k % max(1, k // _PLACES if k > _TRAINED_AT_EACH else 1) == 0]
         # A user's own utility may not be hashable; then nothing is kept.
-        settings = (history.labels, categories, member)
+        indicators = Indicators(categories, history.activity)
+        settings = (history.labels, indicators, member)
         settings = settings if _hashable(settings) else object()
         keys: list[Hashable] = [(settings, digest) for digest in history.digests(places)]
         done, state = self.warm_starts.latest(keys)
@@ -187,15 +191,15 @@ class MLP(Classifier):
             labelled = history.first(k)
             if labelled is not None:
                 rng = np.random.default_rng([self.seed, member, k])
-                state = self.trained(state or self.start(categories, rng), labelled, categories, self.steps, rng)
+                state = self.trained(state or self.start(indicators, rng), labelled, indicators, self.steps, rng)
         if state is None:
             return self
         self.warm_starts.keep(keys[-1], state)
         return WarmNetwork(self, state)
 
-    def start(self, categories: tuple[int, ...], rng: np.random.Generator) -> TrainingState:
+    def start(self, indicators: Indicators, rng: np.random.Generator) -> TrainingState:
         """Draw initial weights within sqrt(2 / inputs); those of the output layer are 0, so that the odds are 1."""
-        sizes = (sum(max(1, k) for k in categories), *[self.hidden] * self.layers, 1)
+        sizes = (indicators.width, *[self.hidden] * self.layers, 1)
         weights = [*((2.0 / inputs) ** 0.5 for inputs in sizes[:-2]), 0.0]
         return TrainingState.initial(Networks.uniform(sizes, weights=weights, rng=rng))
 
@@ -203,14 +207,14 @@ class MLP(Classifier):
         self,
         state: TrainingState,
         labelled: Labelled,
-        categories: tuple[int, ...],
+        indicators: Indicators,
         steps: int,
         rng: np.random.Generator,
     ) -> TrainingState:
         """Take some more steps on labelled points."""
         training = Training(VariationalLoss(self.f), self.learning_rate, per_row=True)
         batches = random_batches([np.arange(len(labelled))], steps, self.batch, rng)
-        features = Indicators(categories)(labelled.X)
+        features = indicators(labelled.X)
         return descend(state, features, labelled.z, batches, training, weights=labelled.weights)
 
 
@@ -229,13 +233,13 @@ class WarmNetwork(Classifier):
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         """Take some more steps on labelled points."""
-        trained = self.recipe.trained(self.state, labelled, categories, self.recipe.steps, rng)
-        return _log_odds(trained.networks, categories)
+        indicators = Indicators(categories, labelled.activity)
+        trained = self.recipe.trained(self.state, labelled, indicators, self.recipe.steps, rng)
+        return _log_odds(trained.networks, indicators)
 
 
-def _log_odds(networks: Networks, categories: tuple[int, ...]) -> LogOdds:
+def _log_odds(networks: Networks, indicators: Indicators) -> LogOdds:
     """Return the output of a network as a function of points."""
-    indicators = Indicators(categories)
     return lambda X: networks(indicators(X))[0, :, 0]
 
 

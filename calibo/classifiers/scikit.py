@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_between, check_whole
 from calibo.classifiers.base import Classifier, LogOdds, log_odds
 from calibo.classifiers.labels import Labelled
@@ -31,6 +33,7 @@ class Logistic(Classifier):
     smooth = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("degree", self.degree)
         check_between("strength", self.strength, 0.0, np.inf)
 
@@ -38,7 +41,10 @@ class Logistic(Classifier):
         from sklearn.linear_model import LogisticRegression
         from sklearn.preprocessing import PolynomialFeatures
 
-        polynomial, indicators = PolynomialFeatures(self.degree, include_bias=False), Indicators(categories)
+        polynomial, indicators = (
+            PolynomialFeatures(self.degree, include_bias=False),
+            Indicators(categories, labelled.activity),
+        )
 
         def features(X: Array) -> Array:
             return np.asarray(polynomial.fit_transform(indicators(X)))
@@ -62,6 +68,7 @@ class Wrapped(Classifier):
     smooth: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         from sklearn.utils.validation import has_fit_parameter
 
         if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "predict_proba"):
@@ -79,8 +86,9 @@ class Wrapped(Classifier):
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         fitted = seeded(self.estimator, rng)
         prefix, _ = _last_step(fitted)
-        fitted.fit(one_hot(labelled.X, categories), labelled.z, **{f"{prefix}sample_weight": labelled.weights})
-        return lambda X: log_odds(fitted.predict_proba(one_hot(X, categories))[:, 1])
+        encode = partial(one_hot, categories=categories, activity=labelled.activity)
+        fitted.fit(encode(labelled.X), labelled.z, **{f"{prefix}sample_weight": labelled.weights})
+        return lambda X: log_odds(fitted.predict_proba(encode(X))[:, 1])
 
 
 def _last_step(estimator: Any) -> tuple[str, Any]:

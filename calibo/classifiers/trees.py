@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_between, check_whole, import_extra
 from calibo.classifiers.base import Classifier, LogOdds, log_odds
 from calibo.classifiers.labels import Labelled
@@ -38,6 +40,7 @@ class XGBoost(Classifier):
     max_depth: int = 6
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("rounds", self.rounds)
         check_whole("max_depth", self.max_depth)
         check_between("learning_rate", self.learning_rate, 0.0, np.inf)
@@ -48,7 +51,7 @@ class XGBoost(Classifier):
         types = ["c" if k else "float" for k in categories]
 
         def matrix(X: Array, **more: Array) -> Any:
-            features = codes(X, categories)
+            features = codes(X, categories, labelled.activity)
             return xgboost.DMatrix(features, feature_types=types, enable_categorical=True, nthread=1, **more)
 
         settings = {
@@ -89,6 +92,7 @@ class GradientBoosting(Classifier):
     l2: float = 1.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("rounds", self.rounds)
         check_whole("max_depth", self.max_depth)
         check_whole("min_samples_leaf", self.min_samples_leaf)
@@ -111,11 +115,12 @@ class GradientBoosting(Classifier):
             random_state=int(rng.integers(2**31)),
         )
         boosted = HistGradientBoostingClassifier(**settings)
-        edges = [_edges(column, labelled.weights) for column in codes(labelled.X, categories).T]
+        encode = partial(codes, categories=categories, activity=labelled.activity)
+        edges = [_edges(column, labelled.weights) for column in encode(labelled.X).T]
 
         def features(X: Array) -> Array:
-            columns = zip(edges, codes(X, categories).T, strict=True)
-            return np.column_stack([x if e is None else np.searchsorted(e, x) for e, x in columns]).astype(np.float64)
+            columns = zip(edges, encode(X).T, strict=True)
+            return np.column_stack([x if e is None else _binned(e, x) for e, x in columns]).astype(np.float64)
 
         # The order of sums, and with it the last bit, would depend on the number of threads.
         with threadpool_limits(1, user_api="openmp"):
@@ -141,6 +146,7 @@ class RandomForest(Classifier):
     min_samples_leaf: int = 1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("trees", self.trees)
         check_whole("min_samples_leaf", self.min_samples_leaf)
 
@@ -150,8 +156,9 @@ class RandomForest(Classifier):
         forest: Any = RandomForestClassifier(
             self.trees, min_samples_leaf=self.min_samples_leaf, random_state=int(rng.integers(2**31))
         )
-        forest.fit(codes(labelled.X, categories), labelled.z, sample_weight=labelled.weights)
-        return lambda X: log_odds(forest.predict_proba(codes(X, categories))[:, 1])
+        encode = partial(codes, categories=categories, activity=labelled.activity)
+        forest.fit(encode(labelled.X), labelled.z, sample_weight=labelled.weights)
+        return lambda X: log_odds(forest.predict_proba(encode(X))[:, 1])
 
 
 def _edges(x: Array, weights: Array) -> Array | None:
@@ -169,6 +176,11 @@ def _edges(x: Array, weights: Array) -> Array | None:
     shares = np.arange(1, _MOST_BINS) * (below[-1] / _MOST_BINS)
     after = new[np.unique(np.minimum(np.searchsorted(below[new], shares), len(new) - 1))]
     return 0.5 * (values[after] + values[after + 1])
+
+
+def _binned(edges: Array, x: Array) -> Array:
+    """Return the numbers of the bins of values, m; NaN where they are missing."""
+    return np.where(np.isnan(x), np.nan, np.searchsorted(edges, x))
 
 
 def _merged(labelled: Labelled) -> Labelled:

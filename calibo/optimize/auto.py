@@ -13,13 +13,15 @@ from calibo.acquisition import (
     FirstFeasible,
     HypervolumeImprovement,
     ImprovementByNoise,
-    NoisyExpectedImprovement,
+    ImprovementInTurns,
 )
+from calibo.arguments import check_fields
 from calibo.checks import check_instance
 from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.models import Surrogate
 from calibo.models.outcome_transforms import FEWEST_OUTCOMES
+from calibo.models.subsets import point_keys
 from calibo.optimize.strategy import ModelBased, Strategy
 from calibo.search import Plan, Search
 from calibo.spaces import Space
@@ -29,7 +31,7 @@ _LOGGER = logging.getLogger("calibo")
 #: What the rules for an acquisition function are called.
 _RULES = {
     ExpectedImprovement.__name__: "expected improvement",
-    NoisyExpectedImprovement.__name__: "noisy expected improvement",
+    ImprovementInTurns.__name__: "noisy and plain expected improvement in turns",
     HypervolumeImprovement.__name__: "hypervolume improvement",
     FirstFeasible.__name__: "the probability of meeting the constraints, as no result meets them yet",
 }
@@ -43,9 +45,12 @@ class Auto(Strategy):
     measurements behind each line:
 
     ==========================================================  ========================================================
-    one objective, numbers only, not a list of rows             search by a model of half-ranked outcomes
+    one objective, no list of rows, no contexts, and numbers    search by a model of half-ranked outcomes
+    only or parameters that depend on choices
     else                                                        search by the model inside what is shown
-    noise above a quarter of the good outcomes' spread          noisy expected improvement (from 10 results on)
+    noise above a quarter of the good outcomes' spread          expected improvement and its noisy form in turns (from
+                                                                10 results on), also at points measured before
+                                                                unless that gave the same outcome again
     less, or a list of rows                                     expected improvement
     up to ``large`` results                                     exact Gaussian process
     more                                                        Gaussian process of nearest neighbours
@@ -66,6 +71,7 @@ class Auto(Strategy):
     name: str = "auto"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_instance("method", self.method, ModelBased, "methods.ocbo()")
         check_instance("rows", self.rows, ModelBased, "methods.ocbo()")
         if self.method.surrogate != self.rows.surrogate:
@@ -79,6 +85,10 @@ class Auto(Strategy):
         return self.method.forecasting
 
     @property
+    def compares_within_contexts(self) -> bool:
+        return True
+
+    @property
     def compares_rows(self) -> bool:
         return self.method.compares_rows
 
@@ -86,7 +96,8 @@ class Auto(Strategy):
         ranked = acts_on_ranks(data)
         whole = self.method if ranked else replace(self.method, acting=None)
         plan = (self.rows if data.from_pool else whole).plan(data, rng=rng)
-        return replace(plan, why=f"{self._model(data)}; {_acting(data, ranked)}; {_rule(data, plan)}")
+        avoid = np.vstack([data.X_pending, data.X_failed]) if repeats_tell(data, plan) else plan.avoid
+        return replace(plan, avoid=avoid, why=f"{self._model(data)}; {_acting(data, ranked)}; {_rule(data, plan)}")
 
     def searcher(self, space: Space) -> Search:
         return (self.rows if space.is_pool else self.method).searcher(space)
@@ -97,11 +108,24 @@ class Auto(Strategy):
 
 
 def acts_on_ranks(data: Dataset) -> bool:
-    """Return whether the search acts on half-ranked outcomes: one objective, all columns numbers, and no list of rows.
+    """Return whether the search acts on half-ranked outcomes: one objective, no rows, no contexts, numbers or branches.
 
-    Where columns are categories, or candidates a list of rows, how bad an outcome is tells more than its rank.
+    Where columns are categories, or candidates a list of rows, how bad an outcome is tells more than its rank; where
+    categories decide which other parameters there are, the outcomes of bad branches would hide those of good ones. Where
+    the level of outcomes changes with a context, the better half of all outcomes may be that of a few contexts.
     """
-    return data.objectives == 1 and not any(data.categories) and not data.from_pool
+    numbers = not any(data.categories) or data.activity is not None
+    return data.objectives == 1 and numbers and not data.from_pool and not data.contexts
+
+
+def repeats_tell(data: Dataset, plan: Plan) -> bool:
+    """Return whether points may be measured again: measurements look noisy, and no repetition gave the same outcome.
+
+    A computation that is only rough, such as a cross-validation with fixed folds, looks noisy too, but gives the same again.
+    """
+    if plan.rule != ImprovementInTurns.__name__:
+        return False
+    return len(np.unique(point_keys(np.hstack([data.X, data.Y])))) == len(data)
 
 
 def _acting(data: Dataset, ranked: bool) -> str:
@@ -109,9 +133,12 @@ def _acting(data: Dataset, ranked: bool) -> str:
     if ranked and len(data) < FEWEST_OUTCOMES:
         return f"outcomes count as they are, as there are fewer than {FEWEST_OUTCOMES} results"
     if ranked:
-        return "bad outcomes count by rank, as all parameters are numbers"
+        reason = "some parameters depend on choices" if any(data.categories) else "all parameters are numbers"
+        return f"bad outcomes count by rank, as {reason}"
     if data.from_pool:
         return "outcomes count as they are, as candidates are rows"
+    if data.contexts:
+        return "outcomes count as they are, as some parameters are contexts"
     reason = "some parameters are choices" if any(data.categories) else "there are several objectives"
     return f"outcomes count as they are, as {reason}"
 
@@ -123,8 +150,11 @@ def _rule(data: Dataset, plan: Plan) -> str:
         return name
     if len(data) < ImprovementByNoise.fewest:
         return f"{name}, as noise cannot be told from fewer than {ImprovementByNoise.fewest} results"
-    noisy = plan.rule == NoisyExpectedImprovement.__name__
-    return f"{name}, as measurements are {'noisy' if noisy else 'nearly exact'}"
+    if plan.rule != ImprovementInTurns.__name__:
+        return f"{name}, as measurements are nearly exact"
+    if repeats_tell(data, plan):
+        return f"{name}, also at points measured before, as measurements are noisy"
+    return f"{name}, as outcomes look noisy, although a repeated measurement gave the same"
 
 
 def default_for_rows(categories: Sequence[int]) -> str:

@@ -21,6 +21,7 @@ def initial_size(d: int) -> int:
 def design_point(space: Space, *, seed: int, number: int, avoid: Array) -> Array:
     """Return the ``number``-th point of the seed's Sobol sequence, `d`; if it must be avoided, a later or a random one."""
     rng = np.random.default_rng([seed, number])
-    points = space.repair(sobol_points(range(number, number + _SPARE), space.dimension, seed=seed))
+    numbers = range(number, number + _SPARE)
+    points = space.spread(sobol_points(numbers, space.dimension, seed=seed), numbers, seed=seed)
     free = points[~coincides(points, avoid)]
     return free[0] if len(free) else new_point(space, avoid, rng, otherwise=lambda: points[0])

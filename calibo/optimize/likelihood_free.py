@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from calibo.acquisition import Acquisition, log_of, weighted_last
+from calibo.arguments import check_fields
 from calibo.checks import check_instance, check_whole
 from calibo.classifiers import Classifier, History, Labelled, LabelRule, LogOdds, Tchebycheff, merits
 from calibo.classifiers.composite import CompositeAcquisition, CompositeNetwork, Outer
@@ -74,6 +75,7 @@ class LikelihoodFree(Strategy):
     tradeoff: Tchebycheff = field(default_factory=Tchebycheff)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_instance("the rule of labels", self.labels, LabelRule, "WeightedLabels()")
         check_instance("the classifier", self.classifier, Classifier, "BySize()")
         check_whole("the number of classifiers of an ensemble", self.ensemble)
@@ -95,6 +97,12 @@ class LikelihoodFree(Strategy):
         return self.forecaster
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
+        if any(rows is not None for rows in data.descriptors):
+            warnings.warn(
+                f"{self.name} classifies choices without their descriptors; use auto, ocbo or gp_ei to learn from these",
+                FallbackWarning,
+                stacklevel=2,
+            )
         seed, success, forecasting = (np.random.default_rng(s) for s in rng.integers(2**63, size=3))
         plan = classifier_plan(self._acquisition(data, int(seed.integers(2**63)), success), data, self.search)
         if self.forecaster is None:
@@ -137,7 +145,7 @@ class LikelihoodFree(Strategy):
         labelled = self._labelled(data, np.random.default_rng([seed, place]))
         if labelled is None:
             return constant
-        labelled = labelled.with_negatives(negatives)
+        labelled = replace(labelled.with_negatives(negatives), activity=data.activity)
         members: list[LogOdds] = []
         for member in range(self.ensemble):
             rng = np.random.default_rng([seed, place, member])
@@ -151,7 +159,7 @@ class LikelihoodFree(Strategy):
         """Return the classifier with its warm start, if there is one outcome, so that labels follow from the history."""
         if data.Y.shape[1] > 1:
             return self.classifier
-        history = History(data.X, data.Y[:, 0], self.labels)
+        history = History(data.X, data.Y[:, 0], self.labels, data.activity)
         return self.classifier.resumed(history, categories=data.categories, member=member)
 
 
@@ -185,6 +193,7 @@ class CompositeLikelihoodFree(Strategy):
     name: str = "composite_lfbo"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.outer is not None and not callable(self.outer):
             raise RecipeError(
                 f"{self.name} takes a function of torch tensors (outer), got a {type(self.outer).__name__}"
@@ -235,6 +244,7 @@ class CompositeLikelihoodFree(Strategy):
             outer,
             negatives=np.vstack([negatives, chosen]),
             categories=data.categories,
+            activity=data.activity,
             rng=np.random.default_rng([seed, len(chosen)]),
         )
 

@@ -25,7 +25,7 @@ from calibo.distributions import Distribution, Tempered, relevel
 from calibo.models import Model, SuccessModel
 from calibo.search.ascent import ascend
 from calibo.search.base import coincides, finite, in_chunks
-from calibo.search.moves import climbed_columns, finite_columns, hill_climb
+from calibo.search.moves import climbed_columns, hill_climb
 from calibo.search.multistart import scattered
 from calibo.spaces import Space
 
@@ -144,7 +144,7 @@ class Belief:
         X = np.vstack([self.data.X[rows[: effort.observed]], self._promising(rows, effort, rng)])
         X = X[_first_of_each(X)]
         for _ in range(effort.rounds if self._moves else 0):
-            values = self._draw(X, effort.trial_draws, rng)
+            values = self.draw(X, effort.trial_draws, rng)
             wins = np.bincount(values.argmax(axis=1), minlength=len(X))
             near = scattered(most_frequent(X, wins, len(X)), self.space, effort.near, rng)
             X = np.vstack([X, near])
@@ -153,7 +153,7 @@ class Belief:
 
     def regret_among(self, X: Array, count: int, *, rng: np.random.Generator) -> Regret:
         """Draw the regret of the recommended point among `q x d` candidates, of which it is the first."""
-        values = self._draw(X, count, rng)
+        values = self.draw(X, count, rng)
         return Regret(self.recommended(), values.max(axis=1) - values[:, 0])
 
     @property
@@ -187,10 +187,10 @@ class Belief:
 
     def _climbed(self, score: Acquisition, X: Array) -> Array:
         """Return local maxima near points, `q x d`."""
-        found = self.space.repair(ascend(score, X, climbed_columns(self.space), iterations=20))
-        return hill_climb(score, found, self.space, sweeps=8) if finite_columns(self.space) else found
+        found = self.space.repair(ascend(score, X, climbed_columns(self.space), 20, self.space.region))
+        return hill_climb(score, found, self.space, sweeps=8) if self.space.has_neighbours else found
 
-    def _draw(self, X: Array, count: int, rng: np.random.Generator) -> Array:
+    def draw(self, X: Array, count: int, rng: np.random.Generator) -> Array:
         """Draw f at `q x d` points, `S x q`: minus infinity where a draw says that a point is infeasible or fails."""
         values = self.objective(X).draws(_base(count, len(X), rng))
         counts = np.ones(values.shape, dtype=bool)

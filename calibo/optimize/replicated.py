@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.checks import check_instance, check_whole
 from calibo.data import Array, Dataset
 from calibo.models.base import Surrogate
@@ -37,6 +38,7 @@ class Replicated(Strategy):
     name: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_instance("strategy", self.strategy, Strategy, "gp_ei()")
         check_whole("times", self.times)
         object.__setattr__(self, "name", self.strategy.name)

@@ -45,7 +45,7 @@ def slices_at(
     outcome: int = 0,
     points: int = 121,
 ) -> tuple[Slice, ...]:
-    """Predict one outcome along each of the named parameters.
+    """Predict one outcome along each of the named parameters that are active.
 
     Args:
         plan: Plan with fitted models; see ``fitted_plan``.
@@ -63,9 +63,12 @@ def slices_at(
         if name not in space.names:
             raise SpaceError(f"no parameter {name!r} in the space; there are {', '.join(space.names)}")
     x = space.encode([params])[0]
+    active = space.active(x[None, :])[0]
     found: list[Slice] = []
     for name in names:
         column = space.names.index(name)
+        if not active[column]:
+            continue
         parameter = space.columns[column]
         if parameter.cells is None or parameter.cells > points:
             grid = np.unique(parameter.round(np.linspace(0.0, 1.0, points)))
@@ -73,7 +76,10 @@ def slices_at(
             grid = parameter.position(np.arange(parameter.cells))
         X = np.repeat(x[None, :], len(grid), axis=0)
         X[:, column] = grid
-        X = X[space.valid(X)]
+        # Where another choice makes other parameters active, these are in the middle of their ranges.
+        X = space.repair(X[space.valid(X)])
+        if not len(X):
+            continue  # with an equality, no value but the point's own is possible, and not even that after rounding
         values = tuple(parameter.decode(float(u)) for u in X[:, column])
         by_stage = plan.models[outcome].predict_stages(X)
         raw, calibrated = (in_user_sign(by_stage[i], direction) for i in (0, -1))

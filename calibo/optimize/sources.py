@@ -96,7 +96,7 @@ class SpaceSource(CandidateSource):
             search = Langevin(then=search)
         search = instructed(search, plan)
         plan = search.explore(plan, self.space, rng=rng)
-        X = plan.repeats[:q]
+        X = plan.repeats[self.space.valid(plan.repeats)][:q]
         if len(X) < q:
             new = -(-(q - len(X)) // plan.replicates)
             found = found_by(search, plan, self.space, new, rng=rng)

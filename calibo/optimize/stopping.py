@@ -9,7 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from calibo.checks import check_between, check_instance, check_whole
+from calibo.arguments import check_fields
+from calibo.checks import check_between, check_instance, check_whole, read_items
 from calibo.data import Array, Dataset, Params, shown_value
 from calibo.errors import RecipeError
 from calibo.models import Model, SuccessModel
@@ -171,6 +172,7 @@ class RegretBelow(StoppingRule):
     confidence: float = 0.9
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_between("epsilon, the regret that does not matter,", self.epsilon, 0.0, np.inf, including="low")
         check_between("confidence", self.confidence, 0.0, 1.0)
 
@@ -231,6 +233,7 @@ class Patience(StoppingRule):
     least: float = 0.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("the number of trials of Patience", self.trials)
         check_between("least, the improvement that does not count,", self.least, 0.0, np.inf, including="low")
 
@@ -262,6 +265,7 @@ class AnyOf(StoppingRule):
             raise RecipeError("a list of stopping rules needs at least one, such as [RegretBelow(0.1), Patience(20)]")
         for rule in self.rules:
             check_instance("a stopping rule", rule, StoppingRule, "RegretBelow(0.1) or Patience(20)")
+        check_fields(self)
 
     def check(self, strategy: Strategy, objectives: int) -> None:
         for rule in self.rules:
@@ -284,6 +288,6 @@ def as_rule(rules: StoppingRule | Sequence[StoppingRule]) -> StoppingRule:
     Raises:
         RecipeError: If it is neither.
     """
-    if isinstance(rules, Sequence) and not isinstance(rules, str):
-        return AnyOf(tuple(rules))
+    if (items := read_items(rules)) is not None:
+        return AnyOf(tuple(items))
     return check_instance("stop", rules, StoppingRule, "RegretBelow(0.1) or Patience(20)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -21,6 +22,7 @@ from calibo.acquisition import (
     weighted,
     weighted_last,
 )
+from calibo.arguments import check_fields
 from calibo.checks import check_flag, check_instance, check_one_of, check_whole
 from calibo.data import Array, Dataset, Forecast, Forecasts
 from calibo.errors import RecipeError
@@ -62,6 +64,11 @@ class Strategy(ABC):
         return False
 
     @property
+    def compares_within_contexts(self) -> bool:
+        """Whether improvement is judged by what is expected in the context of a suggestion, instead of by any outcome."""
+        return False
+
+    @property
     def compares_rows(self) -> bool:
         """Whether values of the acquisition function can be compared between any two rows of a table, as ranking must."""
         return False
@@ -94,6 +101,19 @@ def check_outcomes(strategy: Strategy, objectives: int, constraints: int = 0) ->
         )
 
 
+def check_contexts(strategy: Strategy, contexts: Sequence[str]) -> None:
+    """Check that a strategy can be used in a space with parameters that are observed, not chosen.
+
+    Raises:
+        RecipeError: If it compares outcomes across contexts.
+    """
+    if contexts and not strategy.compares_within_contexts:
+        raise RecipeError(
+            f"{strategy.name} compares outcomes across contexts ({', '.join(contexts)}), so that it would look for points "
+            "that are good in good contexts; use a method with a model, such as auto, ocbo or gp_ei"
+        )
+
+
 @dataclass(frozen=True)
 class ModelForecaster:
     """Forecasts of measurements by models.
@@ -107,6 +127,7 @@ class ModelForecaster:
     stage_names: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for model in self.models:
             if len(model.stages) != len(self.stage_names):
                 stages = ", ".join(type(stage).__name__ for stage in model.stages)
@@ -176,6 +197,7 @@ class ModelBased(Strategy):
         if self.search is not None:
             check_instance("search", self.search, Search, "MultiStart()")
         check_instance("tradeoff", self.tradeoff, TradeoffRule, "HypervolumeImprovement()")
+        check_fields(self)
         check_whole("anchors", self.anchors, least=0)
         check_flag("replicate", self.replicate)
         check_one_of("acts_on", self.acts_on, ("calibrated", "raw"))
@@ -202,6 +224,10 @@ class ModelBased(Strategy):
         return self.surrogate
 
     @property
+    def compares_within_contexts(self) -> bool:
+        return True
+
+    @property
     def compares_rows(self) -> bool:
         return self.rule.smooth
 
@@ -220,7 +246,7 @@ class ModelBased(Strategy):
         def acquisition(models: tuple[Model, ...]) -> Acquisition:
             goals = acting or self._acted_on(models[: data.objectives])
             generator = rng if seed is None else np.random.default_rng(seed)
-            return self._acquisition(goals, models, rule, data, success, generator)
+            return self._acquisition(goals, models, rule, data.here(), success, generator)
 
         def learn(plan: Plan, proposals: Array, rng: np.random.Generator) -> Plan:
             # All outcomes were measured at the same points, so all models learn the same density ratio.
@@ -231,7 +257,10 @@ class ModelBased(Strategy):
 
         return Plan(
             acquisition=acquisition(models),
-            anchors=anchor_points(data, max(self.anchors, self.search.anchors_needed if self.search else 0)),
+            anchors=anchor_points(
+                expected_here(acting or self._acted_on(models[: data.objectives]), data),
+                max(self.anchors, self.search.anchors_needed if self.search else 0),
+            ),
             avoid=data.X_pending if self.replicate else data.tried,
             models=models,
             forecaster=ModelForecaster(models, self.surrogate.stage_names),
@@ -319,6 +348,20 @@ def fit_models(surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator)
 def learns_from_proposals(surrogate: Surrogate) -> bool:
     """Whether the models of a surrogate are known to learn where the search goes, so that the search must explore."""
     return Capability.LEARNS_FROM_PROPOSALS in (surrogate.capabilities or ())
+
+
+def expected_here(models: Sequence[Model], data: Dataset) -> Dataset:
+    """Return the data moved to where columns are held, with the objectives' expected values there; else as they are.
+
+    Args:
+        models: Model of each objective.
+        data: The observations.
+    """
+    if data.held is None:
+        return data
+    here = data.here()
+    means = [model.predict(here.X, latent=True).mean for model in models]
+    return replace(here, Y=np.column_stack([*means, here.Y[:, data.objectives :]]))
 
 
 def anchor_points(data: Dataset, count: int = ANCHORS) -> Array:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from calibo.arguments import checked
+from calibo.checks import check_seed, check_whole
 from calibo.data import Dataset, Suggestion
+from calibo.optimize.branches import branch_due, branch_point
 from calibo.optimize.design import design_point, initial_size
 from calibo.optimize.sources import CandidateSource, Chosen, as_source
-from calibo.optimize.strategy import Strategy
+from calibo.optimize.strategy import Strategy, check_contexts
 from calibo.spaces import Space
+from calibo.threads import single_threaded
 
 #: With fewer observations no forecasts are made for points of the initial design.
 _FEWEST_FOR_FORECAST = 3
 
 
+@checked
 def generator(seed: int, number: int) -> np.random.Generator:
     """Return the random generator of a suggestion: the same for the same seed and number."""
-    return np.random.default_rng([seed, number])
+    return np.random.default_rng([check_seed(seed), check_whole("number", number, least=0)])
 
 
+@checked
 def choose(
     data: Dataset, *, source: Space | CandidateSource, strategy: Strategy, q: int, rng: np.random.Generator
 ) -> Chosen:
@@ -40,6 +48,7 @@ def choose(
     return as_source(source).choose(plan, strategy, q, rng=rng)
 
 
+@checked
 def suggest(
     data: Dataset, *, source: Space | CandidateSource, strategy: Strategy, q: int, rng: np.random.Generator
 ) -> list[Suggestion]:
@@ -47,6 +56,7 @@ def suggest(
     return choose(data, source=source, strategy=strategy, q=q, rng=rng).suggestions()
 
 
+@checked
 def propose(
     data: Dataset,
     *,
@@ -56,8 +66,11 @@ def propose(
     number: int,
     q: int = 1,
     n_initial: int | None = None,
+    held: Mapping[str, Any] | None = None,
 ) -> list[Suggestion]:
     """Suggest the next ``q`` points: those of the initial design while there are few observations, then the strategy's.
+
+    The very first point is that of the parameters' defaults, if all of them have one.
 
     Args:
         data: All observations, larger is better.
@@ -67,7 +80,32 @@ def propose(
         number: How many points were suggested before; with the seed it determines all randomness.
         q: Number of points.
         n_initial: Size of the initial design, points observed otherwise included; by default it depends on the dimension.
+        held: Values by the names of columns that the suggestions must have: fixed ones, and those of contexts.
+
+    Raises:
+        SpaceError: If no point of the space has the values to hold.
+        RecipeError: If the strategy cannot be used in a space with contexts.
     """
+    check_contexts(strategy, space.contexts)
+    if held:
+        space = space.holding(held)
+        data = replace(data, held=space.repair)
+    # Its matrices are small; a table's candidates, which are many, are scored with all threads.
+    with single_threaded():
+        return _proposed(data, space, strategy, seed, number, q, n_initial, held or {})
+
+
+def _proposed(
+    data: Dataset,
+    space: Space,
+    strategy: Strategy,
+    seed: int,
+    number: int,
+    q: int,
+    n_initial: int | None,
+    exact: Mapping[str, Any],
+) -> list[Suggestion]:
+    """Suggest points of a space that is held already; ``exact`` has the values as they were given."""
     enough = initial_size(data.X.shape[1]) if n_initial is None else n_initial
     enough = min(enough, space.size or enough)
     suggestions: list[Suggestion] = []
@@ -77,14 +115,27 @@ def propose(
         suggestion = _designed(data, space, strategy, seed, number + offset)
         suggestions.append(suggestion)
         data = data.with_pending(suggestion.x[None, :])
+    if not suggestions and (column := branch_due(data)) is not None:
+        found = branch_point(data, column, space=space, strategy=strategy, seed=seed, number=number)
+        suggestions += [] if found is None else found.suggestions()
+        data = data if found is None else data.with_pending(found.X)
     if len(suggestions) < q:
         rng = generator(seed, number + len(suggestions))
         suggestions += suggest(data, source=space, strategy=strategy, q=q - len(suggestions), rng=rng)
-    return [replace(s, number=number + i) for i, s in enumerate(suggestions)]
+    return [
+        # As they were given, which encoding and decoding may change in the last digit.
+        replace(s, number=number + i, params={name: exact.get(name, value) for name, value in s.params.items()})
+        for i, s in enumerate(suggestions)
+    ]
 
 
 def _designed(data: Dataset, space: Space, strategy: Strategy, seed: int, number: int) -> Suggestion:
     """Return a point of the initial design, with a forecast as soon as a model can make one."""
+    first = None if len(data.tried) else space.default_point
+    if first is not None:
+        defaults = dict(zip(space.names, (column.default for column in space.columns), strict=True))
+        params = space.decode(first[None, :])[0]
+        return Suggestion(params={name: defaults.get(name, value) for name, value in params.items()}, x=first)
     X = design_point(space, seed=seed, number=number, avoid=data.tried)[None, :]
     if len(data) < _FEWEST_FOR_FORECAST:
         return Suggestion(params=space.decode(X)[0], x=X[0])

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibo.acquisition import Acquisition, AcquisitionRule
 from calibo.acquisition.base import as_batches
+from calibo.arguments import check_fields
 from calibo.checks import check_instance, check_whole
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
@@ -145,6 +146,7 @@ class TuRBO(Strategy):
     success_tolerance: int = 10
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_whole("TuRBO's batch_size", self.batch_size)
         check_whole("TuRBO's success_tolerance", self.success_tolerance)
         if self.n_initial is not None:
@@ -222,4 +224,8 @@ def trust_region(model: Model, data: Dataset, length: float) -> Box:
     centre = data.X[int(np.argmax(model.predict(data.X, latent=True).mean))]
     known = Capability.LENGTHSCALES in model.capabilities
     weights = np.clip(model.lengthscales, *_LENGTHSCALES) if known else np.ones(data.X.shape[1])
-    return Box.around(centre, weights, length, data.categories)
+    box = Box.around(centre, weights, length, data.categories)
+    if data.activity is None:
+        return box
+    # Of columns that are inactive at the centre nothing is known nearby.
+    return replace(box, reach=np.where(data.activity(centre), box.reach, np.inf))

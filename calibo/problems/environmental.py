@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import checked
 from calibo.data import Array
 from calibo.problems.synthetic import Point, Problem
 
@@ -62,6 +63,7 @@ class CompositeProblem:
         return self.inner(self.problem.point(params))[0].tolist()
 
 
+@checked
 def environmental() -> CompositeProblem:
     """Return the problem of estimating four parameters of two spills from 12 concentrations, by squared errors.
 

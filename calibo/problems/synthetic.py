@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from calibo.arguments import checked
 from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.problems.box import Box, BoxProblem
@@ -59,6 +60,7 @@ class Problem(BoxProblem):
         return float(self(self.point(params))[0])
 
 
+@checked
 def problem(name: str) -> Problem:
     """Return the problem of a name such as "branin", "hartmann6", "levy20", "ackley2" or "alpine1_10".
 
@@ -89,6 +91,7 @@ def problem(name: str) -> Problem:
     )
 
 
+@checked
 def ackley(dimension: int, bound: float = 32.768) -> Problem:
     """Return Ackley's function on [-bound, bound]^d: a hole in a bumpy plateau. The LOCBO paper uses a bound of 10."""
     return replace(_member("ackley", dimension), box=((-bound, bound),) * dimension)

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from calibo.report.data import OutcomeData, ReportData
     from calibo.report.page import write_report
     from calibo.report.pareto import plot_pareto_front
+    from calibo.report.plots import Plots
     from calibo.report.progress import plot_best_so_far, plot_hypervolume
     from calibo.report.slices import plot_slices
 
 __all__ = [
     "OutcomeData",
+    "Plots",
     "ReportData",
     "plot_best_so_far",
     "plot_coverage",
@@ -43,6 +45,7 @@ _NAMES = {
     "calibration": ("plot_coverage", "plot_feasibility", "plot_forecasts", "plot_places", "plot_reliability"),
     "data": ("OutcomeData", "ReportData"),
     "page": ("write_report",),
+    "plots": ("Plots",),
     "pareto": ("plot_pareto_front",),
     "progress": ("plot_best_so_far", "plot_hypervolume"),
     "slices": ("plot_slices",),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from calibo.arguments import checked
 from calibo.data import Array
 from calibo.diagnostics import (
     CalibrationRow,
@@ -51,6 +52,7 @@ _PLACE_MARKERS = {
 }
 
 
+@checked
 def plot_forecasts(outcome: OutcomeData, *, coverage: float = 0.8, wide: float = 0.95) -> go.Figure:
     """Plot the intervals forecast for each trial before it ran, with its result as a dot and misses marked.
 
@@ -168,6 +170,7 @@ def _forecast_summary(outcome: OutcomeData, coverage: float, *, missed: int, sho
     return text
 
 
+@checked
 def plot_coverage(
     outcome: OutcomeData, *, coverages: Sequence[float] = (0.5, 0.8, 0.95), confidence: float = 0.95
 ) -> go.Figure:
@@ -253,6 +256,7 @@ def _too_early_note(row: CalibrationRow) -> list[dict[str, object]]:
     return [draw.not_yet(f"{percent(row.nominal)} intervals need at least<br>{needed}, {row.of} so far")]
 
 
+@checked
 def plot_reliability(outcome: OutcomeData, *, confidence: float = 0.95) -> go.Figure:
     """Plot how often results fell below each level of their forecasts, before and after calibration.
 
@@ -302,6 +306,7 @@ def _reliability_summary(outcome: OutcomeData, before: ReliabilityCurve, after: 
     return f"After {results} the calibrated curve {inside[after.inside]}, {raw}."
 
 
+@checked
 def plot_places(outcome: OutcomeData) -> go.Figure:
     """Plot the coverage of the intervals near the data, between, and far from them, with where right ones stay.
 
@@ -313,7 +318,7 @@ def plot_places(outcome: OutcomeData) -> go.Figure:
     if not outcome.forecasted and not outcome.makes_forecasts:
         return draw.without_forecasts(figure)
     if not any(row.of for row in table.rows):
-        return draw.empty(figure, "no trial with a forecast and three earlier results has a result")
+        return draw.empty(figure, "no trial with a forecast has a result yet")
     rows = [
         (at + _OFFSETS[k], place, row)
         for at, place in enumerate(table.rows)
@@ -341,6 +346,7 @@ def plot_places(outcome: OutcomeData) -> go.Figure:
     return figure
 
 
+@checked
 def plot_feasibility(data: ReportData) -> go.Figure:
     """Plot, for each range of predicted probabilities of feasibility, the share of trials that met all constraints."""
     title = "Predicted and observed feasibility"

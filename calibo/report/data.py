@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibo.arguments import check_fields
 from calibo.data import Array, Forecast, Marginal
 from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
 from calibo.errors import DataError
@@ -55,6 +56,7 @@ class OutcomeData:
     makes_forecasts: bool = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.expected_best is not None and len(self.expected_best) != len(self):
             raise DataError(f"{len(self)} trials but {len(self.expected_best)} expected_best: give one for every trial")
 
@@ -202,13 +204,14 @@ class ReportData:
     makes_forecasts: bool = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         m = len(self.directions)
         if not m:
             raise DataError("a report needs at least one objective, got none")
         if unfinished := [t.number for t in self.trials if t.state not in (State.COMPLETE, State.FAILED)]:
             raise DataError(f"a report shows complete and failed trials only; leave out the trials {unfinished}")
         for name, entries in (("names", self.names), ("slices", self.slices)):
-            if entries and len(entries) != m:
+            if len(entries) not in (0, m):
                 raise DataError(f"{m} objectives but {len(entries)} {name}: give one for each, or none")
 
     def __len__(self) -> int:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
 import math
+import re
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,10 +16,15 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calibo.diagnostics import CalibrationTable, PlaceTable, Verdict
+from calibo.errors import DataError
 from calibo.report.summary import percent, sentence
 
-#: The browser itself refuses every request the page might make.
-_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+#: The browser itself refuses every request the page might make, and every script and style sheet but those that were written
+#: into it, which are known by their hashes. Plotly fills a style sheet that is empty when it is made.
+_POLICY = "default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:"
+
+#: Digits of packed text: those of Python's base85, without the one that could begin a tag.
+_DIGITS_85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;,=>?@^_`{|}~"
 
 BADGES = {
     Verdict.COMPATIBLE: "as expected",
@@ -79,28 +88,52 @@ details p { margin: 6px 0 0; max-width: 75ch; }
   .wide th, .wide td { padding-right: 10px; } }
 """
 
-#: Draws each figure when it is first shown.
+#: Unpacks Plotly and the figures, and draws each figure when it is first shown.
 SCRIPT = """
-const narrow = window.innerWidth < 700;
-const figures = JSON.parse(document.getElementById("figures").textContent);
-function draw(element) {
-  const figure = figures[element.id];
-  if (element.dataset.drawn) { Plotly.Plots.resize(element); return; }
-  element.dataset.drawn = "yes";
-  Plotly.newPlot(element, figure.data, figure.layout,
-    {responsive: true, displaylogo: false, displayModeBar: narrow ? false : "hover",
-     modeBarButtonsToRemove: ["select2d", "lasso2d"],
-     showSendToCloud: false, plotlyServerURL: ""});
+const digits = "DIGITS";
+const worth = new Uint8Array(128);
+for (let i = 0; i < digits.length; i++) worth[digits.charCodeAt(i)] = i;
+async function unpacked(id) {
+  const element = document.getElementById(id), text = element.textContent;
+  const bytes = new Uint8Array(text.length / 5 * 4), words = new DataView(bytes.buffer);
+  for (let i = 0, j = 0; i < text.length; i += 5, j += 4) {
+    let word = 0;
+    for (let k = i; k < i + 5; k++) word = word * 85 + worth[text.charCodeAt(k)];
+    words.setUint32(j, word);
+  }
+  const packed = new Blob([bytes.subarray(0, Number(element.dataset.bytes))]);
+  return new Response(packed.stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
 }
-for (const element of document.querySelectorAll(".figure")) {
-  const part = element.closest("details");
-  if (!part || part.open) draw(element);
-  if (part) part.addEventListener("toggle", () => { if (part.open) draw(element); });
+async function show() {
+  const narrow = window.innerWidth < 700;
+  for (const element of document.querySelectorAll(".figure")) element.style.height = element.dataset.height + "px";
+  const library = document.createElement("script");
+  library.textContent = await unpacked("plotly");
+  document.head.append(library);
+  const figures = JSON.parse(await unpacked("figures"));
+  function draw(element) {
+    const figure = figures[element.id];
+    if (element.dataset.drawn) { Plotly.Plots.resize(element); return; }
+    element.dataset.drawn = "yes";
+    Plotly.newPlot(element, figure.data, figure.layout,
+      {responsive: true, displaylogo: false, displayModeBar: narrow ? false : "hover",
+       modeBarButtonsToRemove: ["select2d", "lasso2d"],
+       showSendToCloud: false, plotlyServerURL: ""});
+  }
+  for (const element of document.querySelectorAll(".figure")) {
+    const part = element.closest("details");
+    if (!part || part.open) draw(element);
+    if (part) part.addEventListener("toggle", () => { if (part.open) draw(element); });
+  }
+  window.addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll(".outcome")) part.open = true;
+  });
 }
-window.addEventListener("beforeprint", () => {
-  for (const part of document.querySelectorAll(".outcome")) part.open = true;
+show().catch((error) => {
+  for (const element of document.querySelectorAll(".figure"))
+    element.textContent = "This browser cannot draw the figures (" + error + "): use a newer one.";
 });
-"""
+""".replace("DIGITS", _DIGITS_85)
 
 
 def document(title: str, body: str, figures: Mapping[str, go.Figure], *, script: str) -> str:
@@ -113,25 +146,55 @@ def document(title: str, body: str, figures: Mapping[str, go.Figure], *, script:
         script: Plotly's script, put into the page once.
     """
     data = compact_json({name: _without_title(figure) for name, figure in figures.items()})
+    policy = _POLICY.format(scripts=" ".join(map(_hash, (SCRIPT, script))), styles=" ".join(map(_hash, (STYLE, ""))))
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{html.escape(title)}</title>
 <style>{STYLE}</style>
 </head>
 <body>
+{_unneeded_styles(script)}
 <main>
 {body}
 </main>
-<script type="application/json" id="figures">{data}</script>
-<script>{script}</script>
+{_packed("figures", data)}
+{_packed("plotly", script)}
 <script>{SCRIPT}</script>
 </body>
 </html>
 """
+
+
+def _unneeded_styles(script: str) -> str:
+    """Return elements with the ids of style sheets that Plotly would add, for maps: those that are there it does not add."""
+    ids = sorted(set(re.findall(r'getElementById\("([0-9a-f]{64})"\)', script)))
+    return "".join(f'<template id="{one}"></template>' for one in ids)
+
+
+def _hash(text: str) -> str:
+    """Return the name of a script or style sheet in a content security policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _packed(name: str, text: str) -> str:
+    """Return an element that holds compressed text, a third of the size: Plotly alone has almost 5 MB."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -15, 9)
+    squeezed = deflate.compress(text.encode()) + deflate.flush()
+    digits = base64.b85encode(squeezed, pad=True).decode().replace("<", ",")
+    return f'<script type="text/plain" id="{name}" data-bytes="{len(squeezed)}">{digits}</script>'
+
+
+def packed_text(page: str, name: str) -> str:
+    """Return the text that a page holds packed in the element of that id: "figures" (JSON) or "plotly"."""
+    found = re.search(rf'id="{name}" data-bytes="(\d+)">([^<]*)</script>', page)
+    if found is None:
+        raise DataError(f"the page has no packed element {name!r}; it is no report of this version")
+    squeezed = base64.b85decode(found[2].replace(",", "<"))[: int(found[1])]
+    return zlib.decompress(squeezed, -15).decode()
 
 
 def header(title: str, facts: Sequence[str], headline: str) -> str:
@@ -210,7 +273,7 @@ def figure_section(figure: go.Figure, name: str, reading: str, *, inner: bool = 
     caption = f"<p>{title.subtitle.text}</p>" if title.subtitle.text else ""
     return f"""<section class="{look}"><{heading}>{title.text}</{heading}>
 {caption}
-<div class="figure" id="{name}" style="height:{figure.layout.height}px"></div>
+<div class="figure" id="{name}" data-height="{figure.layout.height}"></div>
 <details><summary>How to read this</summary><p>{html.escape(reading)}</p></details></section>
 """
 

@@ -12,6 +12,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from calibo.arguments import checked
 from calibo.data import FAR_ABOVE, NEAR_BELOW
 from calibo.diagnostics import CalibrationTable, Verdict
 from calibo.errors import StudyError
@@ -89,8 +90,8 @@ SECTIONS: tuple[Section, ...] = (
         "places",
         plot_places,
         "A model may be right near the data and wrong far from them, or the other way round. Forecasts are grouped by "
-        "how far the model had to reach, which it says itself: near the data if the standard deviation of its raw "
-        f"forecast was below {percent(NEAR_BELOW)} of that of the results so far, far from the data if it was above "
+        "how far the model had to reach, which it says itself: near the data if the spread of the forecast, before its "
+        f"last correction, was up to {percent(NEAR_BELOW)} of that of the results so far, far from the data if it was above "
         f"{percent(FAR_ABOVE)}. In each group, from left to right, the 50, 80 and 95 % intervals: the short line is the "
         "share of results that should be inside, the dot the share that was, and the bar where it stays at all times "
         "if the intervals are right, in 95 of 100 studies. A dot below its bar: too narrow. Above: too wide.",
@@ -155,6 +156,7 @@ FEASIBILITY = Section(
 )
 
 
+@checked
 def write_report(data: ReportData, path: str | os.PathLike[str]) -> Path:
     """Write the report as one self-contained HTML file, which opens without a network.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from calibo.arguments import checked
 from calibo.data import Array
 from calibo.pareto import pareto_front
 from calibo.report import figure as draw
@@ -42,6 +43,7 @@ class _Drawn:
         return (*self.front, *self.others, *self.unmet)
 
 
+@checked
 def plot_pareto_front(data: ReportData) -> go.Figure:
     """Plot the results by two objectives, with the Pareto front and the reference point.
 

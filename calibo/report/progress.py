@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from calibo.arguments import checked
 from calibo.report import figure as draw
 from calibo.report.data import OutcomeData, ReportData
 from calibo.report.summary import counted, number, params_text, reference_text, room_for
 
 
+@checked
 def plot_best_so_far(outcome: OutcomeData, *, log: bool | None = None) -> go.Figure:
     """Plot the best value after each trial as a step line, all results as dots, and the expected best if known.
 
@@ -42,8 +44,15 @@ def plot_best_so_far(outcome: OutcomeData, *, log: bool | None = None) -> go.Fig
         draw.zoom_menu(figure, {"yaxis": found}, near=found.needed)
     draw.whole_numbers(figure, len(outcome))
     thin = f" {len(shown)} of {counted(len(order), 'result')} are drawn." if len(shown) < len(order) else ""
-    draw.subtitle(figure, _summary(outcome, best) + draw.undrawable_note(values) + thin)
+    draw.subtitle(figure, _summary(outcome, best) + draw.undrawable_note(values) + thin + _sample_note(outcome))
     return figure
+
+
+def _sample_note(outcome: OutcomeData) -> str:
+    """Say so if the expected best is that of some of the points only."""
+    known = sum(value is not None for value in outcome.expected_best or ())
+    some = 0 < known < len(outcome.finished)
+    return f" The expected value is the best of {known} of the points, the better ones among them." if some else ""
 
 
 def _improvements(outcome: OutcomeData) -> list[int]:
@@ -112,6 +121,7 @@ def _summary(outcome: OutcomeData, best: Sequence[int]) -> str:
     return f"{text} {counted(failed, 'trial')} failed." if failed else text
 
 
+@checked
 def plot_hypervolume(data: ReportData) -> go.Figure:
     """Plot the hypervolume after each trial as a step line, with a mark at each result that increased it."""
     figure = draw.blank("Hypervolume over time", x="trials so far", y="hypervolume (larger is better)", height=380)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from calibo.arguments import checked
 from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.report import figure as draw
@@ -31,6 +32,7 @@ _NEAR = 0.12
 _MOST = 60
 
 
+@checked
 def plot_slices(outcome: OutcomeData, *, parameter: str | None = None) -> go.Figure:
     """Plot calibrated intervals (50, 80, 95 %) along one parameter, the raw model's 80 %, and the acquisition below.
 

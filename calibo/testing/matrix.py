@@ -48,8 +48,18 @@ from calibo.calibration.resampling import Pooled
 from calibo.data import Array, Dataset, Forecast
 from calibo.distributions import Distribution
 from calibo.errors import CapabilityError, FallbackWarning, RecipeError
-from calibo.models import Capability, GaussianMoments, GaussianProcess, Model, Surrogate, Warped
-from calibo.models.gp_posterior import Posterior
+from calibo.models import (
+    Capability,
+    GaussianMoments,
+    GaussianProcess,
+    Model,
+    NearestNeighbourGP,
+    Scheduled,
+    Surrogate,
+    Warped,
+)
+from calibo.models.gp_posterior import GaussianProcessModel, Posterior
+from calibo.models.scheduled import ScheduledModel
 from calibo.models.warped import WarpedModel
 from calibo.optimize import ModelBased, Replicated, Strategy, TuRBO, choose
 from calibo.search import EpsilonGreedy, Langevin, MultiStart
@@ -71,6 +81,7 @@ WRAPPERS: Mapping[str, Wrapper] = {
     "Conformal, CV+": lambda s: Calibrated(s, by=Conformal(plus=True), evidence=KFold(3)),
     "Temperature, bootstrap": lambda s: Calibrated(s, by=Temperature(), evidence=Bootstrap(4)),
     "GaussianMoments": GaussianMoments,
+    "Scheduled": Scheduled,
     "Warped": lambda s: Warped(s, tolerance=100.0),
     "ConformalBayes": lambda s: ConformalBayes(s, 0.3),
     "ConformalBayes, ratio": lambda s: ConformalBayes(s, 0.3, ratio=DensityRatio()),
@@ -123,6 +134,13 @@ class NoisyProcess(Surrogate):
         """Fit a Gaussian process by a single iteration."""
         fitted = GaussianProcess(max_iterations=1).fit(data, rng=rng)
         return NoisyPosterior(**{f.name: getattr(fitted, f.name) for f in fields(fitted)})
+
+
+#: What single wrappers are examined around, by the name of the column; pairs are examined around the first.
+SURROGATES: Mapping[str, Surrogate] = {
+    "around the surrogate": NoisyProcess(),
+    "around `NearestNeighbourGP`": NearestNeighbourGP(GaussianProcess(max_iterations=1), neighbours=4, core=4),
+}
 
 
 @dataclass(frozen=True)
@@ -187,7 +205,8 @@ def check_model(surrogate: Surrogate, model: Model, data: Dataset) -> None:
     declared = surrogate.capabilities
     assert declared is None or declared <= model.capabilities, f"{declared} were declared, got {model.capabilities}"
     assert len(model.stages) == len(surrogate.stage_names), f"{model.stages} are not {surrogate.stage_names}"
-    assert model.stages[-1] is model or model.stages == (model,), "a model is its own last stage"
+    last = _unscheduled(model)
+    assert model.stages[-1] is last or model.stages == (last,), "a model is its own last stage"
     X = np.random.default_rng(2).random((3, data.X.shape[1]))
     measured, latent = model.predict(X, latent=False), model.predict(X, latent=True)
     assert np.isfinite(measured.mean).all() and (measured.std > 0.0).all()
@@ -222,7 +241,10 @@ def _check_refusal(model: Model, capability: Capability, X: Array) -> None:
 
 
 def _check_hyperparameters(model: Model, data: Dataset, X: Array) -> None:
-    assert model.hyperparameters == model.stages[0].hyperparameters and len(model.hyperparameters) > data.X.shape[1]
+    # A schedule adds the number of outcomes at the last fit, also to a model that has no hyperparameters itself.
+    raw, stored = model.stages[0].hyperparameters, model.hyperparameters
+    assert stored[: len(raw)] == raw and (not raw or len(raw) > data.X.shape[1])
+    assert len(raw) <= len(stored) <= len(raw) + 2 and stored
 
 
 def _check_lengthscales(model: Model, data: Dataset, X: Array) -> None:
@@ -260,10 +282,18 @@ def _check_held_out(
 
 def _with_rows(raw: Model, rows: np.ndarray) -> Model:
     """Return a process given some of its measurements only, with the same hyperparameters and transform."""
+    raw = _unscheduled(raw)
     if isinstance(raw, WarpedModel):
         return replace(raw, base=_with_rows(raw.base, rows))
-    assert isinstance(raw, Posterior)
-    return replace(raw, X=raw.X[rows], y=raw.y[rows], noise=raw.noise[rows])
+    assert isinstance(raw, GaussianProcessModel)
+    # That of nearest neighbours, too, is the exact one as long as all data are core or neighbours.
+    X, y, noise = raw.X[rows], raw.y[rows], raw.noise[rows]
+    return Posterior(raw.kernel, raw.features, raw.theta, X, y, noise, raw.units)
+
+
+def _unscheduled(model: Model) -> Model:
+    """Return the model inside a schedule, whose stages are its own."""
+    return _unscheduled(model.base) if isinstance(model, ScheduledModel) else model
 
 
 def _calibrated(model: Model, distribution: Distribution, X: Array) -> Distribution:
@@ -329,7 +359,11 @@ def _check_similar_forecasts(model: Model, data: Dataset, X: Array) -> None:
             past, at = scale.reach(stage.evidence.distribution), scale.reach(raw)
             spread = np.subtract.outer(at.log_spread, past.log_spread) / Similarity().spread
             rank = np.subtract.outer(at.rank, past.rank) / Similarity().rank
-            alike = np.exp(-0.5 * (spread**2 + rank**2))
+            away = 0.0
+            if stage.evidence.log_distance is not None:
+                nearest = np.log([np.linalg.norm(x - data.X, axis=1).min() for x in X])
+                away = np.subtract.outer(nearest, stage.evidence.log_distance) / Similarity().distance
+            alike = np.exp(-0.5 * (spread**2 + rank**2 + away**2))
             # Several forecasts of one outcome count as the most similar of them.
             keys = [(*x, y) for x, y in zip(stage.evidence.X.tolist(), stage.evidence.y.tolist(), strict=True)]
             groups = [[i for i, own in enumerate(keys) if own == key] for key in dict.fromkeys(keys)]
@@ -352,11 +386,12 @@ _CHECKS: Mapping[Capability, Callable[[Model, Dataset, Array], None]] = {
 }
 
 
-def examine_pair(outer: str, inner: str | None) -> Finding:
-    """Examine two wrappers of `WRAPPERS` around a `NoisyProcess`, or one if `inner` is `None`."""
-    base = NoisyProcess()
+def examine_pair(outer: str, inner: str) -> Finding:
+    """Examine a wrapper of `WRAPPERS` around one of `SURROGATES`, or around another wrapper and a `NoisyProcess`."""
     try:
-        return examine(lambda: WRAPPERS[outer](base if inner is None else WRAPPERS[inner](base)))
+        return examine(
+            lambda: WRAPPERS[outer](SURROGATES[inner] if inner in SURROGATES else WRAPPERS[inner](NoisyProcess()))
+        )
     except AssertionError as error:
         raise AssertionError(f"{outer} around {inner}: {error}") from error
 
@@ -387,12 +422,12 @@ def matrix() -> str:
         The matrix as Markdown: one row per outer wrapper, one column per inner one, with the letters of the capabilities that
         the fitted model has, and the reasons of refusals below.
     """
-    columns: list[str | None] = [None, *WRAPPERS]
+    columns = [*SURROGATES, *WRAPPERS]
     reasons: list[str] = []
     numbers = [f"({i})" for i in range(1, len(WRAPPERS) + 1)]
     lines = [
-        "| outer wrapper | around the surrogate | " + " | ".join(numbers) + " |",
-        "|---|---|" + "---|" * len(WRAPPERS),
+        f"| outer wrapper | {' | '.join(SURROGATES)} | {' | '.join(numbers)} |",
+        "|---|" + "---|" * len(columns),
     ]
     for number, outer in zip(numbers, WRAPPERS, strict=True):
         cells = [_cell(examine_pair(outer, inner), reasons) for inner in columns]

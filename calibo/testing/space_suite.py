@@ -76,7 +76,9 @@ class SpaceSuite:
     def test_values_of_columns_are_encoded_again(self) -> None:
         space, X = self.space(), self.drawn()
         values = space.values(X)
-        assert all(tuple(value) == space.names for value in values), "values() has one entry for each column, in order"
+        active = [tuple(name for name, flag in zip(space.names, row, strict=True) if flag) for row in space.active(X)]
+        named = [tuple(value) for value in values]
+        assert named == active, "values() has one entry for each active column, in order"
         np.testing.assert_allclose(space.from_values(values), X, rtol=0, atol=1e-9)
 
     def test_one_by_one_is_the_same_as_all_at_once(self) -> None:
@@ -147,6 +149,21 @@ class SpaceSuite:
             np.testing.assert_allclose(part.outward(part.inward(centre[None]))[0], centre, rtol=0, atol=1e-9)
             assert part.remaining(np.empty((0, space.dimension))) >= 1
             assert part.is_everything or reach < 1
+
+    def test_held_columns_keep_their_values(self) -> None:
+        space, rng = self.space(), np.random.default_rng(4)
+        x = self.drawn()[0]
+        j = int(np.flatnonzero(space.active(self.drawn()).all(axis=0))[0])
+        held = space.holding({space.names[j]: space.values(x[None])[0][space.names[j]]})
+        assert held.names == space.names and held.dimension == space.dimension
+        points = [held.sample(8, rng), held.repair(self.anywhere()[:8]), held.neighbours(held.repair(x[None])[0])]
+        part = held.within(np.zeros_like(x), np.ones_like(x), centre=held.repair(x[None])[0])
+        points.append(held.repair(part.outward(part.space.sample(8, rng))))
+        every = held.enumerate() if (space.size or np.inf) < 10_000 else None
+        points += [] if every is None else [every]
+        for some in points:
+            np.testing.assert_allclose(some[:, j], x[j], rtol=0, atol=1e-9, err_msg="this column was held")
+            _check_points(space, some, "holding")
 
     def test_the_same_seed_gives_the_same_sample(self) -> None:
         np.testing.assert_array_equal(self.drawn(seed=3), self.drawn(seed=3))

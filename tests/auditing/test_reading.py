@@ -59,25 +59,28 @@ def test_one_of_several_objectives() -> None:
         read_study(study, -1)
 
 
-def test_a_search_space_that_changes_is_cut_to_what_all_trials_have() -> None:
+def test_a_search_space_with_branches_is_seen_whole() -> None:
     def objective(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 0, 1)
         deep = trial.suggest_categorical("deep", [False, True])
         return x + (trial.suggest_int("layers", 2, 5) if deep else 0)
 
-    seen = read_study(made_by_tpe(objective), 0)
-    assert seen.data.X.shape == (20, 2)
-    assert "the 2 parameters that all trials have, not layers" in seen.notes[0]
+    study = made_by_tpe(objective)
+    seen = read_study(study, 0)
+    assert seen.data.X.shape == (20, 3) and not seen.notes
+    assert seen.data.activity is not None
+    active = seen.data.activity(seen.data.X)
+    assert active[:, 1].tolist() == [trial.params["deep"] for trial in study.trials]
 
 
-def test_trials_of_another_space_are_left_out() -> None:
+def test_a_parameter_that_comes_and_goes_is_noted() -> None:
     def objective(trial: optuna.Trial) -> float:
-        return trial.suggest_float("x" if trial.number % 4 else "y", 0, 1)
+        return trial.suggest_float("x", 0, 1) + (trial.suggest_float("y", 0, 1) if trial.number % 4 else 0.0)
 
     seen = read_study(made_by_tpe(objective, 16), 0)
-    assert len(seen.data) == 12
-    assert seen.notes[0].startswith("4 complete trials left out")
-    assert "the 1 parameter that most trials have, not y" in seen.notes[1]
+    assert seen.data.X.shape == (16, 2)
+    assert seen.notes[0].startswith("Which trials have y is not explained by other parameters")
+    assert (seen.data.X[::4, 1] == 0.5).all()
 
 
 def test_constraints_are_not_audited_and_need_not_be_complete() -> None:

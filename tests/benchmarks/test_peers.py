@@ -149,6 +149,10 @@ def test_runs_are_resumed_lengthened_and_summarized(tmp_path: Path) -> None:
     assert frame[frame["optimizer"] == "gp_ei"]["coverage"].between(0.0, 1.0).all()
     assert frame[frame["optimizer"] == "random"]["coverage"].isna().all()
 
+    (folder / "gp_ei.jsonl").unlink()
+    results.main(["--runs", str(folder), "--results", str(tmp_path / "results"), "--keep"])
+    pd.testing.assert_frame_equal(comparing.load(tmp_path / "results"), frame)
+
 
 def test_jobs_go_seed_by_seed_and_no_run_begins_after_the_deadline(tmp_path: Path) -> None:
     jobs = list(

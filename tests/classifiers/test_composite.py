@@ -21,6 +21,7 @@ from calibo.classifiers.composite import (
     require_torch,
 )
 from calibo.errors import DataError, MissingExtra, RecipeError
+from calibo.networks import Indicators
 
 pytestmark = pytest.mark.extras
 
@@ -96,7 +97,7 @@ def test_the_gradient_is_that_of_torch() -> None:
     inputs = rng.uniform(-1, 1, (10, 2))
     utility = composite._Utility(outer, centre, spread, threshold, scale, beta, 1)
     known_rows, targets = np.flatnonzero(known), (H[known] - centre) / spread
-    network = CompositeNetwork(hidden=5).start(3, (0, 0), rng)
+    network = CompositeNetwork(hidden=5).start(3, Indicators((0, 0)), rng)
     out = network(inputs)
     value, gradient = composite._Objective(utility, weights, targets, known_rows, 8)(out)
 

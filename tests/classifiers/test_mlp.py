@@ -32,6 +32,7 @@ from calibo.classifiers import (
 from calibo.classifiers.mlp import VariationalLoss, WarmNetwork
 from calibo.data import Array
 from calibo.errors import RecipeError
+from calibo.networks import Indicators
 
 #: The functions f of s that the classes stand for, and f' and the conjugate at f' as functions of t = log s.
 PLAIN: dict[Any, Any] = {
@@ -146,14 +147,14 @@ def labelled(n: int = 24) -> Labelled:
 def test_a_step_follows_the_gradient_of_the_loss(f: Any) -> None:
     """After one step Adam's sum of gradients is the gradient, taken here by differences of the loss itself."""
     recipe, rows, rng = MLP(hidden=4, layers=2, batch=1000, f=f), labelled(), np.random.default_rng(2)
-    start = recipe.start((0, 0), rng)
+    start = recipe.start(Indicators((0, 0)), rng)
     for layer in start.networks.layers:
         layer[...] = 0.5 * rng.normal(size=layer.shape)
 
     def loss() -> float:
         return mean_loss(f, start.networks(2.0 * rows.X - 1.0)[0, :, 0], rows)[0]
 
-    found = recipe.trained(start, rows, (0, 0), 1, rng)
+    found = recipe.trained(start, rows, Indicators((0, 0)), 1, rng)
     slopes = []
     for layer in start.networks.layers:
         for at in np.ndindex(layer.shape):

@@ -16,7 +16,7 @@ from calibo.data import Dataset
 from calibo.errors import CaliboWarning, RecipeError
 from calibo.optimize import Auto
 from calibo.optimize.auto import default_for_rows, log_change
-from calibo.study.attributes import read_suggestions
+from calibo.study.attributes import read_suggestion
 
 RNG = np.random.default_rng
 EXACT = (
@@ -43,7 +43,10 @@ class TestWhy:
 
     def test_noisy_measurements(self) -> None:
         why = methods.auto().plan(data(80, noise=0.1), rng=RNG(0)).why
-        assert why is not None and "noisy expected improvement, as measurements are noisy" in why
+        words = (
+            "noisy and plain expected improvement in turns, also at points measured before, as measurements are noisy"
+        )
+        assert why is not None and why.endswith(words)
 
     def test_many_results(self) -> None:
         why = replace(methods.auto(), large=10).plan(data(11), rng=RNG(0)).why
@@ -66,6 +69,34 @@ class TestWhy:
         np.testing.assert_array_equal(plan.acquisition(X), same.acquisition(X))
 
 
+class TestRepeats:
+    """Under noise points may be measured again, without it not; failed and pending ones never."""
+
+    def test_what_is_avoided(self) -> None:
+        others = {"X_pending": np.full((1, 2), 0.1), "X_failed": np.full((2, 2), 0.9)}
+        exact, noisy = (replace(known, **others) for known in (data(), data(80, noise=0.1)))
+        assert len(methods.auto().plan(exact, rng=RNG(0)).avoid) == len(exact.tried) == 23
+        np.testing.assert_array_equal(methods.auto().plan(noisy, rng=RNG(0)).avoid[:, 0], [0.1, 0.9, 0.9])
+
+    def test_a_repetition_with_the_same_outcome_is_the_last(self) -> None:
+        """What looks noisy is a rough computation then."""
+        noisy = data(80, noise=0.1)
+        plan = methods.auto().plan(noisy.with_observations(noisy.X[:1], noisy.Y[:1]), rng=RNG(0))
+        assert len(plan.avoid) == 81 and plan.why is not None
+        assert plan.why.endswith("in turns, as outcomes look noisy, although a repeated measurement gave the same")
+        other = noisy.with_observations(noisy.X[:1], noisy.Y[:1] + 0.01)
+        assert not len(methods.auto().plan(other, rng=RNG(0)).avoid)
+
+    def test_a_noisy_optimum_in_a_corner_is_measured_again(self) -> None:
+        optimizer = Optimizer({"x": Float(0, 1), "y": Float(0, 1)}, seed=0)
+        noise = RNG(5)
+        for _ in range(30):
+            asked = optimizer.ask()
+            optimizer.tell(asked, asked.params["x"] + asked.params["y"] + 0.3 * noise.standard_normal())
+        corner = [trial.suggestion.x for trial in optimizer.trials if not trial.suggestion.x.any()]
+        assert len(corner) >= 3
+
+
 def test_an_optimizer_over_rows_says_so() -> None:
     optimizer = Optimizer([{"x": value} for value in np.linspace(0.0, 1.0, 30)], seed=0)
     assert optimizer.data().from_pool and not Optimizer({"x": Float(0, 1)}, seed=0).data().from_pool
@@ -80,7 +111,7 @@ def test_the_reason_is_stored_with_the_suggestion_and_logged_when_it_changes(cap
     study = optuna.create_study(sampler=calibo.CalibratedSampler(seed=0))
     with caplog.at_level(logging.INFO, logger="calibo"):
         study.optimize(lambda trial: (trial.suggest_float("x", 0, 1) - 0.3) ** 2, n_trials=13)
-    stored = [read_suggestions(trial)[0].why_method for trial in study.trials[3:]]
+    stored = [read_suggestion(trial).why_method for trial in study.trials[3:]]
     few = "exact Gaussian process; outcomes count as they are, as there are fewer than 8 results; expected improvement, as "
     some = (
         "exact Gaussian process; bad outcomes count by rank, as all parameters are numbers; expected improvement, as "

@@ -247,7 +247,7 @@ def test_what_cannot_be_composed_is_refused(method: Any, composite: Any, options
 
 
 def test_bad_settings_and_what_composite_objectives_do_not_have() -> None:
-    with pytest.raises(RecipeError, match=r"\(outer\), got a float"):
+    with pytest.raises(RecipeError, match="outer must be a function"):
         composite_lfbo(outer=1.0)  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match="gamma"):
         composite_lfbo(gamma=0.0)

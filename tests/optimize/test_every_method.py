@@ -266,6 +266,7 @@ def test_degenerate_outcomes_never_crash_a_suggestion(case: str, rule: str) -> N
 )
 @pytest.mark.filterwarnings("ignore:.*predictions could not be calibrated")
 @pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:outcomes beyond")
 def test_predictions_of_outcomes_near_the_largest_float_are_finite(method: str, largest: float) -> None:
     optimizer = Optimizer(LINE, QUICK.get(method, method), seed=0)
     for i in range(13):

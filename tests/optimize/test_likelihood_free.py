@@ -27,7 +27,7 @@ from calibo.classifiers import (
     XGBoost,
 )
 from calibo.data import Dataset
-from calibo.errors import RecipeError
+from calibo.errors import FallbackWarning, RecipeError
 from calibo.methods import bore, lfbo
 from calibo.models import GaussianProcess
 from calibo.optimize import Optimizer, propose
@@ -302,3 +302,12 @@ def test_bad_settings(bad: dict[str, Any], match: str) -> None:
 def test_a_search_has_as_many_anchors_as_it_copies() -> None:
     for search, count in ((None, 5), (MutatedBest(parents=9), 9)):
         assert len(lfbo(search=search).plan(some(), rng=np.random.default_rng(0)).anchors) == count
+
+
+def test_it_says_that_descriptors_are_not_used() -> None:
+    space = {"x": Float(0, 1), "k": Categorical(["a", "b", "c"], descriptors=[[1], [2], [4]])}
+    optimizer = Optimizer(space, "lfbo", seed=0)
+    for i in range(6):
+        optimizer.tell({"x": i / 5, "k": "abc"[i % 3]}, i / 5)
+    with pytest.warns(FallbackWarning, match="lfbo classifies choices without their descriptors"):
+        optimizer.ask()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +14,12 @@ import pytest
 
 from calibo.acquisition import ThompsonSampling, UpperQuantile
 from calibo.calibration import Calibrated, KFold, LeaveOneOut, Temperature
-from calibo.errors import CaliboError, DataError, RecipeError, SpaceError, ValueRejected
+from calibo.errors import CaliboError, DataError, RecipeError, SpaceError, SpaceWarning, ValueRejected
 from calibo.methods import gp_ei
 from calibo.models import GaussianProcess
 from calibo.optimize import ModelBased, Optimizer
 from calibo.search import RandomDraw
-from calibo.spaces import Float, Int, PoolSpace
+from calibo.spaces import Float, Int, Mixture, PoolSpace, ProductSpace
 
 CUBE = {"x": Float(0, 1), "y": Float(0, 1)}
 
@@ -316,3 +318,94 @@ def test_before_the_first_outcome() -> None:
     for name in ("best", "best_expected"):
         with pytest.raises(DataError, match="no trial is complete yet"):
             getattr(optimizer, name)
+
+
+def test_suggestions_of_another_optimizer_are_restored() -> None:
+    def made() -> Optimizer:
+        return Optimizer({"x": Float(0, 1)}, "ocbo", seed=4)
+
+    one = made()
+    for _ in range(7):
+        suggestion = one.ask()
+        one.tell(suggestion, suggestion.params["x"] ** 2)
+    awaited = one.ask()
+    other = made()
+    other.restore([trial.suggestion for trial in one.trials])
+    for trial in one.trials:
+        if trial.values is not None:
+            other.tell(other.pending(trial.number), trial.values[0])
+    assert [trial.number for trial in other.trials] == [trial.number for trial in one.trials]
+    assert other.pending(awaited.number).params == awaited.params
+    assert other.ask().params == one.ask().params
+    assert other.calibration().headline() == one.calibration().headline()
+    with pytest.raises(DataError, match="a number of its own"):
+        other.restore([awaited])
+    with pytest.raises(DataError, match="not pending"):
+        other.pending(0)
+
+
+# --- threads ----------------------------------------------------------------------------------------------------------
+
+
+def test_threads_that_ask_get_different_suggestions_which_depend_on_their_number_alone() -> None:
+    def asked(threads: int) -> dict[int, Any]:
+        optimizer = Optimizer({"x": Float(0, 1), "y": Float(0, 1)}, "gp_ei", seed=3, n_initial=30)
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(lambda _: optimizer.ask(), range(24)))
+        return {one.number: tuple(one.params.values()) for one in found}
+
+    together = asked(24)
+    assert sorted(together) == list(range(24)) and len(set(together.values())) == 24
+    assert together == asked(1)
+
+
+def test_threads_that_tell_lose_nothing() -> None:
+    optimizer = Optimizer({"x": Float(0, 1)}, "gp_ei", seed=3, n_initial=100)
+
+    def work(_: int) -> None:
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, suggestion.params["x"])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(40)))
+    assert len(optimizer.trials) == 40 and {trial.number for trial in optimizer.trials} == set(range(40))
+
+
+def test_an_optimizer_survives_pickling() -> None:
+    optimizer = Optimizer({"x": Float(0, 1)}, "gp_ei", seed=3)
+    optimizer.tell({"x": 0.5}, 1.0)
+    copy = pickle.loads(pickle.dumps(optimizer))
+    assert copy.ask().params == optimizer.ask().params
+
+
+RECIPE = ProductSpace(
+    {"m": Mixture(dict.fromkeys("abcde", (0, 1)), at_most=3), "T": Float(0, 1)}, constraints=["a >= b"]
+)
+
+
+def _recipe_value(p: Any) -> float:
+    return (p["a"] - 0.5) ** 2 + (p["b"] - 0.5) ** 2 + (p["c"] - 0.1) ** 2 + (p["T"] - 0.3) ** 2
+
+
+@pytest.mark.parametrize("method", ["auto", "gp_ei", "turbo", "lfbo", "cbo"])
+def test_all_suggestions_meet_constraints(method: str) -> None:
+    optimizer = Optimizer(RECIPE, method, seed=2, n_initial=5)
+    with pytest.warns(SpaceWarning, match=r"the parameters told broke 'a \+ b \+ c \+ d \+ e == 1' and 'a >= b'"):
+        optimizer.tell({"a": 0.1, "b": 0.2, "c": 0.3, "d": 0, "e": 0, "T": 0.5}, 1.0)
+    assert len(optimizer.data()) == 1, "the point is data like any other"
+    for q in (1, 1, 1, 1, 1, 1, 3):
+        asked = optimizer.ask(q)
+        for suggestion in asked if isinstance(asked, list) else [asked]:
+            amounts = [suggestion.params[name] for name in "abcde"]
+            assert abs(sum(amounts) - 1) <= 1e-9 and sum(v > 0 for v in amounts) <= 3
+            assert suggestion.params["a"] >= suggestion.params["b"] - 1e-9
+            optimizer.tell(suggestion, _recipe_value(suggestion.params))
+
+
+def test_an_optimum_at_the_border_of_constraints_is_found() -> None:
+    optimizer = Optimizer(RECIPE, "gp_ei", seed=0)
+    for _ in range(22):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, _recipe_value(suggestion.params))
+    # The best mixture has a = b, and c as large as the sum leaves it.
+    assert optimizer.best[1] < 0.005 + 0.02

@@ -254,3 +254,45 @@ def test_feasibility_is_judged_by_what_was_forecast() -> None:
         optimizer.tell(s, s.params["a"], constraints={"c": -1.0} | late)
     table = optimizer.feasibility()
     assert sum(row.met for row in table.rows) == sum(row.of for row in table.rows) == 9
+
+
+def test_objectives_have_names() -> None:
+    ways = {"cost": "minimize", "loss": "minimize"}
+    named = Optimizer(SPACE, METHODS["gp_ei"], directions=ways, reference={"loss": 1.0, "cost": 2.0}, seed=3)
+    plain = Optimizer(SPACE, METHODS["gp_ei"], directions=["minimize"] * 2, reference=(2.0, 1.0), seed=3)
+    for _ in range(7):
+        suggestion = named.ask()
+        cost, loss = goals(suggestion.params)
+        named.tell(suggestion, {"loss": loss, "cost": cost}, {"loss": 0.1, "cost": 0.2})
+        plain.tell(plain.ask(), (cost, loss), (0.2, 0.1))
+    assert named.ask().params == plain.ask().params
+    assert named.trials[0].values == plain.trials[0].values and named.trials[0].sem == (0.2, 0.1)
+    assert "minimize cost and minimize loss over" in repr(named)
+    assert {"cost_mean", "loss_measured_low_80"} <= set(named.predict([{"a": 0.5, "b": 0.5}]).columns)
+    assert named.calibration("loss").headline() == plain.calibration(1).headline()
+    with pytest.raises(ValueRejected, match="'cost', 'loss'"):
+        named.tell(named.ask(), {"cost": 1.0, "time": 2.0})
+    with pytest.raises(RecipeError, match="no objective and no constraint 'time'"):
+        named.calibration("time")
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_ends_of_a_front_are_found_without_a_reference_point(sign: float) -> None:
+    way = "minimize" if sign > 0 else "maximize"
+    optimizer = Optimizer(SPACE, METHODS["gp_ei"], directions=[way, "minimize"], seed=2)
+    for _ in range(20):
+        suggestion = optimizer.ask()
+        first, second = goals(suggestion.params)
+        optimizer.tell(suggestion, (sign * first, second))
+    front = np.array([values for _, values in optimizer.pareto_front]) * [sign, 1.0]
+    assert front[:, 0].min() < 0.03 and front[:, 1].min() < 0.01
+
+
+def test_a_measurement_that_went_wrong_does_not_end_the_search_for_a_front() -> None:
+    optimizer = Optimizer(SPACE, METHODS["ocbo"], directions=["minimize"] * 2, seed=2)
+    for step in range(20):
+        suggestion = optimizer.ask()
+        first, second = goals(suggestion.params)
+        optimizer.tell(suggestion, (1e12 if step == 3 else first, second))
+    front = np.array([values for _, values in optimizer.pareto_front])
+    assert front[:, 0].min() < 0.15 and front[:, 1].min() < 0.1

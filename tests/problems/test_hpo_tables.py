@@ -108,9 +108,11 @@ def test_spelling_does_not_matter() -> None:
     assert fcnet("Naval Propulsion").name == fcnet("naval-propulsion").name == "fcnet_naval_propulsion"
     assert hpobench("creditg").name == "hpobench_credit_g"
     assert hpobench("blood transf").name == "hpobench_blood_transfusion"
-    for unknown in ("boston", "c", " - ", None):
+    for unknown in ("boston", "c", " - "):
         with pytest.raises(RecipeError, match="unknown data set .*: choose one of australian"):
-            hpobench(unknown)  # pyright: ignore[reportArgumentType]
+            hpobench(unknown)
+    with pytest.raises(RecipeError, match="dataset must be text, got None"):
+        hpobench(None)  # pyright: ignore[reportArgumentType]
 
 
 def test_a_table_of_one_s_own_is_checked() -> None:

@@ -215,7 +215,7 @@ class TestPlaces:
         assert len(wrong.x) and wrong.marker.symbol == "x" and "near the data, " in wrong.customdata[0]
 
     def test_nothing_to_show(self, outcome: Outcome) -> None:
-        assert "three earlier results" in plot_places(outcome([1.0])).layout.annotations[0].text
+        assert "no trial with a forecast has a result" in plot_places(outcome([])).layout.annotations[0].text
         assert "No forecasts" in plot_places(outcome([], makes_forecasts=False)).layout.annotations[0].text
 
 

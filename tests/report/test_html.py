@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -12,6 +14,7 @@ import pytest
 
 from calibo.data import Marginal
 from calibo.diagnostics import Verdict, calibration_table
+from calibo.errors import DataError
 from calibo.report import OutcomeData, ReportData, plot_forecasts
 from calibo.report.html import (
     SCRIPT,
@@ -20,6 +23,7 @@ from calibo.report.html import (
     calibration_rows,
     compact_json,
     document,
+    packed_text,
 )
 from calibo.report.page import page
 
@@ -30,10 +34,36 @@ Report = Callable[..., ReportData]
 def test_the_document_holds_the_figures_and_the_script_once(outcome: Outcome) -> None:
     figure: Any = plot_forecasts(outcome([0.1, 5.0]))
     text = document("a < b", "<p>body</p>", {"shown": figure}, script="let plotly;")
-    assert "<title>a &lt; b</title>" in text and text.count("<p>body</p>") == text.count("let plotly;") == 1
-    held = re.search(r'id="figures">(.*?)</script>', text)
-    assert held is not None and set(json.loads(held.group(1))) == {"shown"}
+    assert "<title>a &lt; b</title>" in text and text.count("<p>body</p>") == 1
+    assert packed_text(text, "plotly") == "let plotly;"
+    assert set(json.loads(packed_text(text, "figures"))) == {"shown"}
     assert figure.layout.title.text == "Forecasts and results"  # the caller's figure keeps its title
+
+
+def test_the_policy_names_every_script_and_style_sheet_by_its_hash(outcome: Outcome) -> None:
+    text = document("t", "<p>body</p>", {"shown": plot_forecasts(outcome([0.1, 5.0]))}, script="let plotly;")
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert "unsafe" not in policy and "style=" not in text
+
+    def named(source: str) -> bool:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'" in policy
+
+    run = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert run == [SCRIPT] and re.findall(r"<style>(.*?)</style>", text, re.DOTALL) == [STYLE]
+    assert all(named(one) for one in (SCRIPT, STYLE, "let plotly;", "")) and not named("alert(1)")
+
+
+def test_packed_text_survives() -> None:
+    for figures in ({}, {"<!--": "</script>é\u2028"}):
+        text = document("t", "", {}, script=json.dumps(figures))
+        assert packed_text(text, "plotly") == json.dumps(figures)
+    with pytest.raises(DataError, match="no packed element"):
+        packed_text("<p></p>", "plotly")
+
+
+def test_style_sheets_of_maps_count_as_there() -> None:
+    text = document("t", "", {}, script=f'if(!document.getElementById("{"ab" * 32}"))add()')
+    assert f'<template id="{"ab" * 32}">' in text
 
 
 def test_the_style_sheet_is_well_formed_and_needs_no_network() -> None:
@@ -53,8 +83,8 @@ def test_style_and_script_match_the_page(simulated: ReportData, report: Report) 
     styled = set(re.findall(r"\.([a-z_]+)", " ".join(re.findall(r"([^{}]+)\{", STYLE))))
     verdicts = {verdict.name.lower() for verdict in Verdict}
     assert used - verdicts == styled - verdicts
-    (held,) = re.findall(r'getElementById\("(\w+)"\)', SCRIPT)
-    assert all(f'id="{held}"' in text for text in pages)
+    held = re.findall(r'unpacked\("(\w+)"\)', SCRIPT)
+    assert held == ["plotly", "figures"] and all(f'id="{name}"' in text for text in pages for name in held)
     assert SCRIPT.count("{") == SCRIPT.count("}") and SCRIPT.count("(") == SCRIPT.count(")")
 
 

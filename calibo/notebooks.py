@@ -1,0 +1,102 @@
+"""How suggestions and forecasts are shown in notebooks: a small table with the intervals drawn to one scale."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calibo.data import Forecast, Marginal
+
+#: Size of a drawn interval in pixels, and the share of its width left free on either side.
+_WIDTH, _HEIGHT, _MARGIN = 320, 22, 0.04
+#: Heights of the bars of the 95, 80 and 50 % intervals.
+_BARS = ((0.95, 4), (0.8, 10), (0.5, 16))
+#: Drawn in the colour of the text, so that it is readable on light and dark pages.
+_OPACITY = {0.95: 0.25, 0.8: 0.4, 0.5: 0.6}
+
+
+def forecast_html(forecast: Forecast) -> str:
+    """Return a forecast as a table: the calibrated intervals, and below them those before calibration."""
+    return forecasts_html({"forecast": forecast})
+
+
+def forecasts_html(forecasts: Mapping[str, Forecast]) -> str:
+    """Return forecasts by name as a table with a row each, each drawn to its own scale."""
+    rows = [row for name, forecast in forecasts.items() for row in _rows(name, forecast)]
+    head = "".join(f"<th>{title}</th>" for title in ("", "median", "50 %", "80 %", "95 %", ""))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def suggestion_html(params: Mapping[str, Any], number: int, forecasts: Mapping[str, Forecast], reason: str) -> str:
+    """Return a suggestion as a page fragment.
+
+    Args:
+        params: Its parameters.
+        number: Its number; below 0 if it has none.
+        forecasts: Its forecasts by name; empty before there is a model.
+        reason: Why the method chose its parts; may be empty.
+    """
+    title = "Suggestion" if number < 0 else f"Suggestion {number}"
+    names = "".join(f"<th>{html.escape(str(name))}</th>" for name in params)
+    values = "".join(f"<td>{html.escape(_shown(value))}</td>" for value in params.values())
+    table = f"<table><thead><tr>{names}</tr></thead><tbody><tr>{values}</tr></tbody></table>"
+    told = forecasts_html(forecasts) if forecasts else "<p>No forecast yet: it is a point of the initial design.</p>"
+    why = f"<p>{html.escape(reason)}</p>" if reason else ""
+    return f"<p><b>{title}</b></p>{table}{told}{why}"
+
+
+def _rows(name: str, forecast: Forecast) -> list[str]:
+    shown = [(name, forecast.calibrated)]
+    if len(forecast.stages) > 1:
+        shown.append(("before calibration", forecast.raw))
+    scale = _scale([distribution for _, distribution in shown])
+    return [_row(title, distribution, scale) for title, distribution in shown]
+
+
+def _row(title: str, distribution: Marginal, scale: tuple[float, float]) -> str:
+    ends = (distribution.interval(coverage) for coverage in (0.5, 0.8, 0.95))
+    cells = [_shown(distribution.icdf(0.5)), *(f"{_shown(low)} to {_shown(high)}" for low, high in ends)]
+    drawn = interval_svg(distribution, scale)
+    text = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f"<tr><th>{html.escape(title)}</th>{text}<td>{drawn}</td></tr>"
+
+
+def _scale(distributions: Sequence[Marginal]) -> tuple[float, float]:
+    """Return the ends of a scale that holds all 95 % intervals; an interval without end is drawn to the edge."""
+    ends = [end for one in distributions for end in (*one.interval(0.95), one.icdf(0.5)) if math.isfinite(end)]
+    return min(ends), max(ends)
+
+
+def interval_svg(distribution: Marginal, scale: tuple[float, float]) -> str:
+    """Return a picture of the central intervals: thin for 95 %, thicker for 80 and 50 %, a line at the median."""
+    low, high = scale
+    # By halves, since the difference of two floats need not be one.
+    width = 0.5 * high - 0.5 * low
+
+    def place(value: float) -> float:
+        share = 0.5 if width <= 0.0 else min(max((0.5 * value - 0.5 * low) / width, 0.0), 1.0)
+        return _WIDTH * (_MARGIN + (1.0 - 2.0 * _MARGIN) * share)
+
+    parts: list[str] = []
+    for coverage, thick in _BARS:
+        left, right = (place(end) for end in distribution.interval(coverage))
+        parts.append(
+            f'<rect x="{left:.1f}" y="{(_HEIGHT - thick) / 2:.1f}" width="{max(right - left, 1.0):.1f}" height="{thick}" '
+            f'fill="currentColor" fill-opacity="{_OPACITY[coverage]}"/>'
+        )
+    middle = place(distribution.icdf(0.5))
+    parts.append(
+        f'<line x1="{middle:.1f}" x2="{middle:.1f}" y1="1" y2="{_HEIGHT - 1}" stroke="currentColor" stroke-width="2"/>'
+    )
+    what = "50, 80 and 95 % intervals around the median"
+    return (
+        f'<svg width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{what}">'
+        f"<title>{what}</title>{''.join(parts)}</svg>"
+    )
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
