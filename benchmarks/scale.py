@@ -7,7 +7,7 @@ three stages, are turned into a dataset and the next point is suggested. The fir
 from and chooses the transform of the outcomes; the others go on from it.
 
 The loss of the model is the mean CRPS, and the coverage of 80 % intervals, of fresh points, spread evenly and around the best
-point, beside those of an exact Gaussian process with the same hyperparameters.
+point, beside those of an exact Gaussian process with the same hyperparameters. Coverage is that of what is shown, too.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ SIZES = (100, 1_000, 5_000, 10_000, 30_000, 100_000)
 DIMENSIONS = (6, 20)
 #: Numbers of results at which the model is compared with the exact one.
 COMPARED = (1_000, 2_000)
+#: Numbers of results at which coverage is measured, and fresh points of each kind.
+COVERED, FRESH = (1_000, 10_000, 100_000), 400
 #: Suggestions after the first.
 FURTHER = 3
 METHOD = "auto"
@@ -149,6 +151,32 @@ def compared(d: int, n: int) -> dict[str, Any]:
     return row
 
 
+def covered(d: int, n: int) -> dict[str, Any]:
+    """Return coverage of 80 % intervals of fresh points, spread evenly and around the best point, and their CRPS: raw, shown.
+
+    The results have no stored forecasts, as those of a study of before: all calibration is by points left out.
+    """
+    rng = np.random.default_rng(3 * n + d)
+    best = np.full(d, 0.55)
+    X = points(n, d, best, rng)
+    fresh = {"even": rng.random((FRESH, d)), "near": np.clip(best + 0.1 * rng.standard_normal((FRESH, d)), 0.0, 1.0)}
+    y, _ = outcomes(np.vstack([X, *fresh.values()]), rng)
+    forecaster = strategy(METHOD).plan(Dataset(X=X, Y=-y[:n, None]), rng=rng).forecaster
+    assert forecaster is not None
+    row: dict[str, Any] = {"d": d, "n": n}
+    for i, (where, at) in enumerate(fresh.items()):
+        measured_there = -y[n + i * FRESH : n + (i + 1) * FRESH]
+        made = [forecast[0] for forecast in forecaster(at)]
+        for name, shown in (("raw", [f.raw for f in made]), ("shown", [f.calibrated for f in made])):
+            inside = [
+                low <= v <= high
+                for (low, high), v in zip((m.interval(0.8) for m in shown), measured_there, strict=True)
+            ]
+            row[f"{name}_{where}"] = float(np.mean(inside))
+            row[f"{name}_{where}_crps"] = float(np.mean(crps(shown, measured_there)) / y.std())
+    return row
+
+
 def child(what: str, d: int, n: int) -> dict[str, Any]:
     """Run one measurement in a process of its own."""
     command = [sys.executable, str(Path(__file__)), "--child", what, str(d), str(n)]
@@ -165,13 +193,14 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.child:
         what, d, n = arguments.child
-        print(json.dumps({"ask": measured, "tell": told, "compare": compared}[what](int(d), int(n))))
+        print(json.dumps({"ask": measured, "tell": told, "compare": compared, "cover": covered}[what](int(d), int(n))))
         return
     asked = [child("ask", d, n) for d in DIMENSIONS for n in arguments.sizes]
     if tuple(arguments.sizes) == SIZES:
         tells = [child("tell", d, n) for d in DIMENSIONS for n in (1_000, 30_000)]
         models = [child("compare", d, n) for d in DIMENSIONS for n in COMPARED]
-        found = {"suggestions": asked, "tells": tells, "model": models}
+        coverage = [child("cover", d, n) for d in DIMENSIONS for n in COVERED]
+        found = {"suggestions": asked, "tells": tells, "model": models, "coverage": coverage}
         (HERE / "results" / "scale.json").write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -32,7 +32,7 @@ from calibo.models import (
     Warped,
 )
 from calibo.models.outcome_transforms import OutcomeShape
-from calibo.optimize import ModelBased
+from calibo.optimize import Auto
 
 RESULTS, PAGE = FOLDER / "ablation", summary.ROOT / "docs" / "choosing.md"
 #: Smallest relative regret that is told apart: the rest is rounding.
@@ -45,58 +45,63 @@ def changed(
     process: Surrogate = PROCESS,
     shape: OutcomeShape | None = OutcomeShape.HALF_RANK,
     rule: AcquisitionRule | None = None,
-) -> ModelBased:
+) -> Auto:
     """Compose the default method for numbers with another model to act on, shape of outcomes, or rule."""
     acting = None if shape is None else Warped(process, shapes=(shape,))
-    return methods.ocbo(acting=acting, rule=rule or ImprovementByNoise())
+    return Auto(methods.ocbo(acting=acting, rule=rule or ImprovementByNoise()), methods.ocbo(), large=1000)
 
 
-def without_ranks() -> ModelBased:
+def without_ranks() -> Auto:
     """Act on the model inside what is shown: outcomes as they are, or with their bad tail drawn in."""
     return changed(shape=None)
 
 
-def outcomes_as_they_are() -> ModelBased:
+def outcomes_as_they_are() -> Auto:
     """Act on a model of outcomes without any transform."""
     return changed(shape=OutcomeShape.IDENTITY)
 
 
-def never_noisy() -> ModelBased:
+def never_noisy() -> Auto:
     """Maximize plain expected improvement, also under noise."""
     return changed(rule=ExpectedImprovement())
 
 
-def always_noisy() -> ModelBased:
+def always_noisy() -> Auto:
     """Maximize noisy expected improvement, also without noise."""
     return changed(rule=NoisyExpectedImprovement(draws=64))
 
 
-def narrow_noise() -> ModelBased:
+def without_turns() -> Auto:
+    """Maximize noisy expected improvement alone under noise, which never measures a point again."""
+    return changed(rule=ImprovementByNoise(noisy=NoisyExpectedImprovement(draws=64)))
+
+
+def narrow_noise() -> Auto:
     """Act on a model with the narrow prior of the noise."""
     return changed(GaussianProcess())
 
 
-def matern32() -> ModelBased:
+def matern32() -> Auto:
     """Act on a rougher kernel."""
     return changed(GaussianProcess(Matern32(), noise=NOISE))
 
 
-def rbf() -> ModelBased:
+def rbf() -> Auto:
     """Act on a smoother kernel."""
     return changed(GaussianProcess(RBF(), noise=NOISE))
 
 
-def warped_inputs() -> ModelBased:
+def warped_inputs() -> Auto:
     """Act on a model with warped inputs."""
     return changed(GaussianProcess(Matern52(), warping=InputWarping(), noise=NOISE))
 
 
-def quadratic_trend() -> ModelBased:
+def quadratic_trend() -> Auto:
     """Act on a model with a quadratic trend."""
     return changed(GaussianProcess(Matern52(), trend="quadratic", noise=NOISE))
 
 
-def integrated() -> ModelBased:
+def integrated() -> Auto:
     """Act on a model averaged over draws of its hyperparameters."""
     return changed(IntegratedGP(PROCESS, draws=4))
 

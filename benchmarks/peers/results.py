@@ -131,14 +131,29 @@ def write(found: list[dict[str, Any]], folder: Path) -> None:
             writer.writerows(row for row in found if row["optimizer"] == optimizer)
 
 
+def earlier(folder: Path, fresh: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows that a folder has of runs that are not among fresh ones, for raw runs that are no longer there."""
+    known = {(row["optimizer"], row["problem"], str(row["seed"])) for row in fresh}
+    found: list[dict[str, Any]] = []
+    for file in (file for file in sorted(folder.glob("*.csv")) if file.stem != "footprint"):
+        with file.open(newline="") as stream:
+            found += [r for r in csv.DictReader(stream) if (r["optimizer"], r["problem"], r["seed"]) not in known]
+    return found
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Write the tables of all finished runs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, nargs="+", default=[store.FOLDER], help="folders of the finished runs")
     parser.add_argument("--results", type=Path, default=FOLDER, help="where to write the tables")
     parser.add_argument("--optimizers", help="only these, separated by commas")
+    parser.add_argument("--keep", action="store_true", help="keep the rows of the tables whose runs are not there")
     given = parser.parse_args(arguments)
     found = rows(with_auto(store.runs(*given.runs)))
+    if given.keep:
+        found = sorted(
+            found + earlier(given.results, found), key=lambda row: (row["optimizer"], row["problem"], int(row["seed"]))
+        )
     kept = set(given.optimizers.split(",")) if given.optimizers else {row["optimizer"] for row in found}
     write([row for row in found if row["optimizer"] in kept], given.results)
     for key, error in store.failures(*given.runs).items():
