@@ -214,7 +214,8 @@ def loses_rows(h):
 
 
 class TestComposite:
-    WORDS = ("--space", "space.toml", "--trials", "5")
+    SPACE = ("--space", "space.toml")
+    WORDS = (*SPACE, "--trials", "5")
 
     @pytest.fixture(autouse=True)
     def composite(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +226,7 @@ class TestComposite:
     def test_a_function_and_again(self, folder: Path) -> None:
         first = run("cli_composite.py:vector", "--composite", "cli_composite.py:g", *self.WORDS)
         assert first.exit_code == 0, first.output
-        again = run("cli_composite.py:vector", "--composite", "cli_composite.py:g", *self.WORDS, "--more", "5")
+        again = run("cli_composite.py:vector", "--composite", "cli_composite.py:g", *self.SPACE, "--more", "5")
         assert "10 trials (10 complete)" in again.stdout
         result = load_result("calibo.db")
         assert result.method == "composite_lfbo"
