@@ -38,7 +38,9 @@ help:
 demo: $(VENV)/.core-installed
 	$(BIN)/python examples/demo.py
 
-test: lint types quick
+# The type checker runs beside the tests, which wait for processes and files now and then.
+test: lint
+	@$(MAKE) --no-print-directory -j 2 types quick
 
 lint: $(VENV)/.test-installed
 	$(BIN)/ruff check .

@@ -165,7 +165,7 @@ def test_intervals_that_are_shown_hold_however_wrong_the_model_is(recalibrator: 
     """
     z = np.random.default_rng(0).standard_normal(300) * factor
     held = []
-    for t in range(20, 300, 4):
+    for t in range(20, 300, 8):
         evidence = Evidence(np.zeros((t, 1)), z[:t], Gaussian(np.zeros(t), np.ones(t)))
         low, high = recalibrator.fit(evidence)(Gaussian(np.zeros(1), np.ones(1)), np.zeros((1, 1))).interval(0.8)
         held.append(bool(low[0] <= z[t] <= high[0]))

@@ -134,10 +134,10 @@ def test_bound_against_greedy_adversaries(eta: float, levels: tuple[float, ...])
     """Of all levels together, and of one level that is to be missed or hit."""
     online = OnlineQuantile(eta, levels)
     for pain in PAINS:
-        check_invariants(online, adversary(online, 60, pain))
+        check_invariants(online, adversary(online, 40, pain))
     for k in sorted({0, len(levels) // 2, len(levels) - 2, len(levels) - 1}):
         for sign in (1.0, -1.0):
-            check_invariants(online, adversary(online, 50, lambda e, k=k, sign=sign: sign * float(e[k])))  # type: ignore[misc]
+            check_invariants(online, adversary(online, 30, lambda e, k=k, sign=sign: sign * float(e[k])))  # type: ignore[misc]
 
 
 def test_bound_on_the_stream_that_breaks_the_bare_projection() -> None:
@@ -226,7 +226,7 @@ def test_levels_handed_on_increase_strictly(eta: float, levels: tuple[float, ...
 def test_levels_handed_on_increase_strictly_after_greedy_adversaries(eta: float) -> None:
     online = OnlineQuantile(eta)
     for pain in PAINS:
-        assert (np.diff(handed_on(online, adversary(online, 60, pain)).r) > 0.0).all()
+        assert (np.diff(handed_on(online, adversary(online, 40, pain)).r) > 0.0).all()
 
 
 @pytest.mark.parametrize("n", [1, 30])

@@ -112,7 +112,7 @@ def test_the_order_of_choices_does_not_matter(classifier: Any) -> None:
     """But for a forest, which splits them by their order: the best choice of seven is found wherever it stands."""
     rng = np.random.default_rng(0)
     place = rng.integers(7, size=120)
-    for best in (0, 3, 6):
+    for best in (0, 4):
         y = (place == best) + 0.1 * rng.standard_normal(120)
         odds = fitted(classifier, (place[:, None] + 0.5) / 7, y, (7,))((np.arange(7)[:, None] + 0.5) / 7)
         assert np.argmax(odds) == best

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibo.diagnostics import calibration_error, count_band, observed_frequencies, reliability_curve
@@ -15,6 +15,7 @@ from calibo.diagnostics.reliability import BAND_LEVELS
 from calibo.errors import DataError, RecipeError
 
 
+@settings(max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
 def test_the_curve_is_the_empirical_distribution_and_its_band_that_of_the_counts(pits: list[float]) -> None:
     curve, n = reliability_curve(pits), len(pits)
@@ -27,6 +28,7 @@ def test_the_curve_is_the_empirical_distribution_and_its_band_that_of_the_counts
     np.testing.assert_array_equal(curve.band(BAND_LEVELS), np.stack([curve.low, curve.high], axis=1))
 
 
+@settings(max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
 def test_inside_means_inside_the_band_at_every_level(pits: list[float]) -> None:
     """Between the levels that are judged the curve cannot leave the band, since it never falls."""

@@ -135,7 +135,7 @@ def brute(distribution: FlatSet, i: int, of_mean_and_std) -> float:
 
 @pytest.mark.parametrize("noise", [0.05, 0.5, 2.0])
 @pytest.mark.parametrize("i", [0, 1, 2])
-@pytest.mark.parametrize("z", [-3.0, 0.0, 1.0, 3.0, 6.0])
+@pytest.mark.parametrize("z", [-3.0, 1.0, 6.0])
 def test_improvement_and_chance_equal_brute_force(noise: float, i: int, z: float) -> None:
     distribution = distributions(noise)
     c = distribution.base.mean[i] + z * distribution.base.std[i]

@@ -11,6 +11,7 @@ import pytest
 from calibo import Categorical, Float, Int, Optimizer, methods
 from calibo.errors import FallbackWarning
 from calibo.optimize.branches import branch_due
+from calibo.search import Langevin, MultiStart
 
 SPACE: dict[str, Any] = {
     "model": Categorical(["tuned", "safe"]),
@@ -58,7 +59,7 @@ METHODS = {
     "gp_ei": "gp_ei",
     "ocbo_local": "ocbo_local",
     "locbo": "locbo",
-    "cbo": "cbo",
+    "cbo": methods.cbo(search=Langevin(steps=12, burn_in=6, updates=2, then=MultiStart(96, 32, starts=2))),
     "lfbo": "lfbo",
     "bore": "bore",
     "cqr": "cqr",
@@ -71,7 +72,7 @@ METHODS = {
 def test_every_method_suggests_active_parameters_only(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)
-        optimizer = _run(METHODS[name], 10)
+        optimizer = _run(METHODS[name], 8)
         batch = optimizer.ask(2)
     for trial in optimizer.trials:
         expected = {"model", "x", "y"} if trial.params["model"] == "tuned" else {"model", "z"}

@@ -85,14 +85,14 @@ def observed(method: Any, space: Any, n: int, objective: Any = value, seed: int 
     ],
 )
 def test_every_classifier_and_every_kind_of_space(classifier: str, space: Any) -> None:
-    """Also, with four points pending, a further one and a batch are all different."""
+    """Also, with two points pending, a further one and a batch are all different."""
     method = lfbo(classifier=CLASSIFIERS[classifier])
-    optimizer, same = (observed(method, space, 12, n_initial=9) for _ in range(2))
+    optimizer, same = (observed(method, space, 10, n_initial=9) for _ in range(2))
     np.testing.assert_array_equal(optimizer.data().X, same.data().X)
-    waiting = [optimizer.ask() for _ in range(4)]
+    waiting = [optimizer.ask() for _ in range(2)]
     batch = [*waiting, *optimizer.ask(3)]
     asked = np.array([s.x for s in batch])
-    assert len(np.unique(np.vstack([asked, optimizer.data().X]), axis=0)) == 19
+    assert len(np.unique(np.vstack([asked, optimizer.data().X]), axis=0)) == 15
     assert all(s.forecasts is None for s in batch)
 
 

@@ -15,10 +15,10 @@ import pytest
 from calibo.acquisition import ThompsonSampling, UpperQuantile
 from calibo.calibration import Calibrated, KFold, LeaveOneOut, Temperature
 from calibo.errors import CaliboError, DataError, RecipeError, SpaceError, SpaceWarning, ValueRejected
-from calibo.methods import gp_ei
+from calibo.methods import cbo, gp_ei
 from calibo.models import GaussianProcess
 from calibo.optimize import ModelBased, Optimizer
-from calibo.search import RandomDraw
+from calibo.search import Langevin, MultiStart, RandomDraw
 from calibo.spaces import Float, Int, Mixture, PoolSpace, ProductSpace
 
 CUBE = {"x": Float(0, 1), "y": Float(0, 1)}
@@ -387,8 +387,13 @@ def _recipe_value(p: Any) -> float:
     return (p["a"] - 0.5) ** 2 + (p["b"] - 0.5) ** 2 + (p["c"] - 0.1) ** 2 + (p["T"] - 0.3) ** 2
 
 
-@pytest.mark.parametrize("method", ["auto", "gp_ei", "turbo", "lfbo", "cbo"])
-def test_all_suggestions_meet_constraints(method: str) -> None:
+SHORT_CHAINS = cbo(search=Langevin(steps=12, burn_in=6, updates=2, then=MultiStart(96, 32, starts=2)))
+
+
+@pytest.mark.parametrize(
+    "method", ["auto", "gp_ei", "turbo", "lfbo", SHORT_CHAINS], ids=["auto", "gp_ei", "turbo", "lfbo", "cbo"]
+)
+def test_all_suggestions_meet_constraints(method: Any) -> None:
     optimizer = Optimizer(RECIPE, method, seed=2, n_initial=5)
     with pytest.warns(SpaceWarning, match=r"the parameters told broke 'a \+ b \+ c \+ d \+ e == 1' and 'a >= b'"):
         optimizer.tell({"a": 0.1, "b": 0.2, "c": 0.3, "d": 0, "e": 0, "T": 0.5}, 1.0)
