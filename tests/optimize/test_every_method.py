@@ -51,7 +51,7 @@ QUICK: dict[str, Any] = {
     "cqr": cqr(surrogate=conformal_trees(surrogate=QuantileTrees(QuantileForest(10)))),
 }
 #: One method of each family; the others have slow tests of what is common to all.
-FAMILIES = {"auto", "cbo", "ocbo", "lfbo", "penalized_ei"}
+FAMILIES = {"auto", "ocbo", "locbo", "lfbo", "penalized_ei"}
 
 
 def families_first(cases: Iterable[Any]) -> list[Any]:
