@@ -27,7 +27,15 @@ DOCS = ROOT / "docs"
 #: Pages with a block that needs an extra.
 EXTRAS = {"docs/likelihood_free.md", "docs/botorch_users.md"}
 #: Pages whose blocks are run by a test of their own.
-OWN_TESTS = {"docs/choosing.md", "docs/spaces.md", "docs/stopping.md", "docs/workers.md", "README.md"}
+OWN_TESTS = {
+    "README.md",
+    "docs/choosing.md",
+    "docs/contributing.md",
+    "docs/spaces.md",
+    "docs/stopping.md",
+    "docs/tutorial.md",
+    "docs/workers.md",
+}
 SITE = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 PAGES = sorted(page.relative_to(ROOT).as_posix() for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE])
 STEP = re.compile(
@@ -56,7 +64,7 @@ def run_blocks(page: str) -> dict[str, Any]:
         else:
             # The line in the page, for tracebacks.
             before = "\n" * text[: step.start()].count("\n")
-            exec(compile(before + "\n" + (step["setup"] or step["python"]), page, "exec"), known)
+            exec(compile(before + "\n" + (step["setup"] or step["python"]), page, "exec", dont_inherit=True), known)
     return known
 
 
@@ -100,6 +108,28 @@ def test_the_readme_shows_what_is_printed(
         assert abs(float(now) - float(then)) <= (0.2 * float(then) if "." in then else 2.0)
 
 
+def test_the_tutorial_finds_what_its_picture_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run_blocks("docs/tutorial.md")["result"]
+    monkeypatch.syspath_prepend(DOCS)
+    import pictures  # pyright: ignore[reportMissingImports]
+
+    drawn = pictures.numbers_of("tutorial.png")
+    assert drawn["trials"] == len(result.trials)
+    assert abs(drawn["best"] - result.best_value) < 0.01, "python docs/pictures.py draws it anew"
+
+
+def test_parts_of_ones_own_pass_their_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    suites = {name: one for name, one in run_blocks("docs/contributing.md").items() if name.startswith("Test")}
+    assert suites.keys() == {"TestMeanScale", "TestQuadratic"}
+    for suite in suites.values():
+        for name in (name for name in dir(suite) if name.startswith("test_")):
+            getattr(suite(), name)()
+
+
 def test_the_page_about_choosing_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     run_blocks("docs/choosing.md")
     assert capsys.readouterr().out == blocks_of("docs/choosing.md", "text")[0]
@@ -132,6 +162,16 @@ def test_the_page_about_suggesting_shows_what_is_printed(tmp_path: Path, monkeyp
             columns = (tmp_path / f"round{number}.csv").read_text().splitlines()[0]
             assert table.splitlines()[0] == columns
             (tmp_path / f"round{number}.csv").write_text(table)
+
+
+@pytest.mark.parametrize("name", ["ocbo", "locbo", "cbo", "lfbo", "bananas_cp"])
+def test_the_page_of_a_paper_has_the_stored_verdicts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(DOCS)
+    import verdict_tables  # pyright: ignore[reportMissingImports]
+
+    assert verdict_tables.MADE.keys() == {page.stem for page in verdict_tables.PAPERS.glob("*.md")} - {"index"}
+    page = (verdict_tables.PAPERS / f"{name}.md").read_text(encoding="utf-8")
+    assert verdict_tables.filled(name) == page, "python docs/verdict_tables.py writes it anew"
 
 
 def build(builder: str, folder: Path, *options: str) -> None:
