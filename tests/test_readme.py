@@ -52,11 +52,3 @@ def test_links_lead_somewhere(page: str) -> None:
 
 def test_the_readme_names_exactly_two_commands() -> None:
     assert re.findall(r"^\| `(make \w+)` \|", README, flags=re.MULTILINE) == ["make demo", "make test"]
-
-
-def test_the_version_is_the_same_everywhere() -> None:
-    import calibo
-
-    for file, pattern in [("pyproject.toml", r'^version = "(.*)"$'), ("CITATION.cff", r"^version: (.*)$")]:
-        found = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), flags=re.MULTILINE)
-        assert found and found[1] == calibo.__version__, file
