@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         ProductSpace,
         space_from_toml,
     )
-    from calibo.study import CalibratedSampler, Result, StopWhen, maximize, minimize
+    from calibo.study import CalibratedSampler, Result, StopWhen, load_result, maximize, minimize
     from calibo.tables import rank
 
 __version__ = "0.1.0"
@@ -66,6 +66,7 @@ __all__ = [
     "audit",
     "cite",
     "gp_ei",
+    "load_result",
     "maximize",
     "methods",
     "minimize",
@@ -102,6 +103,7 @@ _HOMES = {
     "audit": "calibo.auditing",
     "cite": "calibo.citation",
     "gp_ei": "calibo.methods",
+    "load_result": "calibo.study",
     "maximize": "calibo.study",
     "minimize": "calibo.study",
     "ocbo": "calibo.methods",

@@ -1,25 +1,50 @@
-"""The documentation: the Python blocks of every page run as they are, one after another, and the site is built clean.
+"""The documentation: the blocks of every page run as they are, one after another, and the site is built clean.
 
-A comment in a page, ``<!-- setup`` to ``-->``, holds Python that is run before the block after it and is not shown.
+Run are the Python blocks of a page. Comments, which readers do not see, say what else happens:
+
+- ``<!-- setup`` to ``-->`` holds Python that is run before the block after it;
+- ``<!-- file: train.py -->`` before a block writes that block to a file;
+- ``<!-- run -->`` before a console block runs its commands, the lines that begin with ``$ calibo``.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+import calibo
 from calibo import space_from_toml
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 #: Pages with a block that needs an extra.
-EXTRAS = {"docs/likelihood_free.md"}
-PAGES = sorted(page.relative_to(ROOT).as_posix() for page in [ROOT / "README.md", *DOCS.glob("*.md")])
+EXTRAS = {"docs/likelihood_free.md", "docs/botorch_users.md"}
+#: Pages whose blocks are run by a test of their own.
+OWN_TESTS = {
+    "README.md",
+    "docs/choosing.md",
+    "docs/contributing.md",
+    "docs/spaces.md",
+    "docs/stopping.md",
+    "docs/tutorial.md",
+    "docs/workers.md",
+}
+SITE = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
+PAGES = sorted(page.relative_to(ROOT).as_posix() for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE])
+STEP = re.compile(
+    r"<!-- setup\n(?P<setup>.*?)-->"
+    r"|<!-- file: (?P<file>\S+) -->\n+```\w+\n(?P<text>.*?)```"
+    r"|<!-- run -->\n+```\w+\n(?P<commands>.*?)```"
+    r"|```python\n(?P<python>.*?)```",
+    flags=re.DOTALL,
+)
 
 
 def blocks_of(page: str, language: str) -> list[str]:
@@ -28,23 +53,81 @@ def blocks_of(page: str, language: str) -> list[str]:
 
 
 def run_blocks(page: str) -> dict[str, Any]:
-    """Run the Python blocks of a page and the comments that prepare them, and return what they define."""
+    """Do what a page says, in the present folder, and return what its Python blocks define."""
     known: dict[str, Any] = {"__name__": page}
     text = (ROOT / page).read_text(encoding="utf-8")
-    for match in re.finditer(r"<!-- setup\n(.*?)-->|```python\n(.*?)```", text, flags=re.DOTALL):
-        # The line in the page, for tracebacks.
-        before = "\n" * text[: match.start()].count("\n")
-        exec(compile(before + "\n" + (match[1] or match[2]), page, "exec"), known)
+    for step in STEP.finditer(text):
+        if step["file"]:
+            Path(step["file"]).write_text(step["text"], encoding="utf-8")
+        elif step["commands"]:
+            run_commands(step["commands"])
+        else:
+            # The line in the page, for tracebacks.
+            before = "\n" * text[: step.start()].count("\n")
+            exec(compile(before + "\n" + (step["setup"] or step["python"]), page, "exec", dont_inherit=True), known)
     return known
+
+
+def run_commands(block: str) -> None:
+    """Run the commands of a console block that begin with calibo."""
+    from calibo.cli.app import app
+
+    commands = re.findall(r"^\$ calibo (.*)$", block, flags=re.MULTILINE)
+    assert commands, f"no command in:\n{block}"
+    for command in commands:
+        done = CliRunner().invoke(app, shlex.split(command, comments=True))
+        assert done.exit_code == 0, f"calibo {command}\n{done.output}\n{done.exception!r}"
 
 
 @pytest.mark.filterwarnings("default")  # users see warnings, too
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=pytest.mark.extras if page in EXTRAS else ()) for page in PAGES]
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.extras if page in EXTRAS else ())
+        for page in PAGES
+        if page not in OWN_TESTS and STEP.search((ROOT / page).read_text(encoding="utf-8"))
+    ],
 )
 def test_the_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # pages may write files
     run_blocks(page)
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_readme_shows_what_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The words are compared exactly, counts up to 2 and scores up to a fifth: versions and processors may differ."""
+    monkeypatch.chdir(tmp_path)
+    run_blocks("README.md")
+    shown = blocks_of("README.md", "text")[0]
+    printed = "".join(capsys.readouterr().out.splitlines(keepends=True)[: shown.count("\n")])
+    numbers = re.compile(r"\d+(?:\.\d+)?")
+    assert numbers.sub("#", printed) == numbers.sub("#", shown)
+    for now, then in zip(numbers.findall(printed), numbers.findall(shown), strict=True):
+        assert abs(float(now) - float(then)) <= (0.2 * float(then) if "." in then else 2.0)
+
+
+def test_the_tutorial_finds_what_its_picture_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run_blocks("docs/tutorial.md")["result"]
+    monkeypatch.syspath_prepend(DOCS)
+    import pictures  # pyright: ignore[reportMissingImports]
+
+    drawn = pictures.numbers_of("tutorial.png")
+    assert drawn["trials"] == len(result.trials)
+    assert abs(drawn["best"] - result.best_value) < 0.01, "python docs/pictures.py draws it anew"
+
+
+def test_parts_of_ones_own_pass_their_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    suites = {name: one for name, one in run_blocks("docs/contributing.md").items() if name.startswith("Test")}
+    assert suites.keys() == {"TestMeanScale", "TestQuadratic"}
+    for suite in suites.values():
+        for name in (name for name in dir(suite) if name.startswith("test_")):
+            getattr(suite(), name)()
 
 
 def test_the_page_about_choosing_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,8 +144,6 @@ def test_the_page_about_stopping_stops(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_the_page_about_suggesting_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its commands, in a terminal of 80 columns, with its space and its filled tables; numbers are compared in round 1."""
-    from typer.testing import CliRunner
-
     from calibo.cli.app import app
 
     monkeypatch.chdir(tmp_path)
@@ -83,21 +164,46 @@ def test_the_page_about_suggesting_shows_what_is_printed(tmp_path: Path, monkeyp
             (tmp_path / f"round{number}.csv").write_text(table)
 
 
-def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["ocbo", "locbo", "cbo", "lfbo", "bananas_cp"])
+def test_the_page_of_a_paper_has_the_stored_verdicts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(DOCS)
+    import verdict_tables  # pyright: ignore[reportMissingImports]
+
+    assert verdict_tables.MADE.keys() == {page.stem for page in verdict_tables.PAPERS.glob("*.md")} - {"index"}
+    page = (verdict_tables.PAPERS / f"{name}.md").read_text(encoding="utf-8")
+    assert verdict_tables.filled(name) == page, "python docs/verdict_tables.py writes it anew"
+
+
+def build(builder: str, folder: Path, *options: str) -> None:
+    """Build the site, a warning being an error."""
     pytest.importorskip("sphinx", reason="the site needs calibo[docs]")
-    done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", builder, *options]
+    done = subprocess.run([*command, str(DOCS), str(folder)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "Optimizer" in (tmp_path / "api.html").read_text(encoding="utf-8")
-    # Every page is reached from the index, and nothing is loaded from elsewhere.
-    pages = {page.stem for page in DOCS.glob("*.md")}
-    assert pages <= {page.stem for page in tmp_path.glob("*.html")}
-    index = (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert not re.findall(r'(?:src|href)="https?://[^"]*\.(?:js|css)', index)
+
+
+def test_the_pages_are_read_without_warnings(tmp_path: Path) -> None:
+    """All pages but the docstrings: links, headings to link to, pages that no table of contents has."""
+    build("dummy", tmp_path, "-t", "quick")
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
+    build("html", tmp_path)
+    reference = (tmp_path / "api.html").read_text(encoding="utf-8")
+    assert all(f'id="calibo.{name}"' in reference for name in ("Optimizer", "CalibratedSampler", "minimize", "Float"))
+    for page in SITE:
+        written = (tmp_path / page.relative_to(DOCS)).with_suffix(".html").read_text(encoding="utf-8")
+        # Nothing is loaded from elsewhere.
+        assert not re.findall(r'(?:src|href)="https?://[^"]*\.(?:js|css)', written)
+
+
+def test_the_reference_has_every_public_name() -> None:
+    listed = re.findall(r"auto(?:function|class|module|exception|data):: calibo\.(\S+)", (DOCS / "api.md").read_text())
+    public = set(calibo.__all__) - {"__version__"}
+    assert public <= set(listed), f"add to docs/api.md: {', '.join(sorted(public - set(listed)))}"
+    for name in public:
+        assert (getattr(calibo, name).__doc__ or "").strip(), name
 
 
 def test_the_page_about_spaces_shows_what_is_printed(

@@ -6,6 +6,7 @@ try:
     from calibo.botorch.model import CalibratedBoTorchModel, calibrated
     from calibo.botorch.posterior import CalibratedPosterior
     from calibo.botorch.score_map import ScoreMap, score_map
+    from calibo.botorch.self_calibration import self_calibrated
     from calibo.botorch.surrogate import BoTorchSurrogate
 except ModuleNotFoundError as error:
     missing = (error.name or "").partition(".")[0]
@@ -22,4 +23,5 @@ __all__ = [
     "ScoreMap",
     "calibrated",
     "score_map",
+    "self_calibrated",
 ]

@@ -1,0 +1,54 @@
+"""The README: its numbers and pictures are those of stored results, its links lead somewhere (its blocks: test_docs.py).
+
+``python docs/pictures.py`` writes the numbers and pictures anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def pictures() -> ModuleType:
+    """docs/pictures.py, which draws the pictures."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        import pictures  # pyright: ignore[reportMissingImports]
+    finally:
+        sys.path.remove(str(ROOT / "docs"))
+    return pictures
+
+
+def test_the_picture_of_forrester_is_that_of_the_reproduction(pictures: ModuleType) -> None:
+    found = json.loads((ROOT / "reproductions/deshpande2024/results/forrester.json").read_text())[0]
+    drawn = pictures.numbers_of("forrester.png")
+    assert drawn == {"overconfident": found["uncalibrated"], "calibrated": found["tempered online quantiles"]}
+    for value in drawn.values():
+        assert README.count(f"{value:.2f}") == 2, "in the text and in the picture's description"
+
+
+def test_the_chart_of_peers_is_that_of_the_stored_runs(pictures: ModuleType) -> None:
+    rows, problems = pictures.peers()
+    assert pictures.fill(README, {"peers": pictures.peers_caption(rows, problems)}) == README, "python docs/pictures.py"
+    *drawn, count = pictures.numbers_of("peers.png")
+    assert count == problems
+    assert drawn == json.loads(json.dumps([[row.name, row.regret, row.coverage] for row in rows]))
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", (ROOT / page).read_text(encoding="utf-8")):
+        assert target.startswith("https://") or (ROOT / target).exists(), target
+
+
+def test_the_readme_names_exactly_two_commands() -> None:
+    assert re.findall(r"^\| `(make \w+)` \|", README, flags=re.MULTILINE) == ["make demo", "make test"]
