@@ -356,6 +356,12 @@ class LeasedStorage(BaseStorage):
             self._local.pop(trial_id, None)
         keeper().drop(self.backend, trial_id)
 
+    def leave(self, trial_id: int) -> None:
+        """Let go of a trial of this worker that was asked for: it waits for whoever tells its outcome."""
+        keeper().leave(self.backend, trial_id)
+        with self._lock:
+            self._local.pop(trial_id, None)
+
     def begun_in_loop(self, trial_id: int) -> None:
         """Note that a loop runs a trial, which will not be told by anybody else if the loop ends."""
         held = keeper().get(self.backend, trial_id)

@@ -19,6 +19,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from calibo.data import Params
 from calibo.errors import ObjectiveError, TrialFailedWarning
+from calibo.study.attributes import write_output
 from calibo.study.backends import BudgetReached
 from calibo.study.budget import Budget
 from calibo.study.distributions import OptunaSpace, suggest
@@ -176,6 +177,9 @@ class Run:
             self.last_error = error
             first = self.failures == 1
         _noted(trial, ERROR, reason_of(error))
+        if isinstance(error, ObjectiveError) and error.output:
+            with contextlib.suppress(optuna.exceptions.OptunaError):
+                write_output(trial, error.output)
         said = f"trial {trial.number} failed ({reason_of(error)}); the run goes on. Result.failures lists all that fail"
         return Ending(TrialState.FAIL, warning=said if first else None)
 
