@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
-import numpy as np
 import typer
 
 from calibo.errors import CaliboError, CaliboWarning, TrialFailedWarning
@@ -140,6 +139,8 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, datetime):
         return value.isoformat()
+    import numpy as np
+
     return plain(value.tolist()) if isinstance(value, np.generic | np.ndarray) else str(value)
 
 
