@@ -217,8 +217,8 @@ class TestRunning:
         words = ("cli_objectives.py:fragile", "--space", "space.toml", "--trials", "4", "--method", "gp_ei")
         assert "trial 0 failed" in run(*words, "--study", "a").stderr
         assert run(*words, "--study", "b", "--log-level", "error").stderr == ""
-        said = run("cli_objectives.py:bowl", *words[1:-2], "--trials", "7", "--log-level", "info").stderr
-        assert "info: method: " in said
+        said = run("cli_objectives.py:bowl", *words[1:-4], "--trials", "7", "--log-level", "debug").stderr
+        assert "info: method: " in said and "debug: trial 6 begins: x=" in said and "debug: trial 6 ended: " in said
 
     def test_the_same_study_by_another_name(self, folder: Path) -> None:
         words = ("--space", "space.toml", "--method", "gp_ei")
