@@ -125,6 +125,7 @@ def _show_asked(result: Result, numbers: Sequence[int], storage: str) -> None:
 @app.command(context_settings={"ignore_unknown_options": True})
 @explained
 def tell(
+    context: typer.Context,
     storage: StorageArgument,
     study: Annotated[str, typer.Argument(metavar="STUDY", autocompletion=complete_studies)],
     trial: Annotated[int, typer.Argument(metavar="TRIAL", help="Number of the trial.")],
@@ -177,6 +178,7 @@ def tell(
     calibo tell study.db tuning 8 error=0.31 latency=12
     calibo tell study.db tuning 9 --failed "the loss is NaN"
     """
+    _check_options(values or (), context)
     given = [bool(values), failed is not None, interrupted]
     if sum(given) != 1:
         raise ObjectiveError("give either the values, --failed REASON or --interrupted, and one of these only")
@@ -205,6 +207,17 @@ def tell(
         lambda: _show_told(result, trial),
         lambda: {**study_record(result), "trial": trial_record(told, result)},
     )
+
+
+def _check_options(values: Sequence[str], context: typer.Context) -> None:
+    """Refuse options that do not exist, which are among the values: these may be negative numbers."""
+    from calibo.checks import did_you_mean
+
+    known = [option for parameter in context.command.params for option in parameter.opts if option.startswith("--")]
+    for word in values:
+        if word.startswith("--"):
+            option = word.partition("=")[0]
+            raise ValueRejected(f"there is no option {option}{did_you_mean(option, known)}")
 
 
 def _show_told(result: Result, number: int) -> None:
@@ -239,8 +252,6 @@ def _outcome(
 
 def _numbers(what: str, words: Sequence[str], names: Sequence[str], many: int | None) -> tuple[float, ...]:
     """Return one number per objective, from numbers in their order or from NAME=NUMBER."""
-    if wrong := [word for word in words if word.startswith("--")]:
-        raise ValueRejected(f"there is no option {wrong[0].partition('=')[0]}; see calibo tell --help")
     if names and any("=" in word for word in words):
         found = _by_name(what, words)
         if set(found) != set(names):

@@ -119,7 +119,7 @@ WRONG = [
     (("tell", "s.db", "tune", "0", "1", "--failed", "x"), "one of these only"),
     (("tell", "s.db", "tune", "0", "good"), "expected a number with a decimal point, got 'good'"),
     (("tell", "s.db", "tune", "0", "nan"), "tell a failure with --failed"),
-    (("tell", "s.db", "tune", "0", "1", "--seem", "3"), "there is no option --seem"),
+    (("tell", "s.db", "tune", "0", "1", "--seem", "3"), "there is no option --seem; did you mean '--sem'?"),
     (("tell", "s.db", "tune", "0", "1", "--sem", "-3"), "standard error"),
     (("tell", "s.db", "tune", "0", "1", "--constraint", "memory"), "NAME=NUMBER"),
 ]
