@@ -50,7 +50,8 @@ def run(
     objective: Annotated[
         str | None,
         typer.Argument(
-            metavar="FILE.py:FUNCTION", help="Takes the parameters, returns a number; see docs/command_line.md."
+            metavar="FILE.py:FUNCTION",
+            help="Takes a dict of parameters, the parameters by name, or an Optuna trial; returns a number.",
         ),
     ] = None,
     space: Annotated[str, typer.Option(help="FILE.toml, or FILE.py:NAME.", show_default=False)] = "",

@@ -34,7 +34,7 @@ def worker(
         ),
     ],
     objective: Annotated[
-        str | None, typer.Argument(metavar="FILE.py:FUNCTION", help="Takes a dict of parameters, returns a number.")
+        str | None, typer.Argument(metavar="FILE.py:FUNCTION", help="The objective, as in `calibo run`.")
     ] = None,
     command: Annotated[
         str | None, typer.Option(help="Instead of a function: a command, as in `calibo run`.", show_default=False)
