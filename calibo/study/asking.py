@@ -5,6 +5,7 @@ A trial that was asked for waits for its outcome for as long as it takes: it has
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -140,24 +141,36 @@ def tell_study(
     """
     study = load_study(open_storage(storage, create=False), study_name)
     result = load_result(part(study, "_storage"), study.study_name, space=space)
-    frozen = _unfinished(study, number, force)
-    with storage_errors(), quiet_optuna():
-        trial = optuna.Trial(study, part(frozen, "_trial_id"))
-        try:
-            if outcome is not None:
-                _, function = method_for(study, None, composite).with_directions(result.directions)
-                recorder = Recorder.of(study, _known_space(result), function)
-                values = replace(recorder, remedy="tell a failure with --failed")(trial, outcome)
-                study.tell(number, values)
-            else:
-                if failed is not None:
-                    trial.set_user_attr(ERROR, failed)
-                if interrupted:
-                    trial.set_user_attr(INTERRUPTED, True)
-                study.tell(number, state=TrialState.FAIL)
-        except optuna.exceptions.UpdateFinishedTrialError:
-            raise _finished(study, number) from None
-    return replace(result, optuna_trials=tuple(study.get_trials(deepcopy=False)))
+    trial_id = part(_unfinished(study, number, force), "_trial_id")
+    recorder: Recorder | None = None
+    if outcome is not None:
+        _, function = method_for(study, None, composite).with_directions(result.directions)
+        recorder = replace(Recorder.of(study, _known_space(result), function), remedy="tell a failure with --failed")
+    with storage_errors(), quiet_optuna(), _one_step(study, trial_id):
+        trial = optuna.Trial(study, trial_id)
+        if recorder is not None:
+            values = recorder(trial, outcome)
+            study.tell(number, values)
+        else:
+            values = None
+            if failed is not None:
+                trial.set_user_attr(ERROR, failed)
+            if interrupted:
+                trial.set_user_attr(INTERRUPTED, True)
+            study.tell(number, state=TrialState.FAIL)
+    now = tuple(study.get_trials(deepcopy=False))
+    if next(one for one in now if one.number == number).values != (None if values is None else list(values)):
+        # Somebody else has told it in the same moment.
+        raise _finished(study, number)
+    return replace(result, optuna_trials=now)
+
+
+def _one_step(study: optuna.Study, trial_id: int) -> contextlib.AbstractContextManager[None]:
+    """Return a context in which what is written to a trial is stored together with its outcome."""
+    storage = part(study, "_storage")
+    if isinstance(storage, LeasedStorage):
+        return storage.telling(part(study, "_study_id"), trial_id)
+    return contextlib.nullcontext()
 
 
 def _known_space(result: Result) -> Space:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import optuna
 import pytest
 from optuna.storages import InMemoryStorage
 
 from calibo import Float, Outcome, PoolSpace
-from calibo.errors import StudyError, ValueRejected
+from calibo.errors import LateResultWarning, StudyError, ValueRejected
 from calibo.study import ask_study, load_result, tell_study
+from calibo.study.recording import Recorder
 
 SPACE = {"x": Float(0, 1)}
 
@@ -57,3 +60,36 @@ def test_a_study_of_optuna_goes_on() -> None:
     study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
     result, numbers = ask_study(study._storage)
     assert numbers == [3] and result.directions[0].name == "MAXIMIZE" and 0 <= result.trials[3].params["x"] <= 1
+
+
+def test_an_outcome_is_stored_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    ask_study(file, "s", space=SPACE)
+    with pytest.raises(ValueRejected, match="standard error"):
+        tell_study(file, "s", 0, Outcome(1.0, {"memory": 1.0}, sem=-1.0))
+    before = load_result(file).optuna_trials[0]
+    tell_study(file, "s", 0, Outcome(1.0, {"memory": -1.0}, sem=0.5, output="done"))
+    after = load_result(file).optuna_trials[0]
+    assert set(after.system_attrs) - set(before.system_attrs) == {"calibo:sem", "constraints:memory", "calibo:output"}
+    assert after.constraints == {"memory": -1.0}
+
+
+def test_two_tell_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one, which has looked before the first has told, is refused, and nothing of it is stored."""
+    file = tmp_path / "s.db"
+    ask_study(file, "s", space=SPACE)
+    record = Recorder.__call__
+
+    def between(self: Recorder, trial: optuna.Trial, returned: Outcome) -> tuple[float, ...]:
+        monkeypatch.undo()
+        tell_study(file, "s", 0, Outcome(1.0))
+        return record(self, trial, returned)
+
+    monkeypatch.setattr(Recorder, "__call__", between)
+    with (
+        pytest.warns(LateResultWarning, match="another worker has finished it"),
+        pytest.raises(StudyError, match=r"trial 0 is finished already \(with 1\)"),
+    ):
+        tell_study(file, "s", 0, Outcome(2.0, sem=0.1))
+    kept = load_result(file).trials[0]
+    assert kept.value == 1.0 and kept.sem is None
