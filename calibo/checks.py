@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, Literal, TypeVar
@@ -45,6 +46,13 @@ def message_of(error: BaseException) -> str:
     except Exception:  # of the user's own class
         text = "its message cannot be shown"
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question such as "; did you mean 'ocbo'?" if a known name is much like the one given, else ""."""
+    by_letters = {one.lower().replace("-", "_"): one for one in known}
+    alike = get_close_matches(name.lower().replace("-", "_"), by_letters, n=1, cutoff=0.6)
+    return f"; did you mean {by_letters[alike[0]]!r}?" if alike else ""
 
 
 def is_text(value: object) -> bool:

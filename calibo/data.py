@@ -507,6 +507,7 @@ class Outcome:
         constraints: Constraints by name, each met where its value is not positive, such as ``used - limit``.
         sem: Standard error of the value, if known; a tuple, or a mapping by name, with one for each of several objectives.
         context: Contexts that were observed, by name, where they differ from those that the trial was suggested for.
+        output: Text that a study keeps with the trial, such as the output of a command.
 
     Examples:
         >>> from calibo import Outcome
@@ -518,6 +519,7 @@ class Outcome:
     constraints: Mapping[str, float] = field(default_factory=dict)
     sem: float | tuple[float, ...] | Mapping[str, float] | None = None
     context: Mapping[str, Any] = field(default_factory=dict)
+    output: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         limits = [f"{name}={shown_value(value)}" for name, value in dict(self.constraints).items()]

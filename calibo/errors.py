@@ -34,7 +34,15 @@ class StudyError(CaliboError):
 
 
 class ObjectiveError(CaliboError):
-    """Objective that cannot be loaded, started or understood."""
+    """Objective that cannot be loaded, started or understood.
+
+    Attributes:
+        output: What it printed before it failed, which is kept with its trial; empty if that is not known.
+    """
+
+    def __init__(self, message: str = "", output: str = "") -> None:
+        super().__init__(message)
+        self.output: str = output
 
 
 class MissingExtra(CaliboError, ImportError):

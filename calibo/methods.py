@@ -38,7 +38,7 @@ from calibo.calibration import (
     Split,
     StoredAndLeaveOneOut,
 )
-from calibo.checks import shown
+from calibo.checks import did_you_mean, shown
 from calibo.classifiers import BoreLabels, BySize, Classifier, Improvement, Utility, WeightedLabels
 from calibo.classifiers.composite import CompositeNetwork, Outer
 from calibo.errors import RecipeError
@@ -551,6 +551,19 @@ METHODS: dict[str, Method] = {
 }
 
 
+def method_name(given: str) -> str:
+    """Return the name of a method as it is stored: case does not matter, and hyphens are underscores.
+
+    Raises:
+        RecipeError: If there is no such method.
+    """
+    name = given.strip().lower().replace("-", "_")
+    if name not in METHODS:
+        known = ", ".join(sorted(METHODS))
+        raise RecipeError(f"unknown method {shown(given)}; known are {known}{did_you_mean(name, METHODS)}")
+    return name
+
+
 def strategy(method: str | Strategy) -> Strategy:
     """Return the strategy of a name, or the strategy given.
 
@@ -558,10 +571,7 @@ def strategy(method: str | Strategy) -> Strategy:
         RecipeError: If the name is unknown, or the method is neither a name nor a strategy.
     """
     if isinstance(method, str):
-        name = method.replace("-", "_")
-        if name not in METHODS:
-            raise RecipeError(f"unknown method {shown(method)}; known are {', '.join(sorted(METHODS))}")
-        return METHODS[name].make()
+        return METHODS[method_name(method)].make()
     if not isinstance(method, Strategy):
         raise RecipeError(f"a method is a name or a Strategy, got a {type(method).__name__}")
     return method

@@ -7,7 +7,6 @@ under cross-validation. ``optimizer_`` has what scikit-learn knows nothing of: f
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -16,12 +15,12 @@ import numpy as np
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state
-from tqdm import tqdm
 
 from calibo.checks import check_one_of, check_whole
 from calibo.data import Array, Suggestion
 from calibo.errors import RecipeError
 from calibo.optimize import Optimizer, Strategy
+from calibo.progress import progress_bar
 
 #: A search ends with the error of its candidates if so many of them failed and none succeeded.
 _MAX_INITIAL_FAILURES = 5
@@ -120,7 +119,7 @@ class SearchCV(BaseSearchCV):
         ways = ["maximize"] * len(scores.metrics)
         self.optimizer_: Optimizer = Optimizer(self.param_distributions, self.method, directions=ways, seed=seed)
         failures = 0
-        with tqdm(total=n_iter, disable=not self.verbose, file=sys.stderr, unit="candidate") as bar:
+        with progress_bar(n_iter, shown=bool(self.verbose), unit="candidate") as bar:
             while (done := len(self.optimizer_.trials)) < n_iter:
                 suggestions = _asked(self.optimizer_, min(batch, n_iter - done))
                 try:

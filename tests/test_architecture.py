@@ -11,7 +11,7 @@ import calibo
 PACKAGE = Path(calibo.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-_CORE = {"arguments", "data", "errors", "files", "formulas", "pareto", "checks", "secrets", "threads"}
+_CORE = {"arguments", "data", "errors", "files", "formulas", "pareto", "checks", "progress", "secrets", "threads"}
 _BELIEFS = _CORE | {"spaces", "distributions"}
 _MODELS = _BELIEFS | {"models"}
 _CALIBRATED = _MODELS | {"calibration"}
@@ -26,6 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "files": set(),
     "formulas": set(),
+    "progress": set(),
     "secrets": set(),
     "threads": set(),
     "pareto": {"data", "errors"},

@@ -13,6 +13,7 @@ from calibo.checks import (
     check_one_of,
     check_seed,
     check_whole,
+    did_you_mean,
     message_of,
     shown,
 )
@@ -103,6 +104,13 @@ class _Unshowable(Exception):
         raise RuntimeError
 
     __repr__ = __str__
+
+
+def test_names_that_are_alike() -> None:
+    known = ["train:objective", "Other", "other_2"]
+    assert did_you_mean("tran:objective", known) == "; did you mean 'train:objective'?"
+    assert did_you_mean("OTHER-2", known) == "; did you mean 'other_2'?"
+    assert did_you_mean("nothing alike", known) == did_you_mean("", known) == did_you_mean("x", []) == ""
 
 
 def test_what_cannot_be_shown_is_named_by_its_type() -> None:

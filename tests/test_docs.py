@@ -25,11 +25,12 @@ from calibo import space_from_toml
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 #: Pages with a block that needs an extra.
-EXTRAS = {"docs/likelihood_free.md", "docs/botorch_users.md"}
+EXTRAS = {"docs/botorch_users.md", "docs/integrations.md", "docs/likelihood_free.md"}
 #: Pages whose blocks are run by a test of their own.
 OWN_TESTS = {
     "README.md",
     "docs/choosing.md",
+    "docs/command_line.md",
     "docs/contributing.md",
     "docs/spaces.md",
     "docs/stopping.md",
@@ -162,6 +163,30 @@ def test_the_page_about_suggesting_shows_what_is_printed(tmp_path: Path, monkeyp
             columns = (tmp_path / f"round{number}.csv").read_text().splitlines()[0]
             assert table.splitlines()[0] == columns
             (tmp_path / f"round{number}.csv").write_text(table)
+
+
+def test_the_page_about_the_command_line_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its commands, in a terminal of 80 columns, with its files; words are compared, and numbers are not."""
+    from calibo.cli.app import app
+
+    page = "docs/command_line.md"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "space.toml").write_text(blocks_of(page, "toml")[0])
+    for name, block in zip(("train.py", "mine.py"), blocks_of(page, "python"), strict=True):
+        monkeypatch.delitem(sys.modules, name.removesuffix(".py"), raising=False)
+        (tmp_path / name).write_text(block)
+    for block in blocks_of(page, "console"):
+        for command, printed in re.findall(r"\$ calibo (.*)\n((?:(?!\$).*\n)*)", block):
+            done = CliRunner().invoke(app, shlex.split(command))
+            assert done.exit_code == 0, done.output
+            assert max(map(len, done.output.splitlines()), default=0) <= 80
+            assert _words(done.stderr + done.stdout) == _words(printed), command
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of an output, of which numbers, times and hashes are not compared."""
+    return re.sub(r"[0-9a-f]{16}|[-+]?\d[\d.]*(e-?\d+)?(T[\d:.]+)?|─+", "#", text).split()
 
 
 @pytest.mark.parametrize("name", ["ocbo", "locbo", "cbo", "lfbo", "bananas_cp"])

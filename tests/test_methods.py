@@ -42,6 +42,7 @@ from calibo.methods import (
     gp_ei,
     lfbo,
     locbo,
+    method_name,
     ocbo,
     ocbo_local,
     penalized_ei,
@@ -94,8 +95,11 @@ def test_every_method_is_described() -> None:
 def test_a_name_or_a_strategy_is_needed() -> None:
     mine = gp_ei()
     assert strategy(mine) is mine
-    with pytest.raises(RecipeError, match=r"unknown method 'obco'; known are .*gp_ei.*ocbo"):
+    assert strategy(" Bananas-CP ") == strategy("bananas_cp") and method_name("OCBO") == "ocbo"
+    with pytest.raises(RecipeError, match=r"unknown method 'obco'; known are .*gp_ei.*ocbo.*; did you mean 'ocbo'\?"):
         strategy("obco")
+    with pytest.raises(RecipeError, match=r"unknown method 'magic'; known are [a-z_, ]*$"):
+        strategy("magic")
     with pytest.raises(RecipeError, match="a name or a Strategy"):
         strategy(GaussianProcess())  # type: ignore[arg-type]
 

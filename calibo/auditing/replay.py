@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -108,14 +107,16 @@ def replayed(
     Returns:
         For each forecaster its forecasts of the rows from ``start`` on, in the sign of the data.
     """
-    from tqdm import tqdm
+    from calibo.progress import progress_bar
 
     surrogates = sharing([one.surrogate for one in forecasters])
     players = [_Replayed(one, s, [None] * start) for one, s in zip(forecasters, surrogates, strict=True)]
     steps = range(start, len(data))
-    for t in tqdm(steps, disable=not progress, file=sys.stderr, unit="trial", desc="replay", dynamic_ncols=True):
-        for player in players:
-            player.forecast(data, t, seed=seed)
+    with progress_bar(len(steps), shown=progress, unit="trial", desc="replay") as bar:
+        for t in steps:
+            for player in players:
+                player.forecast(data, t, seed=seed)
+            bar.update()
     for player in players:
         _announce(player, len(steps))
     return [[one[0] for one in player.made[start:] if one is not None and one[0] is not None] for player in players]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from calibo.cli.app import Debug, StorageArgument, StudyArgument, app, check_report, explained
+from calibo.cli.app import Answer, Debug, Quiet, StorageArgument, StudyArgument, app, check_report, explained
 
 
 @app.command()
@@ -33,8 +33,9 @@ def audit(
     csv: Annotated[str | None, typer.Option(help="Write the table to this CSV file, or - for the output.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of forecasters that use random numbers.")] = 0,
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")] = True,
+    quiet: Quiet = False,
     debug: Debug = False,
-) -> None:
+) -> Answer:
     """Judge forecasters on any finished Optuna study: who was honest, who was sharp. The study is only read.
 
     Every result is forecast from those before it, whatever sampler chose the points.
@@ -47,13 +48,21 @@ def audit(
         check_report(output)
     from calibo.auditing import audit as audited
     from calibo.cli.output import write_csv
+    from calibo.cli.records import table_records
 
     names = None if methods is None else [name.strip() for name in methods.split(",")]
-    found = audited(storage, study, objective=objective, methods=names, seed=seed, progress=progress)
-    if csv != "-":
-        typer.echo(repr(found))
-    if csv is not None:
-        write_csv(found.to_frame(), csv)
+    found = audited(storage, study, objective=objective, methods=names, seed=seed, progress=progress and not quiet)
+    if csv is not None and csv != "-":
+        write_csv(found.to_frame(), csv, quiet)
     if output is not None:
         found.report(output)
-        typer.echo(f"Wrote {output}", err=csv == "-")
+
+    def show() -> None:
+        if csv == "-":
+            write_csv(found.to_frame(), csv)
+        else:
+            typer.echo(repr(found))
+        if output is not None:
+            typer.echo(f"Wrote {output}", err=csv == "-")
+
+    return Answer(show, lambda: {"forecasters": table_records(found.to_frame()), "report": output and str(output)})

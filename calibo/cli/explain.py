@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibo.cli.app import Debug, MethodOption, SpaceOption, StorageArgument, StudyArgument, app, explained, load
+from calibo.cli.app import (
+    Answer,
+    Debug,
+    MethodOption,
+    SpaceOption,
+    StorageArgument,
+    StudyArgument,
+    app,
+    explained,
+    load,
+)
+
+if TYPE_CHECKING:
+    from calibo.study import Result
 
 
 @app.command()
@@ -20,25 +34,56 @@ def explain(
     space: SpaceOption = None,
     method: MethodOption = None,
     debug: Debug = False,
-) -> None:
+) -> Answer:
     """Say where the best point lies and which parameters matter; with --trial, why a trial was suggested.
 
     \b
     calibo explain study.db
     calibo explain study.db my-study --trial 17
     """
+    result = load(storage, study, space, method)
+    return _of_the_optimum(result) if trial is None else _of_a_trial(result, trial)
+
+
+def _of_a_trial(result: Result, number: int) -> Answer:
     from calibo.cli.output import wrapped
+    from calibo.cli.records import study_record, trial_record
     from calibo.data import shown_params
 
-    result = load(storage, study, space, method)
-    if trial is not None:
-        found = result.explain(trial)
-        wrapped(f"Trial {trial}: {shown_params(found.trial.params)}")
+    found = result.explain(number)
+
+    def show() -> None:
+        wrapped(f"Trial {number}: {shown_params(found.trial.params)}")
         for what, text in found.rows():
             wrapped(f"{what:<12} {text}", indent="  ", hanging=13)
-        return
-    for line in str(result.optimum()).splitlines():
-        wrapped(line.strip(), indent="  " if line.startswith(" ") else "")
-    wrapped("Share of the variation that each parameter explains by itself (80 % interval):")
-    for one in result.importance():
-        wrapped(str(one), indent="  ")
+
+    def data() -> dict[str, Any]:
+        return {
+            **study_record(result),
+            "trial": trial_record(found.trial, result),
+            "reason": found.reason,
+            "improvement": found.improvement,
+            "best_before": found.best_before,
+            "words": dict(found.rows()),
+        }
+
+    return Answer(show, data)
+
+
+def _of_the_optimum(result: Result) -> Answer:
+    from calibo.cli.output import wrapped
+    from calibo.cli.records import study_record
+
+    optimum, importance = result.optimum(), result.importance()
+
+    def show() -> None:
+        for line in str(optimum).splitlines():
+            wrapped(line.strip(), indent="  " if line.startswith(" ") else "")
+        wrapped("Share of the variation that each parameter explains by itself (80 % interval):")
+        for one in importance:
+            wrapped(str(one), indent="  ")
+
+    def data() -> dict[str, Any]:
+        return {**study_record(result), "optimum": asdict(optimum), "importance": [asdict(one) for one in importance]}
+
+    return Answer(show, data)

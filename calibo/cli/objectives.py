@@ -17,32 +17,70 @@ import tempfile
 import tomllib
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
+from calibo.checks import did_you_mean
+from calibo.cli.styles import adapted
 from calibo.data import Outcome
-from calibo.errors import ObjectiveError, SpaceError
+from calibo.errors import ObjectiveError, RecipeError, SpaceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from calibo.optimize import Strategy
     from calibo.spaces import Space
 
+#: Name of the objective in a file if none is given.
+OBJECTIVE = "objective"
 #: Table of a space's TOML file with the outcomes and their directions.
 OUTCOMES = "outcomes"
 #: Lines of the output of a failed command that are shown.
 TAIL_LINES = 12
+#: Characters of the output of a command that are kept with its trial, from the end.
+OUTPUT_LENGTH = 4_000
 _TAIL_BYTES = 16_384
+#: What separates the output from the standard error.
+_ERRORS = "--- standard error ---"
 
 #: Seconds that an interrupted command may take to stop by itself.
 _PATIENCE = 5.0
 
 
-def load_objective(reference: str) -> Callable[[dict[str, Any]], float]:
-    """Load the function that `FILE.py:name` (or `FILE.py`, with the name `objective`) refers to."""
-    return _function(reference, "objective", "a dict of parameters")
+def load_objective(reference: str, names: Sequence[str]) -> Callable[[Any], Any]:
+    """Load the function that `FILE.py:name` (or `FILE.py`, with the name `objective`) refers to, as one of a dict.
+
+    `names` are those of the parameters of the space.
+    """
+    return adapted(_function(reference, OBJECTIVE, "the parameters"), names, reference)
+
+
+def load_method(reference: str) -> str | Strategy:
+    """Return the name of a method as it is given, or load the strategy that `FILE.py:name` refers to.
+
+    In the file it may be a strategy or a function without arguments that returns one; by default it is called `method`.
+
+    Raises:
+        RecipeError: If it is neither.
+    """
+    from calibo.optimize import Strategy
+
+    if split_reference(reference, "method")[0].suffix != ".py":
+        return reference
+    found = _load(reference, default="method")
+    if not isinstance(found, Strategy) and callable(found):
+        try:
+            found = found()
+        except Exception as error:
+            raise RecipeError(f"{reference}() failed: {type(error).__name__}: {error}") from error
+    if not isinstance(found, Strategy):
+        raise RecipeError(
+            f"{reference} is a {type(found).__name__}; name a strategy, such as ocbo(rule=...), or a function that "
+            "returns one"
+        )
+    return found
 
 
 def load_composite(reference: str) -> Callable[[Any], Any]:
@@ -88,7 +126,7 @@ def load_space(reference: str) -> Space:
     """
     from calibo.spaces import as_space
 
-    path, _ = _split(reference, default="space")
+    path, _ = split_reference(reference, default="space")
     if path.suffix == ".toml":
         return load_space_and_outcomes(str(path))[0]
     if path.suffix != ".py":
@@ -105,14 +143,15 @@ def load_space(reference: str) -> Space:
         raise SpaceError(f"{reference}: {error}") from None
 
 
-def _split(reference: str, default: str) -> tuple[Path, str]:
+def split_reference(reference: str, default: str) -> tuple[Path, str]:
+    """Return the file and the name that `FILE.py:name` refers to; without a name the default one."""
     # Only an identifier after the last colon is a name, so that a colon may be part of the path.
     path, colon, name = reference.rpartition(":")
     return (Path(path), name) if colon and name.isidentifier() else (Path(reference), default)
 
 
 def _load(reference: str, default: str) -> Any:
-    path, name = _split(reference, default)
+    path, name = split_reference(reference, default)
     if path.suffix != ".py":
         raise ObjectiveError(f"{reference}: expected FILE.py:name, such as train.py:objective")
     if not path.is_file():
@@ -121,7 +160,8 @@ def _load(reference: str, default: str) -> Any:
     if not hasattr(module, name):
         public = {key: value for key, value in vars(module).items() if not key.startswith("_")}
         there = [key for key, value in public.items() if not isinstance(value, ModuleType)]
-        raise ObjectiveError(f"{path} has no {name!r}; it has {', '.join(there) or 'no names at all'}")
+        has = ", ".join(there) or "no names at all"
+        raise ObjectiveError(f"{path} has no {name!r}; it has {has}{did_you_mean(name, there)}")
     return getattr(module, name)
 
 
@@ -233,6 +273,7 @@ class CommandObjective:
 
         Raises:
             ObjectiveError: If it fails, or its last line is not as many finite numbers as there are objectives.
+                Either way the output is kept with the trial.
         """
         arguments = self.arguments(params)
         # Output goes to files rather than memory, since a training run may print a lot.
@@ -244,13 +285,16 @@ class CommandObjective:
             with _stopped_if_interrupted(process):
                 status = process.wait()
             printed, complaint = _tail(out), _tail(errors)
+        output = _output(printed, complaint)
+        printed, complaint = printed[-TAIL_LINES:], complaint[-TAIL_LINES:]
         if status != 0:
-            raise ObjectiveError(f"{shlex.join(arguments)}: {_ended(status)}{_shown(complaint or printed)}")
+            raise ObjectiveError(f"{shlex.join(arguments)}: {_ended(status)}{_shown(complaint or printed)}", output)
         try:
-            return _outcome(printed[-1].strip() if printed else "", self.objectives, self.names)
+            outcome = _outcome(printed[-1].strip() if printed else "", self.objectives, self.names)
         except ValueError as wrong:
             shown = _shown(complaint) if complaint else ""
-            raise ObjectiveError(f"{shlex.join(arguments)}: {wrong}{shown}") from None
+            raise ObjectiveError(f"{shlex.join(arguments)}: {wrong}{shown}", output) from None
+        return replace(outcome, output=output)
 
 
 def _placeholders(word: str) -> tuple[tuple[str, str | None], ...]:
@@ -295,7 +339,17 @@ def _tail(file: IO[bytes]) -> list[str]:
     """Return the last lines of a file."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _TAIL_BYTES))
-    return file.read().decode(errors="replace").rstrip().splitlines()[-TAIL_LINES:]
+    return file.read().decode(errors="replace").rstrip().splitlines()
+
+
+def _output(printed: list[str], complaint: list[str]) -> str:
+    """Return what is kept of a command's output: its end, then that of the standard error."""
+    out, errors = "\n".join(printed), "\n".join(complaint)
+    if not errors:
+        return out[-OUTPUT_LENGTH:]
+    half = OUTPUT_LENGTH // 2
+    errors = errors[-max(half, OUTPUT_LENGTH - len(out)) :]
+    return f"{out[len(errors) - OUTPUT_LENGTH :] if out else ''}\n{_ERRORS}\n{errors}".lstrip("\n")
 
 
 def _ended(status: int) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from calibo.spaces import Parameter, Space
     from calibo.study import Result
+    from calibo.trials import Trial
 
 #: Distributions in a table of predictions, and the headings of their columns.
 _DISTRIBUTIONS = {"measured": "next measurement", "mean": "mean value"}
@@ -43,10 +44,8 @@ def show_result(result: Result) -> None:
         return
     if not result.feasible_trials:
         typer.echo(f"No trial meets all constraints yet ({', '.join(result.constraints)}).")
-    elif len(result.directions) > 1:
-        _show_front(result)
     else:
-        _show_best(result)
+        show_best(result)
     several = len(result.directions) > 1
     for outcome in (*range(len(result.directions)), *result.constraints):
         name = f"Objective {objective_name(result, outcome)}: " if several and isinstance(outcome, int) else ""
@@ -55,13 +54,55 @@ def show_result(result: Result) -> None:
         wrapped(result.feasibility().headline())
 
 
+def show_best(result: Result) -> None:
+    """Print the best parameters, or the Pareto front."""
+    if len(result.directions) > 1:
+        _show_front(result)
+    else:
+        _show_best(result)
+
+
+def show_params(params: Mapping[str, Any]) -> None:
+    """Print parameters, a line each."""
+    width = max(map(len, params), default=0)
+    for name, value in params.items():
+        typer.echo(f"  {name:<{width}} = {shown(value)}")
+
+
+def show_forecasts(trial: Trial, result: Result) -> None:
+    """Print what was forecast for a trial, a line for each outcome."""
+    outcomes: list[int | str] = [*range(len(result.directions)), *result.constraints]
+    for outcome in outcomes:
+        forecast = trial.forecast_of(outcome, len(result.directions))
+        if forecast is not None:
+            low, high = forecast.calibrated.interval(0.8)
+            name = outcome if isinstance(outcome, str) else result.names[outcome] if result.names else ""
+            which = f" of {name}" if name else f" of objective {outcome}" if len(result.directions) > 1 else ""
+            median = forecast.calibrated.icdf(0.5)
+            typer.echo(f"Forecast{which}: {median:.4g}, with 80 % probability {low:.4g} to {high:.4g}.")
+    if trial.forecasts is None:
+        typer.echo("No forecast: it was not chosen by a model.")
+
+
+def show_outcome(trial: Trial, result: Result) -> str:
+    """Return in words what came of a trial."""
+    if trial.values is None:
+        return str(trial.state) + (f" ({trial.error})" if trial.error else "")
+    names = [f"{name} " for name in result.names] or [""] * len(trial.values)
+    noise = trial.sem or [None] * len(trial.values)
+    parts = [
+        f"{name}{value:.6g}" + ("" if sem is None else f" ± {sem:.2g}")
+        for name, value, sem in zip(names, trial.values, noise, strict=True)
+    ]
+    parts += [f"constraint {name} {value:.6g}" for name, value in trial.constraints.items()]
+    return ", ".join(parts)
+
+
 def _show_best(result: Result) -> None:
     direction = "smallest" if result.directions[0].value < 0 else "largest"
     what = result.names[0] if result.names else "value"
     typer.echo(f"The {direction} {what} is {result.best_value:.6g}, found with")
-    width = max(len(name) for name in result.best_params)
-    for name, value in result.best_params.items():
-        typer.echo(f"  {name:<{width}} = {shown(value)}")
+    show_params(result.best_params)
 
 
 def _show_front(result: Result) -> None:
@@ -174,7 +215,7 @@ def write_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame, 
     write_csv(pd.concat([pd.DataFrame(list(points)), table], axis=1), path)
 
 
-def write_csv(table: pd.DataFrame, path: str) -> None:
+def write_csv(table: pd.DataFrame, path: str, quiet: bool = False) -> None:
     """Write a table as CSV to a file, or to the standard output if `path` is `-`."""
     table = inert_table(table)
     if path == "-":
@@ -184,7 +225,8 @@ def write_csv(table: pd.DataFrame, path: str) -> None:
         table.to_csv(path, index=False)
     except OSError as error:
         raise DataError(f"{path} cannot be written ({error.strerror or error}); give another file") from error
-    typer.echo(f"Wrote {path}")
+    if not quiet:
+        typer.echo(f"Wrote {path}")
 
 
 def read_params(given: Sequence[str], space: Space | None) -> list[dict[str, Any]]:

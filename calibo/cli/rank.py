@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibo.cli.app import Debug, app, explained
+from calibo.cli.app import Answer, Debug, Quiet, app, complete_methods, explained
 from calibo.errors import DataError, MissingExtra
 from calibo.files import replacing, why_unwritable
 from calibo.formulas import inert_table
@@ -32,7 +32,13 @@ def rank(
         list[str] | None, typer.Option(help="The column of results; may be repeated.", show_default=False)
     ] = None,
     n: Annotated[int, typer.Option("--n", "-n", min=1, help="Number of rows to suggest.")] = 10,
-    method: Annotated[str | None, typer.Option(help="See `calibo methods`; by default chosen by the columns.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="See `calibo methods`, or FILE.py:NAME; by default chosen by the columns.",
+            autocompletion=complete_methods,
+        ),
+    ] = None,
     direction: Annotated[
         list[str] | None, typer.Option(help="max or min; for several targets one for each.", show_default="max")
     ] = None,
@@ -55,8 +61,9 @@ def rank(
     no_study: Annotated[bool, typer.Option("--no-study", help="Store no forecasts.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random choices.")] = 0,
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")] = True,
+    quiet: Quiet = False,
     debug: Debug = False,
-) -> None:
+) -> Answer:
     """Suggest which rows of a table to measure next. Rows with a result are data, rows without are candidates.
 
     Fill in the results and run it again: the forecasts of the last round calibrate the next.
@@ -66,6 +73,7 @@ def rank(
     """
     if output is not None:
         _check_output(output, table, study, force)
+    from calibo.cli.objectives import load_method
     from calibo.tables import rank as ranking
 
     ways = direction or ["max"]
@@ -74,17 +82,32 @@ def rank(
         feature or None,
         target or None,
         n,
-        method,
+        None if method is None else load_method(method),
         ways[0] if len(ways) == 1 else ways,
         study=False if no_study else study,
         smiles=[] if no_smiles else smiles or None,
         seed=seed,
-        progress=progress,
+        progress=progress and not quiet,
     )
-    show_ranking(answer, table)
     if output is not None:
         write_answer(answer, output)
-        typer.echo(f"Wrote {output}")
+
+    def show() -> None:
+        show_ranking(answer, table)
+        if output is not None:
+            typer.echo(f"Wrote {output}")
+
+    return Answer(show, lambda: ranking_record(answer))
+
+
+def ranking_record(answer: pd.DataFrame) -> dict[str, Any]:
+    """Return the suggested rows with their numbers, and how earlier forecasts came out."""
+    from calibo.cli.records import table_records
+
+    about: dict[str, Any] = answer.attrs["calibo"]
+    kept = ("round", "measured", "candidates", "targets", "features", "notes", "calibration", "study")
+    rows = [{"row": row, **cells} for row, cells in zip(answer.index, table_records(answer), strict=True)]
+    return {**{name: about[name] for name in kept}, "rows": rows}
 
 
 def show_ranking(answer: pd.DataFrame, table: Path) -> None:
@@ -173,10 +196,14 @@ def write_answer(answer: pd.DataFrame, output: Path) -> None:
     numbered = answer.rename_axis(index=free_names(["row"], list(answer.columns))[0]).reset_index()
     # The further information is not part of the table.
     numbered.attrs = {}
+    write_table(numbered, output)
+
+
+def write_table(table: pd.DataFrame, output: Path) -> None:
+    """Write a table to a .csv, .parquet or .xlsx file atomically, without cells that a spreadsheet takes for formulas."""
     kind = output.suffix.lower()
-    if kind != ".parquet":
-        numbered = inert_table(numbered)
-    write = {".parquet": numbered.to_parquet, ".xlsx": numbered.to_excel}.get(kind, numbered.to_csv)
+    table = table if kind == ".parquet" else inert_table(table)
+    write = {".parquet": table.to_parquet, ".xlsx": table.to_excel}.get(kind, table.to_csv)
     try:
         with replacing(output) as new:
             write(new, index=False)

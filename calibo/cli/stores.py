@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import typer
 
-from calibo.cli.app import Debug, StorageArgument, app, explained
+from calibo.cli.app import Answer, Debug, Quiet, StorageArgument, app, explained
 
 
 @app.command()
@@ -19,7 +20,7 @@ def doctor(
         typer.Option(min=0.0, help="Seconds to watch leases for; by default as long as they last.", show_default=False),
     ] = None,
     debug: Debug = False,
-) -> None:
+) -> Answer:
     """Look for trials without a worker, results kept in files, missing or damaged forecasts, and other oddities.
 
     Nothing is changed without --repair, which stores results that were kept in files and lets trials be run again whose
@@ -28,16 +29,18 @@ def doctor(
     from calibo.study.doctor import examine
 
     findings = examine(storage, repair=repair, wait=wait)
-    for finding in findings:
-        where = f"{finding.study}: " if finding.study else ""
-        typer.echo(f"{where}{finding.text}{' - repaired' if finding.repaired else ''}")
     left = [finding for finding in findings if finding.wrong and not finding.repaired]
-    if not findings:
-        typer.echo("Nothing is wrong.")
-    if left:
+
+    def show() -> None:
+        for finding in findings:
+            where = f"{finding.study}: " if finding.study else ""
+            typer.echo(f"{where}{finding.text}{' - repaired' if finding.repaired else ''}")
+        if not findings:
+            typer.echo("Nothing is wrong.")
         if not repair and any(finding.repairable for finding in left):
             typer.echo("calibo doctor --repair repairs what is marked (repairable).")
-        raise typer.Exit(1)
+
+    return Answer(show, lambda: {"findings": [asdict(one) for one in findings]}, code=1 if left else 0)
 
 
 @app.command()
@@ -47,8 +50,9 @@ def copy(
     target: Annotated[str, typer.Argument(metavar="TO", help="Another storage; created if it does not exist.")],
     study: Annotated[str | None, typer.Option(help="Copy only this study; by default all.", show_default=False)] = None,
     name: Annotated[str | None, typer.Option(help="Name of the copy, of a single study.", show_default=False)] = None,
+    quiet: Quiet = False,
     debug: Debug = False,
-) -> None:
+) -> Answer:
     """Copy studies to another storage, with their forecasts, attributes and times, and compare the copies by their hashes."""
     import optuna
 
@@ -61,9 +65,16 @@ def copy(
     names = [one.study_name for one in opened.get_all_studies()] if study is None else [study]
     if name is not None and len(names) != 1:
         raise StudyError(f"--name is for a single study, and there are {len(names)}: say which with --study")
-    there = open_storage(target)
+    there, copies = open_storage(target), list[dict[str, Any]]()
     for one in names:
         with quiet_optuna():
             optuna.logging.set_verbosity(optuna.logging.ERROR)
             made = copied(load_study(opened, one), there, name)
-        typer.echo(f"{one}: {len(made.get_trials(deepcopy=False))} trials, {study_hash(made)[:16]}")
+        trials = len(made.get_trials(deepcopy=False))
+        copies.append({"study": one, "copy": made.study_name, "trials": trials, "hash": study_hash(made)})
+
+    def show() -> None:
+        for one in copies:
+            typer.echo(f"{one['study']}: {one['trials']} trials, {one['hash'][:16]}")
+
+    return Answer(show, lambda: {"copies": copies})

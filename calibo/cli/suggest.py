@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibo.cli.app import Debug, app, explained
+from calibo.cli.app import Answer, Debug, Quiet, app, complete_methods, explained
 from calibo.errors import DataError, RecipeError, SpaceError
 from calibo.files import why_unwritable
 
@@ -50,14 +50,17 @@ def suggest(
         list[str] | None,
         typer.Option(help="NAME=VALUE of a context at the time; may be repeated.", show_default=False),
     ] = None,
-    method: Annotated[str, typer.Option(help="See `calibo methods`.")] = "auto",
+    method: Annotated[
+        str, typer.Option(help="See `calibo methods`, or FILE.py:NAME.", autocompletion=complete_methods)
+    ] = "auto",
     study: Annotated[
         Path | None, typer.Option(help="File that keeps forecasts. By default SPACE.calibo.json.", show_default=False)
     ] = None,
     no_study: Annotated[bool, typer.Option("--no-study", help="Keep no forecasts.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random choices.")] = 0,
+    quiet: Quiet = False,
     debug: Debug = False,
-) -> None:
+) -> Answer:
     """Suggest the next experiments: which values of the parameters to measure, with intervals and reasons.
 
     Fill in the results and run it again with that table: the forecasts of the last round calibrate the next.
@@ -70,7 +73,7 @@ def suggest(
     kept = None if no_study else study or Path(f"{_file_of(space)}.calibo.json")
     if output is not None:
         _check_output(output, [*tables, Path(_file_of(space)), *([] if kept is None else [kept])], force)
-    from calibo.cli.objectives import load_space_and_outcomes
+    from calibo.cli.objectives import load_method, load_space_and_outcomes
 
     where, given = load_space_and_outcomes(space)
     targets = _targets(target or [], direction or [], given)
@@ -84,16 +87,55 @@ def suggest(
         targets,
         n,
         results=tables,
-        method=method,
+        method=load_method(method),
         fixed=assigned("--fixed", fixed, where),
         context=_observed(assigned("--context", context, where), where),
         study=kept,
         seed=seed,
     )
-    show_batch(batch)
     if output is not None:
         write_sheet(output, batch.rows(), batch.dialect)
-        typer.echo(f"Wrote {output}")
+
+    def show() -> None:
+        show_batch(batch)
+        if output is not None:
+            typer.echo(f"Wrote {output}")
+
+    return Answer(show, lambda: batch_record(batch))
+
+
+def batch_record(batch: Batch) -> dict[str, Any]:
+    """Return the experiments of a round, and how earlier forecasts came out."""
+    from calibo.cli.records import forecast_record
+
+    experiments = [
+        {
+            "name": one.name,
+            "params": dict(one.params),
+            "forecasts": {
+                name: forecast_record(forecast)
+                for name, forecast in zip(batch.targets, one.forecasts or (), strict=False)
+            },
+            "improvement": one.chance,
+            "reason": one.reason,
+        }
+        for one in batch.experiments
+    ]
+    judged = {
+        name: {"of": of, "inside": inside, "headline": headline}
+        for name, (of, inside, headline) in batch.calibration.items()
+    }
+    return {
+        "round": batch.round,
+        "targets": dict(zip(batch.targets, (way.name.lower() for way in batch.directions), strict=True)),
+        "measured": batch.measured,
+        "failed": batch.failed,
+        "pending": batch.pending,
+        "notes": list(batch.notes),
+        "experiments": experiments,
+        "calibration": judged,
+        "study": batch.study and str(batch.study),
+    }
 
 
 def _observed(context: dict[str, Any], space: Space) -> dict[str, Any]:

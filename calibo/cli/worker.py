@@ -7,17 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from calibo.cli.app import (
+    Answer,
     CompositeOption,
     Debug,
     HardTimeoutOption,
+    Quiet,
     TimeoutOption,
     TrialTimeoutOption,
-    Watched,
     WorkersOption,
     app,
+    complete_studies,
     explained,
-    resume_line,
-    show_stopped,
 )
 from calibo.errors import ObjectiveError, StudyError
 
@@ -27,9 +27,14 @@ from calibo.errors import ObjectiveError, StudyError
 def worker(
     context: typer.Context,
     storage: Annotated[str, typer.Argument(metavar="STORAGE", help="A URL such as postgresql+psycopg://host/name.")],
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="Name of the study, which must have been begun.")],
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY", help="Name of the study, which must have been begun.", autocompletion=complete_studies
+        ),
+    ],
     objective: Annotated[
-        str | None, typer.Argument(metavar="FILE.py:FUNCTION", help="Takes a dict of parameters, returns a number.")
+        str | None, typer.Argument(metavar="FILE.py:FUNCTION", help="The objective, as in `calibo run`.")
     ] = None,
     command: Annotated[
         str | None, typer.Option(help="Instead of a function: a command, as in `calibo run`.", show_default=False)
@@ -54,8 +59,9 @@ def worker(
     hard_timeout: HardTimeoutOption = False,
     trial_timeout: TrialTimeoutOption = None,
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")] = False,
+    quiet: Quiet = False,
     debug: Debug = False,
-) -> None:
+) -> Answer:
     """Join a study that was begun by `calibo run` or `minimize`, and leave when it has all of its trials.
 
     \b
@@ -67,6 +73,8 @@ def worker(
         )
     from calibo.cli.objectives import CommandObjective, load_composite, load_objective, load_space
     from calibo.cli.output import counted
+    from calibo.cli.records import result_record
+    from calibo.cli.run import Watched, parameter_names, resume_line, stopped_answer
     from calibo.study import Interrupted, load_result, minimize, open_storage
     from calibo.study.attributes import read_total
 
@@ -81,10 +89,10 @@ def worker(
         raise StudyError(f"it is not known how many trials study {study!r} is to have: give --trials")
     evaluate: Any
     if objective is not None:
-        evaluate = load_objective(objective)
+        evaluate = load_objective(objective, parameter_names(begun.space))
     else:
         objectives = None if composite else len(begun.directions)
-        evaluate = CommandObjective.parse(command or "", begun.space.names, objectives)
+        evaluate = CommandObjective.parse(command or "", parameter_names(begun.space), objectives, begun.names)
     watched = Watched(evaluate)
     try:
         result = minimize(
@@ -95,7 +103,7 @@ def worker(
             study_name=study,
             timeout=timeout,
             callbacks=[watched.after],
-            progress=progress,
+            progress=progress and not quiet,
             directions=[direction.name.lower() for direction in begun.directions],
             composite=known,
             trial_timeout=trial_timeout,
@@ -103,6 +111,8 @@ def worker(
             n_jobs=workers,
         )
     except Interrupted as stop:
-        show_stopped(stop.result, resume_line(context))
-        raise typer.Exit(128 + stop.signal) from None
-    typer.echo(f"Study {study!r}: {counted(result)} of {total}.")
+        return stopped_answer(stop, resume_line(context))
+    return Answer(
+        lambda: typer.echo(f"Study {study!r}: {counted(result)} of {total}."),
+        lambda: {**result_record(result), "interrupted": None, "total": total},
+    )

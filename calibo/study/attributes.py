@@ -22,6 +22,7 @@ from optuna.trial import FrozenTrial
 from calibo.arguments import checked
 from calibo.data import Suggestion
 from calibo.errors import StudyError
+from calibo.secrets import redacted
 from calibo.spaces.parameters import plain
 from calibo.study.leased import LeasedStorage, backend_of
 from calibo.study.optuna_private import part
@@ -43,6 +44,7 @@ _SUGGESTION = "calibo:suggestion"
 _VECTOR = "calibo:vector"
 _SEM = "calibo:sem"
 _CONTEXT = "calibo:context"
+_OUTPUT = "calibo:output"
 _SEED = "calibo:seed"
 _DESCRIPTION = "calibo:study"
 _STOPPED = "calibo:stopped"
@@ -102,6 +104,19 @@ def write_sem(trial: optuna.Trial, sem: float | Sequence[float]) -> None:
 def read_sem(trial: FrozenTrial) -> tuple[float, ...] | None:
     """Return the standard errors of a trial's values, ``None`` if they are not known."""
     return _read_floats(_SEM, trial)
+
+
+def write_output(trial: optuna.Trial, text: str) -> None:
+    """Store text with a trial, such as the output of a command, without passwords."""
+    # Not every storage takes every character.
+    clean = redacted(text).encode("utf-8", "replace").decode("utf-8").replace("\x00", "")
+    _write_to_trial(trial.storage, trial, _OUTPUT, clean)
+
+
+def read_output(trial: FrozenTrial) -> str | None:
+    """Return the text stored with a trial; ``None`` if there is none."""
+    text = _read(_OUTPUT, trial.system_attrs, trial.number)
+    return None if text is None else str(json.loads(text))
 
 
 def write_context(trial: optuna.Trial, context: Mapping[str, Any]) -> None:

@@ -127,6 +127,13 @@ class Keeper:
             for one in left:
                 self._park(one)
 
+    def leave(self, backend: Backend, trial_id: int) -> None:
+        """Say of one trial now what ``park`` says of all at exit: whoever measures it tells its outcome."""
+        held = self.drop(backend, trial_id)
+        if held is not None:
+            with self._writing:
+                self._park(held)
+
     @staticmethod
     def _park(one: Held) -> None:
         try:

@@ -19,7 +19,7 @@ import threading
 import warnings
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -355,6 +355,29 @@ class LeasedStorage(BaseStorage):
         with self._lock:
             self._local.pop(trial_id, None)
         keeper().drop(self.backend, trial_id)
+
+    def leave(self, trial_id: int) -> None:
+        """Let go of a trial of this worker that was asked for: it waits for whoever tells its outcome."""
+        keeper().leave(self.backend, trial_id)
+        with self._lock:
+            self._local.pop(trial_id, None)
+
+    @contextlib.contextmanager
+    def telling(self, study_id: int, trial_id: int) -> Iterator[None]:
+        """Write to a trial that somebody else has asked for: what is written is stored with its outcome, or not at all."""
+        trial = self._try(lambda: self.backend.trial(trial_id), "reading a trial")
+        self.get_study_name_from_id(study_id)
+        lease = read_lease(trial.system_attrs)
+        there = {("s", key) for key in trial.system_attrs} | {("u", key) for key in trial.user_attrs}
+        local = _Local(study_id, copy.deepcopy(trial), 1 if lease is None else lease.attempt, written=there)
+        with self._lock:
+            self._own(trial_id)
+            self._local[trial_id] = local
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._local.pop(trial_id, None)
 
     def begun_in_loop(self, trial_id: int) -> None:
         """Note that a loop runs a trial, which will not be told by anybody else if the loop ends."""

@@ -34,9 +34,9 @@ class StudyMethod:
     @classmethod
     def of(cls, method: str | Strategy, composite: Outer | None = None) -> StudyMethod:
         """Return the method of a name, or of a strategy."""
-        from calibo.methods import strategy
+        from calibo.methods import method_name, strategy
 
-        return cls(method if isinstance(method, str) else None, strategy(method), composite)
+        return cls(method_name(method) if isinstance(method, str) else None, strategy(method), composite)
 
     def with_directions(self, directions: Sequence[Direction]) -> tuple[StudyMethod, Composite | None]:
         """Return the method for objectives with these directions, and the function of a composite objective."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -12,13 +11,13 @@ from typing import Any
 import optuna
 from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.trial import FrozenTrial
-from tqdm import tqdm
 
 from calibo.checks import check_name, check_seed, check_whole, read_items, real_number, shown
 from calibo.classifiers.composite import Outer
 from calibo.data import Outcome, Params
 from calibo.errors import ObjectiveError, RecipeError, StudyError
 from calibo.optimize import StoppingRule, Strategy
+from calibo.progress import progress_bar
 from calibo.spaces import as_space, check_no_contexts, checked_context
 from calibo.study.attributes import write_stopped, write_total
 from calibo.study.budget import Budget, counted
@@ -236,7 +235,7 @@ def _run(
     """Run the trials with a progress bar, and return what the user or a signal stopped them by."""
     done, _ = counted(study.get_trials(deepcopy=False))
     to_do = run.budget.own if run.budget.total is None else max(0, run.budget.total - done)
-    bar = tqdm(total=to_do, disable=not progress, file=sys.stderr, unit="trial", dynamic_ncols=True)
+    bar = progress_bar(to_do, shown=progress, unit="trial")
 
     def show(study: optuna.Study, trial: FrozenTrial) -> None:
         if not progress:

@@ -11,7 +11,7 @@ import optuna
 from optuna.distributions import check_distribution_compatibility
 from optuna.storages import BaseStorage
 
-from calibo.checks import check_name, message_of
+from calibo.checks import check_name, did_you_mean, message_of
 from calibo.errors import CaliboError, CaliboWarning, StudyError
 from calibo.secrets import redacted
 from calibo.study.attributes import read_description, study_seed, write_description, write_seed
@@ -107,7 +107,7 @@ def load_study(storage: BaseStorage, name: str | None) -> optuna.Study:
         if name is None or name not in known:
             there = f"the storage has {', '.join(map(repr, known))}" if known else "the storage has no studies"
             asked = "say which study is meant" if name is None else f"there is no study {name!r}"
-            raise StudyError(f"{asked}: {there}")
+            raise StudyError(f"{asked}: {there}{did_you_mean(name or '', known)}")
         return optuna.load_study(storage=storage, study_name=name)
 
 

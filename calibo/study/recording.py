@@ -14,7 +14,7 @@ from calibo.data import Outcome
 from calibo.errors import StudyError, ValueRejected
 from calibo.optimize.composite import Composite
 from calibo.spaces import Space, checked_context
-from calibo.study.attributes import read_vector, write_context, write_sem, write_vector
+from calibo.study.attributes import read_vector, write_context, write_output, write_sem, write_vector
 from calibo.study.trials import completed_frozen
 from calibo.trials import finite_constraints, finite_values
 from calibo.trials.direction import by_name
@@ -30,6 +30,7 @@ class Recorder:
         names: Names of the objectives, by which values may be returned; ``()`` if they have none.
         composite: Known function of a composite objective, whose vectors are then stored; ``None`` for plain objectives.
         length: Length of these vectors once it is known.
+        remedy: How a failure is reported instead, for messages.
     """
 
     space: Space
@@ -37,6 +38,7 @@ class Recorder:
     names: tuple[str, ...] = ()
     composite: Composite | None = None
     length: int | None = None
+    remedy: str = "raise an exception to report a failure"
 
     @classmethod
     def of(cls, study: optuna.Study, space: Space, composite: Composite | None) -> Recorder:
@@ -52,13 +54,15 @@ class Recorder:
             ValueRejected: If it is not what an objective may return; nothing is stored then but what comes before it.
         """
         outcome = returned if isinstance(returned, Outcome) else Outcome(returned)
+        if outcome.output:
+            write_output(trial, outcome.output)
         if self.composite is not None and outcome.sem is not None:
             raise ValueRejected("the value of a composite objective is computed from its vector and has no sem")
         try:
             values = self._values(trial, outcome)
             limits = finite_constraints(outcome.constraints)
         except ValueRejected as error:
-            raise ValueRejected(f"{error}; raise an exception to report a failure") from None
+            raise ValueRejected(f"{error}; {self.remedy}") from None
         if outcome.context:
             checked_context(self.space, outcome.context, partly=True)
             write_context(trial, outcome.context)

@@ -162,6 +162,11 @@ class Result:
         return self.strategy is None or self.strategy.makes_forecasts
 
     @property
+    def best_trial(self) -> Trial:
+        """The feasible trial with the best value."""
+        return best_trial(self._ordered, self.directions)
+
+    @property
     def best_params(self) -> Params:
         """Parameters of the best feasible trial, as the objective took them: of a pool the whole row."""
         return self.best_params_of(None)

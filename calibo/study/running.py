@@ -7,6 +7,7 @@ an error of its own when Ctrl-C comes while an outcome is stored. Here every tri
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import time
 import warnings
@@ -17,8 +18,9 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from calibo.data import Params
+from calibo.data import Params, shown_params
 from calibo.errors import ObjectiveError, TrialFailedWarning
+from calibo.study.attributes import write_output
 from calibo.study.backends import BudgetReached
 from calibo.study.budget import Budget
 from calibo.study.distributions import OptunaSpace, suggest
@@ -30,6 +32,8 @@ from calibo.study.processes import reason_of
 from calibo.study.recording import Recorder
 from calibo.study.signals import ending_signals, uninterrupted
 from calibo.study.trials import completed_frozen
+
+_LOGGER = logging.getLogger("calibo")
 
 Callback = Callable[[optuna.Study, FrozenTrial], None]
 
@@ -112,6 +116,7 @@ class Run:
                         with contextlib.suppress(KeyboardInterrupt), uninterrupted():
                             self._interrupted(trial, stop)
                     stopped = self._settle(study, trial, ending) or ending.stop
+                    _LOGGER.debug("trial %d ended: %s", trial.number, _shown(ending))
                     if isinstance(stopped, RunTimedOut):
                         return None
                     if stopped is not None:
@@ -152,6 +157,7 @@ class Run:
         except BaseException as error:
             # Nothing was evaluated: what is wrong is not the objective.
             return self._interrupted(trial, error)
+        _LOGGER.debug("trial %d begins: %s", trial.number, shown_params(params))
         try:
             return Ending(TrialState.COMPLETE, self.record(trial, self.objective(params)))
         except optuna.TrialPruned:
@@ -176,6 +182,9 @@ class Run:
             self.last_error = error
             first = self.failures == 1
         _noted(trial, ERROR, reason_of(error))
+        if isinstance(error, ObjectiveError) and error.output:
+            with contextlib.suppress(optuna.exceptions.OptunaError):
+                write_output(trial, error.output)
         said = f"trial {trial.number} failed ({reason_of(error)}); the run goes on. Result.failures lists all that fail"
         return Ending(TrialState.FAIL, warning=said if first else None)
 
@@ -202,6 +211,10 @@ class Run:
         failed = [one for one in trials if one.state is TrialState.FAIL and not one.user_attrs.get(INTERRUPTED)]
         if len(failed) >= MAX_INITIAL_FAILURES and not completed_frozen(trials):
             study.stop()
+
+
+def _shown(ending: Ending) -> str:
+    return ending.state.name.lower() if ending.values is None else ", ".join(f"{value:g}" for value in ending.values)
 
 
 def _noted(trial: optuna.Trial, key: str, value: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -146,13 +145,9 @@ class Progress:
     shown: bool
 
     def __call__(self, parts: Iterable[Any], what: str) -> Iterator[Any]:
-        from tqdm import tqdm
+        from calibo.progress import progress_bar
 
-        bar = tqdm(
-            total=self.total, desc=what, unit="row", unit_scale=True, delay=1.0, disable=not self.shown,
-            file=sys.stderr, dynamic_ncols=True,
-        )  # fmt: skip
-        with bar:
+        with progress_bar(self.total, shown=self.shown, unit="row", desc=what, unit_scale=True, delay=1.0) as bar:
             for part in parts:
                 bar.update(part.rows)
                 yield part

@@ -1,15 +1,8 @@
-"""The commands, in this process and as a user runs them."""
+"""The commands that read a study, and what all commands have in common."""
 
 from __future__ import annotations
 
-import functools
-import os
-import re
-import shlex
-import signal
-import subprocess
-import sys
-import time
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -17,66 +10,12 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from calibo import __version__
-from calibo.cli.app import FAILED, app, resume_line
-from calibo.study import load_result
-
-ROOT = Path(__file__).resolve().parents[2]
-
-SPACE = """
-[x]
-type = "float"
-low = -1.0
-high = 1.0
-
-[kind]
-type = "categorical"
-choices = ["plain", "two words"]
-"""
-
-OBJECTIVES = """
-def bowl(params):
-    return (params["x"] - 0.25) ** 2 + (params["kind"] != "plain")
-
-def never(params):
-    return None
-
-def goals(params):
-    return {"error": (params["x"] - 0.25) ** 2, "speed": params["x"]}
-"""
-
-TRAIN = """
-import sys
-x, kind = float(sys.argv[1]), sys.argv[2]
-print("training", kind)
-if kind != "plain":
-    print("cannot train:", kind, file=sys.stderr)
-    sys.exit(4)
-print((x - 0.25) ** 2)
-"""
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with objectives, which is the current one."""
-    _write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "cli_objectives", raising=False)
-    return tmp_path
-
-
-def _write_files(folder: Path) -> None:
-    (folder / "space.toml").write_text(SPACE)
-    (folder / "cli_objectives.py").write_text(OBJECTIVES)
-    (folder / "train.py").write_text(TRAIN)
+from calibo import Categorical, Float, __version__, minimize
+from calibo.cli.app import FAILED, app, complete_methods, complete_studies
 
 
 def calibo(*words: str) -> Result:
     return CliRunner().invoke(app, list(words))
-
-
-def run(*words: str) -> Result:
-    return calibo("run", *words, "--no-progress", "--seed", "1")
 
 
 def errors(result: Result) -> str:
@@ -85,205 +24,13 @@ def errors(result: Result) -> str:
     return result.stderr
 
 
-class TestStopping:
-    def test_a_run_ends_early_and_says_why(self, folder: Path) -> None:
-        words = ["cli_objectives.py:bowl", "--space", "space.toml", "--trials", "60", "--stop-regret", "0.3"]
-        first = run(*words, "--stop-confidence", "0.8", "--patience", "40")
-        assert first.exit_code == 0, first.output
-        said = " ".join(first.stdout.split())
-        assert "Stopped early: after" in said
-        assert "no point is better than the best one found by more than 0.3 (asked for was 0.8)." in said
-        done = len(load_result("calibo.db").trials)
-        assert done < 40
-        again = run(*words, "--stop-confidence", "0.8")
-        assert "Stopped early: after" in " ".join(again.stdout.split())
-        assert len(load_result("calibo.db").trials) == done
-
-    def test_patience(self, folder: Path) -> None:
-        words = ["cli_objectives.py:bowl", "--space", "space.toml", "--method", "lfbo"]
-        result = run(*words, "--trials", "60", "--patience", "3")
-        assert "Stopped early: no improvement in the last 3 trials." in result.stdout
-        assert len(load_result("calibo.db").trials) < 60
-
-    @pytest.mark.parametrize(
-        ("words", "said"),
-        [
-            (("--stop-regret", "-1"), "epsilon"),
-            (("--stop-regret", "1", "--stop-confidence", "1.5"), "confidence"),
-            (("--patience", "0"), "trials of Patience"),
-            (("--stop-regret", "1", "--method", "bore"), "bore has none"),
-            (("--trials", "5", "--more", "3"), "give either --trials, the total of the study, or --more"),
-        ],
-    )
-    def test_wrong_settings(self, folder: Path, words: tuple[str, ...], said: str) -> None:
-        result = run("cli_objectives.py:bowl", "--space", "space.toml", *words)
-        assert said in errors(result)
-        assert not Path("calibo.db").exists()
-
-
-class TestRunning:
-    def test_a_function_and_again(self, folder: Path) -> None:
-        first = run("cli_objectives.py:bowl", "--space", "space.toml", "--trials", "6", "--method", "gp_ei")
-        assert first.exit_code == 0, first.output
-        assert "Study 'cli_objectives:bowl': 6 trials (6 complete)." in first.stdout
-        assert "smallest value is" in first.stdout
-        assert "kind = plain" in first.stdout
-        assert "intervals" in first.stdout
-        again = run("cli_objectives.py:bowl", "--space", "space.toml", "--more", "2", "--report", "r.html")
-        assert "Resuming study 'cli_objectives:bowl' in calibo.db: 6 trials (6 complete)." in again.stdout
-        assert "8 trials (8 complete)" in again.stdout
-        assert (folder / "r.html").stat().st_size > 100_000
-        result = load_result(folder / "calibo.db")
-        # Without --method a study goes on with its own.
-        assert len(result.trials) == 8 and result.method == "gp_ei"
-
-    def test_maximize(self, folder: Path) -> None:
-        words = "--space space.toml --trials 2 --maximize --storage sqlite:///other.db --study top"
-        done = run("cli_objectives.py:bowl", *words.split())
-        assert "largest value is" in done.stdout
-        assert load_result("other.db", "top").directions[0].name == "MAXIMIZE"
-
-    def test_objectives_with_names(self, folder: Path) -> None:
-        words = "--space space.toml --trials 4 --method gp_ei --directions error=minimize,speed=max"
-        done = run("cli_objectives.py:goals", *words.split())
-        assert done.exit_code == 0, done.output
-        assert "Objective 'error': " in done.stdout and "Objective 'speed': " in done.stdout
-        heading = next(line for line in done.stdout.splitlines() if "trial" in line and "speed" in line)
-        assert heading.split() == ["trial", "error", "speed", "x", "kind"]
-        assert load_result(folder / "calibo.db").names == ("error", "speed")
-        shown = calibo("predict", "calibo.db", "--params", '{"x": 0.5, "kind": "plain"}')
-        assert re.search(r"^ +speed +next measurement", shown.stdout, re.MULTILINE), shown.stdout
-        for wrong in ("error=min,max", "error=min,error=max"):
-            refused = run("cli_objectives.py:goals", "--space", "space.toml", "--directions", wrong)
-            assert refused.exit_code == FAILED and "a different name for each objective" in refused.stderr
-        changed = run("cli_objectives.py:goals", "--space", "space.toml", "--directions", "loss=min,speed=max")
-        assert changed.exit_code == FAILED and "are called 'error', 'speed'" in changed.stderr
-
-    def test_a_command(self, folder: Path) -> None:
-        command = f"{shlex.quote(sys.executable)} train.py {{x}} {{kind}}"
-        done = run("--command", command, "--space", "space.toml", "--trials", "6", "--study", "trained")
-        assert done.exit_code == 0, done.output
-        result = load_result("calibo.db", "trained")
-        assert {entry.params["kind"] for entry in result.trials if entry.value is not None} == {"plain"}
-        # One choice makes the command fail: shown with what it complained of, and the run goes on.
-        assert result.failures
-        assert "exit status 4" in done.stderr
-        assert "cannot train: two words" in done.stderr
-        assert f"{len(result.failures)} failed" in done.stdout
-
-    def test_an_objective_that_never_works(self, folder: Path) -> None:
-        done = run("cli_objectives.py:never", "--space", "space.toml", "--trials", "9")
-        assert "none of 5 trials succeeded" in errors(done)
-        assert done.stderr.count("must return a finite number, it returned None") >= 5
-
-    @pytest.mark.parametrize(
-        ("words", "message"),
-        [
-            ([], "give either FILE.py:FUNCTION or --command"),
-            (["cli_objectives.py:bowl"], "give the space with --space"),
-            (["cli_objectives.py:bow", "--space", "space.toml"], "has no 'bow'; it has bowl, never"),
-            (["cli_objectives.py:bowl", "--space", "space.toml", "--method", "magic"], "unknown method 'magic'"),
-            (["cli_objectives.py:bowl", "--space", "space.toml", "--storage", "train.py"], "a storage is a URL"),
-            (["cli_objectives.py:bowl", "--space", "space.toml", "--report", "no/r.html"], "cannot be written"),
-            (["--command", "echo {x} {kind} {y}", "--space", "space.toml"], "the command has {y}"),
-        ],
-    )
-    def test_errors_come_before_the_first_trial(self, folder: Path, words: list[str], message: str) -> None:
-        assert message in errors(run(*words))
-        assert not (folder / "calibo.db").exists()
-
-    def test_debug_shows_the_traceback(self, folder: Path) -> None:
-        done = calibo("run", "nothing.py:objective", "--space", "space.toml", "--debug")
-        assert done.exit_code == FAILED
-        assert "Traceback" in done.stderr
-
-
-COMPOSITE = """
-def vector(params):
-    return [params["x"] - 0.25, float(params["kind"] != "plain"), params["x"] ** 2]
-
-def g(h):
-    return h[:, 0] ** 2 + h[:, 1]
-
-def other(h):
-    return h[:, 2]
-
-def loses_rows(h):
-    return h.sum()
-"""
-
-
-class TestComposite:
-    SPACE = ("--space", "space.toml")
-    WORDS = (*SPACE, "--trials", "5")
-
-    @pytest.fixture(autouse=True)
-    def composite(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delitem(sys.modules, "cli_composite", raising=False)
-        (folder / "cli_composite.py").write_text(COMPOSITE)
-
-    @pytest.mark.extras
-    def test_a_function_and_again(self, folder: Path) -> None:
-        first = run("cli_composite.py:vector", "--composite", "cli_composite.py:g", *self.WORDS)
-        assert first.exit_code == 0, first.output
-        again = run("cli_composite.py:vector", "--composite", "cli_composite.py:g", *self.SPACE, "--more", "5")
-        assert "10 trials (10 complete)" in again.stdout
-        result = load_result("calibo.db")
-        assert result.method == "composite_lfbo"
-        for entry in result.trials:
-            expected = (entry.params["x"] - 0.25) ** 2 + (entry.params["kind"] != "plain")
-            assert entry.value == pytest.approx(expected)
-        assert calibo("report", "calibo.db", "-o", "r.html").exit_code == 0
-        assert "made with another composite function" in errors(
-            run("cli_composite.py:vector", "--composite", "cli_composite.py:other", *self.WORDS)
-        )
-        assert "--composite FILE.py:g" in errors(run("cli_composite.py:vector", *self.WORDS))
-
-    @pytest.mark.extras
-    def test_a_command_that_prints_a_vector(self, folder: Path) -> None:
-        code = "import sys; x = float(sys.argv[1]); print([x - 0.25, float(sys.argv[2] != 'plain'), x * x])"
-        command = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)} {{x}} {{kind}}"
-        words = ("--composite", "cli_composite.py:g", "--study", "printed", "--maximize", *self.WORDS)
-        done = run("--command", command, *words)
-        assert done.exit_code == 0, done.output
-        entry = load_result("calibo.db", "printed").trials[-1]
-        assert entry.value == pytest.approx((entry.params["x"] - 0.25) ** 2 + (entry.params["kind"] != "plain"))
-
-    @pytest.mark.parametrize(
-        ("words", "message"),
-        [
-            (["--composite", "cli_composite.py:h"], "has no 'h'; it has vector, g, other"),
-            (["--composite", "cli_composite.py:g", "--method", "ocbo"], "ocbo does not take composite="),
-            (
-                ["--composite", "cli_composite.py:g", "--directions", "min,min"],
-                "a composite objective is one objective",
-            ),
-            (["--method", "composite_lfbo"], "--composite FILE.py:g"),
-        ],
-    )
-    def test_errors_come_before_the_first_trial(self, folder: Path, words: list[str], message: str) -> None:
-        assert message in errors(run("cli_composite.py:vector", *self.WORDS, *words))
-        assert not (folder / "calibo.db").exists()
-
-    @pytest.mark.extras
-    def test_what_a_trial_gets_wrong(self, folder: Path) -> None:
-        number = run("cli_objectives.py:bowl", "--composite", "cli_composite.py:g", *self.WORDS)
-        assert "none of 5 trials succeeded" in errors(number) and "a row of finite numbers" in number.stderr
-        rows = run("cli_composite.py:vector", "--composite", "cli_composite.py:loses_rows", *self.WORDS)
-        assert "returns one value for each of the m vectors" in errors(rows)
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a study that is only read."""
     folder = tmp_path_factory.mktemp("finished")
-    _write_files(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.delitem(sys.modules, "cli_objectives", raising=False)
-        where = ("--space", "space.toml", "--storage", "s.db", "--study", "b")
-        done = run("cli_objectives.py:bowl", *where, "--trials", "7")
-    assert done.exit_code == 0, done.output
+    space = {"x": Float(-1, 1), "kind": Categorical(["plain", "two words"])}
+    settings = {"storage": folder / "s.db", "study_name": "b", "seed": 1, "progress": False}
+    minimize(lambda p: p["x"] ** 2 + (p["kind"] != "plain"), space, 7, **settings)  # pyright: ignore
     return folder
 
 
@@ -317,6 +64,16 @@ class TestReading:
         assert "Wrote out.html" in done.stdout
         assert "<html" in (finished / "out.html").read_text(encoding="utf-8")[:2000].lower()
 
+    def test_json(self, study: str) -> None:
+        done = calibo("predict", study, "--params", '{"x": 0.5, "kind": "plain"}', "--json")
+        data = json.loads(done.stdout)
+        assert data["command"] == "predict" and data["states"] == {"complete": 7}
+        assert data["predictions"][0]["params"] == {"x": 0.5, "kind": "plain"}
+        assert data["predictions"][0]["measured_low_80"] < data["predictions"][0]["median"]
+        done = calibo("report", study, "-o", "j.html", "--json")
+        assert json.loads(done.stdout)["report"] == "j.html"
+        assert calibo("report", study, "-o", "j.html", "--quiet").output == ""
+
     @pytest.mark.parametrize(
         ("words", "message"),
         [
@@ -335,73 +92,30 @@ class TestReading:
 def test_methods_and_version() -> None:
     assert "ocbo" in calibo("methods").stdout
     assert calibo("--version").stdout.strip() == f"calibo {__version__}"
+    listed = json.loads(calibo("methods", "--json").stdout)["methods"]
+    assert {"name", "summary", "paper"} == set(listed[0]) and "gp_ei" in [one["name"] for one in listed]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        "train.py:f --space s.toml --trials {}",
-        "--space s.toml --command 'python train.py x' --trials {} --method ocbo",
-        "f.py --space s.toml --trials {} --storage s.db --study 'a study' --seed 3 --maximize",
-        "f.py --space s.toml --trials {} --directions min,max --reference 1.5,0 --no-progress",
-        "f.py --space s.toml --trials {} --composite 'my model.py:g' --timeout 60.0 --report r.html",
-        "f.py --space s.toml --trials {} --fixed k=a --fixed 'n=two words' --context t=21.5",
-    ],
-)
-def test_the_line_to_resume_with(options: str) -> None:
-    command = typer.main.get_command(app).commands["run"]  # pyright: ignore
-    context = command.make_context("run", shlex.split(options.format(50)))
-    assert resume_line(context) == f"calibo run {options.format(50)}"
-    more = options.format(50).replace("--trials 50", "--more 20")
-    context = command.make_context("run", shlex.split(more))
-    assert sorted(shlex.split(resume_line(context, 7))) == sorted(
-        ["calibo", "run", *shlex.split(more.replace("20", "7"))]
-    )
+def test_did_you_mean() -> None:
+    assert "Did you mean 'run'?" in calibo("rnu").stderr
+    assert "--trials" in calibo("run", "--trails", "3").stderr
 
 
-def _process(words: list[str], folder: Path) -> subprocess.Popen[str]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "calibo", *words],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A run in the background may have been set to ignore Ctrl-C, which a child would inherit.
-        preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-    )
+def test_every_command_has_the_common_options() -> None:
+    commands = typer.main.get_command(app).commands  # pyright: ignore
+    assert typer.main.get_command(app).list_commands(None)[0] == "run"  # pyright: ignore
+    for name, command in commands.items():
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert {"--log-level", "--debug"} <= options, name
 
 
-def test_interruption_says_how_to_resume(folder: Path) -> None:
-    log = folder / "log"
-    slow = f"""
-import time
-def objective(params):
-    with open({str(log)!r}, "a") as log:
-        log.write("x")
-    if len(open({str(log)!r}).read()) == 4:
-        time.sleep(60)
-    return params["x"] ** 2
-"""
-    (folder / "slow.py").write_text(slow)
-    words = ["run", "slow.py", "--space", "space.toml", "--trials", "5", "--seed", "1"]
-    process = _process(words, folder)
-    deadline = time.monotonic() + 60
-    while not (log.exists() and len(log.read_text()) == 4):
-        assert time.monotonic() < deadline
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    output, complaint = process.communicate(timeout=60)
-    assert process.returncode == 128 + signal.SIGINT, complaint
-    assert "Traceback" not in complaint
-    assert "Stopped. All 3 completed trials are stored. To go on:" in output
-    line = re.search(r"^  (calibo run .*)$", output, flags=re.MULTILINE)
-    assert line is not None
-    resumed = calibo(*shlex.split(line.group(1))[1:], "--no-progress")
-    assert resumed.exit_code == 0, resumed.output
-    assert "Resuming study 'slow'" in resumed.stdout
-    states = [entry.state for entry in load_result(folder / "calibo.db").trials]
-    assert states.count("complete") == 5
-    assert states.count("interrupted") == 1
+def test_completion(finished: Path) -> None:
+    assert [name for name, _ in complete_methods("BANANAS")] == ["bananas_cp", "bananas"]
+    context = typer.Context(typer.main.get_command(app))  # pyright: ignore
+    context.params = {"storage": str(finished / "s.db")}
+    assert complete_studies(context, "") == ["b"] and complete_studies(context, "c") == []
+    context.params = {"storage": str(finished / "none.db")}
+    assert complete_studies(context, "") == []
+    shell = {"_CALIBO_COMPLETE": "complete_bash", "COMP_WORDS": "calibo st", "COMP_CWORD": "1"}
+    done = CliRunner().invoke(app, [], env=shell, prog_name="calibo")
+    assert done.stdout.split() == ["studies"]

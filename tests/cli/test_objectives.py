@@ -26,8 +26,8 @@ def _write(path: Path, text: str) -> Path:
 class TestFunctions:
     def test_by_name_and_by_default(self, tmp_path: Path) -> None:
         file = _write(tmp_path / "some_objective.py", "def objective(p): return p['x']\ndef other(p): return -p['x']\n")
-        assert load_objective(f"{file}:other")({"x": 2.0}) == -2.0
-        assert load_objective(str(file))({"x": 2.0}) == 2.0
+        assert load_objective(f"{file}:other", ["x"])({"x": 2.0}) == -2.0
+        assert load_objective(str(file), ["x"])({"x": 2.0}) == 2.0
         known = _write(tmp_path / "known.py", "def composite(h): return -h.sum(-1)\ng = 3.0\n")
         assert load_composite(str(known))(np.array([[1.0, 2.0]])) == -3.0
         with pytest.raises(ObjectiveError, match="g is a float; name a function of a torch tensor"):
@@ -40,7 +40,7 @@ class TestFunctions:
             tmp_path / "with_helper.py",
             "from calibo_test_helper import SHIFT\ndef objective(p): return p['x'] + SHIFT\n",
         )
-        assert load_objective(f"{file}:objective")({"x": 1.0}) == 4.0
+        assert load_objective(f"{file}:objective", ["x"])({"x": 1.0}) == 4.0
 
     def test_a_file_is_loaded_once(self, tmp_path: Path) -> None:
         log = tmp_path / "log"
@@ -48,7 +48,7 @@ class TestFunctions:
             tmp_path / "loaded_once.py",
             f"open({str(log)!r}, 'a').write('x')\nspace = {{}}\ndef objective(p): return 0.0\n",
         )
-        load_objective(f"{file}:objective")
+        load_objective(f"{file}:objective", ["x"])
         with pytest.raises(SpaceError):
             load_space(f"{file}:space")
         assert log.read_text() == "x"
@@ -57,7 +57,7 @@ class TestFunctions:
         import json
 
         file = _write(tmp_path / "json.py", "def objective(p): return 1.0\n")
-        assert load_objective(f"{file}:objective")({}) == 1.0
+        assert load_objective(f"{file}:objective", ["x"])({}) == 1.0
         assert sys.modules["json"] is json
 
     @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ class TestFunctions:
     def test_errors(self, tmp_path: Path, text: str, reference: str, message: str) -> None:
         file = _write(tmp_path / "faulty.py", text)
         with pytest.raises(ObjectiveError, match=message):
-            load_objective(reference.format(file=file))
+            load_objective(reference.format(file=file), ["x"])
 
 
 class TestSpaces:

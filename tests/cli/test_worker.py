@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -85,10 +86,14 @@ def test_a_cluster_that_ends_a_job(folder: Path) -> None:
         "--trials",
         "4",
     ]
+    stopped = calibo("run", *words[:-3], "j", "--trials", "4", "--json")
+    assert stopped.exit_code == 128 + signal.SIGTERM
+    interrupted = json.loads(stopped.stdout)["interrupted"]
+    assert interrupted["signal"] == signal.SIGTERM and interrupted["resume"].startswith("calibo run worked.py:ended")
     ended = calibo("run", *words)
     assert ended.exit_code == 128 + signal.SIGTERM
     assert "Stopped. All 0 completed trials are stored. To go on:" in ended.stdout and "--trials 4" in ended.stdout
-    assert [one.state for one in load_result("calibo.db").trials] == ["interrupted"]
+    assert [one.state for one in load_result("calibo.db", "s").trials] == ["interrupted"]
 
 
 @pytest.mark.parametrize(
