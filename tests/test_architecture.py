@@ -60,7 +60,7 @@ ALLOWED: dict[str, set[str]] = {
 LAZY = {
     ("data", "notebooks"): {"data.py"},
     ("optimize", "methods"): {"optimize/optimizer.py"},
-    ("tables", "methods"): {"tables/rank.py", "tables/replay.py"},
+    ("tables", "methods"): {"tables/accept.py", "tables/rank.py", "tables/replay.py"},
     ("acquisition", "botorch"): {"acquisition/hypervolume.py"},
 }
 #: Files outside calibo/botorch that may import torch, inside functions only.
