@@ -497,4 +497,5 @@ import calibo.cli.explain  # noqa: E402
 import calibo.cli.rank  # noqa: E402
 import calibo.cli.stores  # noqa: E402
 import calibo.cli.suggest  # noqa: E402
+import calibo.cli.watch  # noqa: E402
 import calibo.cli.worker  # noqa: E402, F401

@@ -7,8 +7,8 @@ as one of them. The Benjamini-Hochberg procedure at the budget turns the p-value
 higher score are accepted.
 
 The drawn rows and the candidates must be exchangeable given the score. They are if the former were drawn at random from
-what was then unmeasured, and nothing else was measured since. Rows that a search chose are not, and no weights make
-up for it: see docs/ranking.md.
+what was then unmeasured, and nothing else was measured since. Rows that a search chose are not; weighted by an estimated
+density ratio they let hardly any row be accepted (docs/ranking.md), so nothing is offered for them.
 
 Notation:
     n  drawn rows      m  candidates      q  drawn rows that missed
