@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         space_from_toml,
     )
     from calibo.study import CalibratedSampler, Result, StopWhen, load_result, maximize, minimize
-    from calibo.tables import rank
+    from calibo.tables import accept, rank
 
 __version__ = "0.1.0"
 
@@ -63,6 +63,7 @@ __all__ = [
     "StopWhen",
     "Suggestion",
     "__version__",
+    "accept",
     "audit",
     "cite",
     "gp_ei",
@@ -100,6 +101,7 @@ _HOMES = {
     "SearchCV": "calibo.search_cv",
     "StopWhen": "calibo.study",
     "Suggestion": "calibo.data",
+    "accept": "calibo.tables.accept",
     "audit": "calibo.auditing",
     "cite": "calibo.citation",
     "gp_ei": "calibo.methods",

@@ -57,11 +57,13 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 #: Imports in the other direction, inside functions only: methods are looked up by name when an Optimizer is made or a table
-#: ranked, records are shown in notebooks, and BoTorch partitions the space dominated by fronts of three and more objectives.
+#: ranked, optimizers write reports, records are shown in notebooks, and BoTorch partitions the space dominated by fronts of
+#: three and more objectives.
 LAZY = {
     ("data", "notebooks"): {"data.py"},
     ("optimize", "methods"): {"optimize/optimizer.py"},
-    ("tables", "methods"): {"tables/rank.py", "tables/replay.py"},
+    ("optimize", "report"): {"optimize/reporting.py"},
+    ("tables", "methods"): {"tables/accept.py", "tables/rank.py", "tables/replay.py"},
     ("acquisition", "botorch"): {"acquisition/hypervolume.py"},
 }
 #: Files outside calibo/botorch that may import torch, inside functions only.

@@ -213,4 +213,5 @@ import calibo.cli.run  # noqa: E402
 import calibo.cli.stores  # noqa: E402
 import calibo.cli.studies  # noqa: E402
 import calibo.cli.suggest  # noqa: E402
+import calibo.cli.watch  # noqa: E402
 import calibo.cli.worker  # noqa: E402, F401

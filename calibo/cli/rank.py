@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import floor, isfinite, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibo.cli.app import Answer, Debug, Quiet, app, complete_methods, explained
+from calibo.cli.app import Answer, Debug, Quiet, app, check_report, complete_methods, explained
 from calibo.errors import DataError, MissingExtra
 from calibo.files import replacing, why_unwritable
 from calibo.formulas import inert_table
@@ -15,10 +17,10 @@ from calibo.formulas import inert_table
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Number of feature columns shown beside the forecasts; the output file has all of them.
-SHOWN_COLUMNS = 6
 #: Characters of a cell shown.
-_CELL = 28
+_CELL = 20
+#: Accepted rows shown; the output file has all of them.
+_MOST_ACCEPTED = 20
 _WRITTEN = (".csv", ".parquet", ".xlsx")
 
 
@@ -32,6 +34,22 @@ def rank(
         list[str] | None, typer.Option(help="The column of results; may be repeated.", show_default=False)
     ] = None,
     n: Annotated[int, typer.Option("--n", "-n", min=1, help="Number of rows to suggest.")] = 10,
+    at_random: Annotated[
+        bool, typer.Option("--at-random", help="Draw the rows at random instead, as --error-budget needs some.")
+    ] = False,
+    error_budget: Annotated[
+        float | None,
+        typer.Option(
+            help="Accept rows unmeasured, of which on average at most this share misses --threshold.",
+            show_default=False,
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Value that accepted rows are to reach.", show_default=False)
+    ] = None,
+    drawn_at_random: Annotated[
+        bool, typer.Option("--drawn-at-random", help="All measured rows were drawn at random (for --error-budget).")
+    ] = False,
     method: Annotated[
         str | None,
         typer.Option(
@@ -54,6 +72,9 @@ def rank(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the rows to this .csv, .parquet or .xlsx file.")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write a page about the rows and earlier rounds to this HTML file.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
     study: Annotated[
         Path | None, typer.Option(help="File that stores forecasts. By default TABLE.calibo.json.", show_default=False)
@@ -69,52 +90,121 @@ def rank(
     Fill in the results and run it again: the forecasts of the last round calibrate the next.
 
     \b
-    calibo rank candidates.csv --target yield --n 10 -o next.csv
+    calibo rank candidates.csv --target yield --n 10 -o next.csv --report next.html
+    calibo rank candidates.csv --target yield --n 60 --at-random -o check.csv
+    calibo rank candidates.csv --target yield --error-budget .1 --threshold 70 -o accepted.csv
     """
     if output is not None:
         _check_output(output, table, study, force)
-    from calibo.cli.objectives import load_method
-    from calibo.tables import rank as ranking
-
+    if report is not None and error_budget is not None:
+        raise DataError("--report shows ranked rows; leave it out with --error-budget, whose rows -o FILE.csv has")
+    if report is not None:
+        check_report(report)
     ways = direction or ["max"]
-    answer = ranking(
-        table,
-        feature or None,
-        target or None,
-        n,
-        None if method is None else load_method(method),
-        ways[0] if len(ways) == 1 else ways,
-        study=False if no_study else study,
-        smiles=[] if no_smiles else smiles or None,
-        seed=seed,
-        progress=progress and not quiet,
-    )
+    common: dict[str, Any] = {
+        "direction": ways[0] if len(ways) == 1 else ways,
+        "study": False if no_study else study,
+        "smiles": [] if no_smiles else smiles or None,
+        "seed": seed,
+        "progress": progress and not quiet,
+    }
+    if error_budget is not None:
+        answer = _accepted(table, feature, target, error_budget, threshold, drawn_at_random, common)
+    else:
+        from calibo.cli.objectives import load_method
+        from calibo.tables import rank as ranking
+
+        chosen = None if method is None else load_method(method)
+        answer = ranking(table, feature or None, target or None, n, chosen, at_random=at_random, **common)
+    written = [] if output is None else [output]
     if output is not None:
         write_answer(answer, output)
+    if report is not None:
+        written.append(_write_page(answer, table, report))
 
     def show() -> None:
-        show_ranking(answer, table)
-        if output is not None:
-            typer.echo(f"Wrote {output}")
+        (show_ranking if error_budget is None else show_accepted)(answer, table)
+        for path in written:
+            typer.echo(f"Wrote {path}")
 
-    return Answer(show, lambda: ranking_record(answer))
+    return Answer(show, lambda: (ranking_record if error_budget is None else acceptance_record)(answer))
 
 
 def ranking_record(answer: pd.DataFrame) -> dict[str, Any]:
     """Return the suggested rows with their numbers, and how earlier forecasts came out."""
+    kept = ("round", "measured", "candidates", "targets", "features", "notes", "calibration", "outlook", "study")
+    return _record(answer, kept)
+
+
+def acceptance_record(answer: pd.DataFrame) -> dict[str, Any]:
+    """Return the accepted rows with their numbers, and what is promised of them."""
+    kept = (
+        "threshold",
+        "error_budget",
+        "checked_by",
+        "missed",
+        "candidates",
+        "accepted",
+        "targets",
+        "features",
+        "notes",
+    )
+    return _record(answer, (*kept, "message"))
+
+
+def _record(answer: pd.DataFrame, kept: Sequence[str]) -> dict[str, Any]:
     from calibo.cli.records import table_records
 
     about: dict[str, Any] = answer.attrs["calibo"]
-    kept = ("round", "measured", "candidates", "targets", "features", "notes", "calibration", "study")
     rows = [{"row": row, **cells} for row, cells in zip(answer.index, table_records(answer), strict=True)]
     return {**{name: about[name] for name in kept}, "rows": rows}
 
 
+def _accepted(
+    table: Path,
+    feature: list[str] | None,
+    target: list[str] | None,
+    budget: float,
+    threshold: float | None,
+    drawn_at_random: bool,
+    common: dict[str, Any],
+) -> pd.DataFrame:
+    """Accept rows within an error budget."""
+    from calibo.tables import accept
+
+    if threshold is None:
+        raise DataError("--error-budget needs --threshold, the value that accepted rows are to reach")
+    if target is None or len(target) != 1:
+        raise DataError("--error-budget needs one --target, the column that --threshold is for")
+    drawn = "all" if drawn_at_random else None
+    return accept(table, feature or None, target[0], threshold=threshold, error_budget=budget, drawn=drawn, **common)
+
+
+def show_accepted(answer: pd.DataFrame, table: Path) -> None:
+    """Print the accepted rows, and what is promised of them."""
+    from calibo.cli.output import wrapped
+
+    about: dict[str, Any] = answer.attrs["calibo"]
+    for note in about["notes"]:
+        typer.echo(f"note: {note}")
+    if len(answer):
+        first = answer.head(_MOST_ACCEPTED)
+        print_rows(first, about, [["probability", *map(_percent, first.iloc[:, -1])]])
+        if len(answer) > len(first):
+            typer.echo(f"({len(answer) - len(first)} more rows; -o FILE.csv has them all.)")
+    wrapped(f"{table}: {about['message']}")
+
+
+def _write_page(answer: pd.DataFrame, table: Path, report: Path) -> Path:
+    from calibo.report.ranking import write_ranking_report
+
+    names = identifying(answer, answer.attrs["calibo"])[1][1:]
+    return write_ranking_report(answer, report, title=table.name, labels=names)
+
+
 def show_ranking(answer: pd.DataFrame, table: Path) -> None:
     """Print the suggested rows as a table, and how earlier forecasts came out."""
-    from rich.text import Text
-
-    from calibo.cli.output import console, plain_table
+    from calibo.cli.output import wrapped
 
     about: dict[str, Any] = answer.attrs["calibo"]
     typer.echo(
@@ -123,25 +213,24 @@ def show_ranking(answer: pd.DataFrame, table: Path) -> None:
     )
     for note in about["notes"]:
         typer.echo(f"note: {note}")
-    features = about["features"][:SHOWN_COLUMNS]
     targets: list[str] = about["targets"]
-    forecasts = [f"{name}: mean (80 %)" for name in targets]
-    rows = plain_table("row", *features, *forecasts, "chance to improve", "reason")
     # The columns that rank adds come last: three for each target, the probability and the reason.
-    ours = answer.iloc[:, -3 * len(targets) - 2 :]
-    for (index, row), added in zip(answer.iterrows(), ours.itertuples(index=False, name=None), strict=True):
-        cells = [str(index), *(_cell(row[name]) for name in features)]
-        cells += [_expected(*added[3 * j : 3 * j + 3]) for j in range(len(targets))]
-        rows.add_row(*(Text(cell) for cell in (*cells, _percent(added[-2]), added[-1])))
-    console().print(rows)
-    if hidden := len(about["features"]) - len(features):
-        columns = _counted(hidden, "more column", "more columns")
-        typer.echo(f"({columns} of the table not shown; -o FILE.csv has them all.)")
+    ours = list(answer.iloc[:, -3 * len(targets) - 2 :].itertuples(index=False, name=None))
+    columns = [
+        [f"{name}: mean (80 %)", *(_expected(*one[3 * j : 3 * j + 3]) for one in ours)]
+        for j, name in enumerate(targets)
+    ]
+    columns += [["chance", *(_percent(one[-2]) for one in ours)], ["why", *(_short(one[-1]) for one in ours)]]
+    hidden = print_rows(answer, about, columns)
+    if hidden:
+        typer.echo(f"({_counted(hidden, 'more column', 'more columns')} of the table not shown; -o FILE.csv has all.)")
+    if about["outlook"]:
+        wrapped(about["outlook"])
     for name in targets:
         _print_calibration(name, about["calibration"].get(name))
     if about["study"] is not None:
         stored = f"The forecasts are stored in {about['study']}."
-        typer.echo(f"{stored} Fill in the results in {table}, then run this again.")
+        wrapped(f"{stored} Fill in the results in {table}, then run this again.")
 
 
 def _print_calibration(target: str, found: dict[str, Any] | None) -> None:
@@ -155,19 +244,87 @@ def _print_calibration(target: str, found: dict[str, Any] | None) -> None:
     wrapped(f"{target}: of {_counted(found['of'], 'result', 'results')} {fell}. {found['headline']}")
 
 
+def print_rows(answer: pd.DataFrame, about: dict[str, Any], columns: list[list[str]]) -> int:
+    """Print rows by what identifies them, some columns, and as many features as the terminal has room for.
+
+    Args:
+        answer: The rows.
+        about: What `rank` or `accept` says of them.
+        columns: Columns that are always shown, each a heading and its cells.
+
+    Returns:
+        The number of features that are not shown.
+    """
+    from calibo.cli.output import console, wide_table
+
+    label, names = identifying(answer, about)
+    room = console().width - 3 - sum(3 + max(map(len, column)) for column in [names, *columns])
+    shown: list[list[str]] = []
+    for name in about["features"]:
+        cells = [_cut(name), *(_cell(value) for value in answer[name])] if name != label else []
+        room -= 3 + max(map(len, cells), default=0)
+        if not cells or room < 0:
+            break
+        shown.append(cells)
+    wide_table(names, [*shown, *columns])
+    return len(about["features"]) - len(shown)
+
+
+def identifying(answer: pd.DataFrame, about: dict[str, Any]) -> tuple[str, list[str]]:
+    """Return the column that tells rows apart, with its heading first: an identifier if there is one, else the row."""
+    ours = {*about["features"], *about["targets"]}
+    given = [
+        *about["identifiers"],
+        *(name for name in answer.columns if name not in ours and answer[name].dtype == "str"),
+    ]
+    for name in given:
+        if answer[name].notna().all() and answer[name].is_unique:
+            return name, [_cut(name), *(_cell(value) for value in answer[name])]
+    return "row", ["row", *map(str, answer.index)]
+
+
 def _expected(mean: float, low: float, high: float) -> str:
-    return "not known" if mean != mean else f"{mean:.4g} ({low:.4g} to {high:.4g})"
+    if mean != mean:
+        return "not known"
+    decimals = _decimals(high - low)
+    return " ".join(
+        form.format(_rounded(value, decimals)) for form, value in (("{}", mean), ("({}", low), ("to {})", high))
+    )
+
+
+def _decimals(width: float) -> int | None:
+    """Return to how many decimals numbers are worth showing if they are uncertain by ``width``: two digits of it."""
+    if not (isfinite(width) and width > 0.0):
+        return None
+    decimals = 1 - floor(log10(width))
+    return decimals if -4 <= decimals <= 5 else None
+
+
+def _rounded(value: float, decimals: int | None) -> str:
+    return f"{value:.4g}" if decimals is None else f"{value:.{max(decimals, 0)}f}"
 
 
 def _percent(chance: float) -> str:
     return "not known" if chance != chance else f"{100 * chance:.0f} %"
 
 
+def _short(reason: str) -> str:
+    """Return a reason in a word or two; the file has it in full."""
+    from calibo.optimize.reasons import BOTH, GOOD
+    from calibo.tables.answer import DRAWN, LITTLE_MEASURED, NOTHING_MEASURED
+
+    short = {BOTH: "good, unsure", GOOD: "good", DRAWN: "random", LITTLE_MEASURED: "spread", NOTHING_MEASURED: "spread"}
+    return short.get(reason, reason)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
+
+
 def _cell(value: Any) -> str:
     from calibo.cli.output import shown
 
-    text = "" if value != value or value is None else shown(value)
-    return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
+    return _cut("" if value != value or value is None else shown(value))
 
 
 def _counted(count: int, one: str, many: str) -> str:

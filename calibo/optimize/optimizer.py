@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
-from calibo.data import Dataset, Suggestion
+from calibo.data import Dataset, Params, Suggestion
 from calibo.errors import DataError, RecipeError, ValueRejected
 from calibo.optimize.auto import log_change
 from calibo.optimize.composite import Composite, composed, default_method
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
     from calibo.optimize.explaining import Explanation
     from calibo.optimize.optimum import Importance, Optimum
+    from calibo.optimize.reporting import Modelled
 
 
 #: Most points that are suggested at once.
@@ -463,6 +466,48 @@ class Optimizer:
         from calibo.optimize.optimum import importance
 
         return importance(self.progress())
+
+    def report(self, path: str | os.PathLike[str], *, title: str = "calibo") -> Path:
+        """Write a report, a single HTML file, and return its path.
+
+        Args:
+            path: The file to write, normally ending in .html.
+            title: Title of the report.
+        """
+        from calibo.optimize.reporting import Reported, renumbered, written
+
+        with self._lock:
+            trials, own = renumbered(self.trials)
+            return written(
+                Reported(
+                    title=title,
+                    method=self._method or self.strategy.name,
+                    trials=trials,
+                    directions=self.directions,
+                    names=self.names,
+                    reference=self.progress().reference,
+                    makes_forecasts=self.strategy.makes_forecasts,
+                    model=self._modelled(own) if self.strategy.makes_forecasts and completed(self._done) else None,
+                ),
+                path,
+            )
+
+    def _modelled(self, own: Mapping[int, int]) -> Modelled:
+        """Return the model for a report, whose trials have other numbers than their ``own``."""
+        from calibo.optimize.reporting import Modelled
+
+        return Modelled(
+            self.space,
+            self._plan(),
+            self.data(),
+            self.progress,
+            self._best_of,
+            lambda number: self.explain(own[number]),
+            lambda trials: np.stack([trial.x for trial in trials]),
+        )
+
+    def _best_of(self, objective: int) -> Params:
+        return dict(best_trial(self._done, self.directions, objective).params)
 
     def progress(self) -> Progress:
         """Return all trials so far, as stopping rules see them."""

@@ -1,4 +1,4 @@
-"""Predictions along one parameter while the others are fixed."""
+"""Predictions along one parameter, or over two, while the others are fixed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from calibo.data import Array
 from calibo.distributions import Distribution
 from calibo.errors import SpaceError
 from calibo.search import Plan
-from calibo.spaces import Space
+from calibo.spaces import Parameter, Space
 from calibo.trials import Direction, in_user_sign
 
 
@@ -70,10 +70,7 @@ def slices_at(
         if not active[column]:
             continue
         parameter = space.columns[column]
-        if parameter.cells is None or parameter.cells > points:
-            grid = np.unique(parameter.round(np.linspace(0.0, 1.0, points)))
-        else:
-            grid = parameter.position(np.arange(parameter.cells))
+        grid = _grid(parameter, points)
         X = np.repeat(x[None, :], len(grid), axis=0)
         X[:, column] = grid
         # Where another choice makes other parameters active, these are in the middle of their ranges.
@@ -85,3 +82,63 @@ def slices_at(
         raw, calibrated = (in_user_sign(by_stage[i], direction) for i in (0, -1))
         found.append(Slice(name, values, raw, calibrated, plan.acquisition(X)))
     return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Expected values over two parameters, in the user's sign and units.
+
+    Attributes:
+        names: Names of the two parameters that vary.
+        values: Their `g` and `h` values.
+        places: Coordinates of these values on [0, 1], `g` and `h`.
+        mean: Expected values, `h x g`; NaN where the space has no point.
+    """
+
+    names: tuple[str, str]
+    values: tuple[tuple[Any, ...], tuple[Any, ...]]
+    places: tuple[Array, Array]
+    mean: Array
+
+
+def plane_at(
+    plan: Plan,
+    params: Mapping[str, Any],
+    names: tuple[str, str],
+    *,
+    space: Space,
+    direction: Direction,
+    outcome: int = 0,
+    points: int = 31,
+) -> Plane:
+    """Predict one outcome over two parameters.
+
+    Args:
+        plan: Plan with fitted models; see ``fitted_plan``.
+        params: Parameters that are fixed while two of them vary, normally the best ones.
+        names: Names of the two parameters.
+        space: The space.
+        direction: Direction of the outcome.
+        outcome: Index of the outcome among the plan's models.
+        points: Number of values of a parameter with more choices than that.
+    """
+    columns = [space.names.index(name) for name in names]
+    grids = [_grid(space.columns[column], points) for column in columns]
+    across, up = np.meshgrid(*grids)
+    X = np.repeat(space.encode([params]), across.size, axis=0)
+    X[:, columns[0]], X[:, columns[1]] = across.ravel(), up.ravel()
+    valid = space.valid(X)
+    mean = np.full(across.size, np.nan)
+    if valid.any():
+        mean[valid] = direction.value * plan.models[outcome].predict(X[valid], latent=True).mean
+    x, y = (
+        tuple(space.columns[column].decode(float(u)) for u in grid) for column, grid in zip(columns, grids, strict=True)
+    )
+    return Plane(names, (x, y), (grids[0], grids[1]), mean.reshape(across.shape))
+
+
+def _grid(parameter: Parameter, points: int) -> Array:
+    """Return values of a parameter on [0, 1]: all if they are few, else some evenly spread."""
+    if parameter.cells is None or parameter.cells > points:
+        return np.unique(parameter.round(np.linspace(0.0, 1.0, points)))
+    return parameter.position(np.arange(parameter.cells))

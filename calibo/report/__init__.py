@@ -17,12 +17,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calibo.report.calibration import plot_coverage, plot_feasibility, plot_forecasts, plot_places, plot_reliability
+    from calibo.report.calibration import (
+        plot_coverage,
+        plot_feasibility,
+        plot_forecasts,
+        plot_places,
+        plot_reliability,
+        plot_surprise,
+    )
     from calibo.report.data import OutcomeData, ReportData
+    from calibo.report.insight import plot_importance, plot_map
     from calibo.report.page import write_report
     from calibo.report.pareto import plot_pareto_front
     from calibo.report.plots import Plots
     from calibo.report.progress import plot_best_so_far, plot_hypervolume
+    from calibo.report.ranking import write_ranking_report
     from calibo.report.slices import plot_slices
 
 __all__ = [
@@ -34,16 +43,29 @@ __all__ = [
     "plot_feasibility",
     "plot_forecasts",
     "plot_hypervolume",
+    "plot_importance",
+    "plot_map",
     "plot_pareto_front",
     "plot_places",
     "plot_reliability",
     "plot_slices",
+    "plot_surprise",
+    "write_ranking_report",
     "write_report",
 ]
 
 _NAMES = {
-    "calibration": ("plot_coverage", "plot_feasibility", "plot_forecasts", "plot_places", "plot_reliability"),
+    "calibration": (
+        "plot_coverage",
+        "plot_feasibility",
+        "plot_forecasts",
+        "plot_places",
+        "plot_reliability",
+        "plot_surprise",
+    ),
     "data": ("OutcomeData", "ReportData"),
+    "insight": ("plot_importance", "plot_map"),
+    "ranking": ("write_ranking_report",),
     "page": ("write_report",),
     "plots": ("Plots",),
     "pareto": ("plot_pareto_front",),

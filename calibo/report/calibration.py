@@ -32,6 +32,8 @@ from calibo.report.summary import counted, number, params_text, percent, room_fo
 
 #: Heights, as fractions of the drawing area, of marks that have no place on the value axis.
 _BOTTOM, _TOP = 0.03, 0.97
+#: Distance from the median, in units of the interval, beyond which results are drawn at the edge.
+_FARTHEST = 3.0
 #: Name of the curves of the raw model.
 RAW_NAME = "raw model"
 #: With fewer results there is no curve of reliability to speak of.
@@ -98,6 +100,55 @@ def plot_forecasts(outcome: OutcomeData, *, coverage: float = 0.8, wide: float =
     draw.whole_numbers(figure, len(outcome))
     draw.subtitle(figure, _forecast_summary(outcome, coverage, missed=len(missed), shown=len(shown)))
     return figure
+
+
+@checked
+def plot_surprise(outcome: OutcomeData, *, coverage: float = 0.8) -> go.Figure:
+    """Plot the results in units of their forecast intervals, which stays readable as the intervals shrink.
+
+    Args:
+        outcome: The objective or constraint.
+        coverage: Coverage of the intervals; a result outside lies beyond -1 or 1.
+    """
+    figure = draw.blank("Results in units of their intervals", x="trial", y="distance from the median", height=340)
+    if not outcome.makes_forecasts and not outcome.forecasted:
+        return draw.without_forecasts(figure)
+    units = _in_units(outcome, coverage)
+    if not units:
+        return draw.empty(figure, "no result has a forecast interval of finite width")
+    kept = [k for k, (_, unit) in enumerate(units) if abs(unit) > 1.0]
+    shown = [units[k] for k in draw.thinned(len(units), keep=kept)]
+    figure.add_hrect(y0=-1.0, y1=1.0, fillcolor=draw.tint(draw.CALIBRATED, 0.13), line_width=0, layer="below")
+    figure.add_hline(y=0.0, line=dict(color=draw.CALIBRATED, width=1))
+    for name, inside, beyond, marker in (
+        (f"inside {percent(coverage)}", True, False, dict(color=draw.OUTCOME, symbol="circle", size=7)),
+        (f"outside {percent(coverage)}", False, False, dict(color=draw.MISS, symbol="x", size=9)),
+        (f"beyond {_FARTHEST:g} units", False, True, dict(color=draw.MISS, symbol="diamond-tall", size=11)),
+    ):
+        mine = [(i, u) for i, u in shown if (abs(u) <= 1.0) is inside and (abs(u) > _FARTHEST) is beyond]
+        boxes = [f"{number(outcome.value(i))}, {number(u)} units" for i, u in mine]
+        x, y = [outcome.numbers[i] for i, _ in mine], [float(np.clip(u, -_FARTHEST, _FARTHEST)) for _, u in mine]
+        hover = "<b>trial %{x}</b><br>%{customdata}"
+        figure.add_trace(draw.dots(x, y, name, marker, hover, customdata=boxes))
+    figure.update_layout(yaxis=dict(range=[-1.08 * _FARTHEST, 1.08 * _FARTHEST], dtick=1))
+    draw.whole_numbers(figure, len(outcome))
+    above, below = (sum(sign * unit > 1.0 for _, unit in units) for sign in (1.0, -1.0))
+    draw.subtitle(
+        figure, f"Of {counted(len(units), 'result')}, {above} above and {below} below the {percent(coverage)} interval."
+    )
+    return figure
+
+
+def _in_units(outcome: OutcomeData, coverage: float) -> list[tuple[int, float]]:
+    """Return trials by their indices with the distance of the result from the median, in widths of that side's interval."""
+    found: list[tuple[int, float]] = []
+    for i, one in zip(outcome.forecasted, outcome.calibrated, strict=True):
+        low, high = one.interval(coverage)
+        middle, value = one.icdf(0.5), outcome.value(i)
+        width = high - middle if value >= middle else middle - low
+        if np.isfinite(width) and width > 0.0:
+            found.append((i, (value - middle) / width))
+    return found
 
 
 def _hover_texts(

@@ -30,6 +30,7 @@ from calibo.trials import (
 
 if TYPE_CHECKING:
     from calibo.optimize.slices import Slice
+    from calibo.report.insight import Insight
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -191,6 +192,9 @@ class ReportData:
         expected_best: See `OutcomeData`; only of a single objective.
         slices: Predictions along single parameters for each of the objectives; empty without a model.
         makes_forecasts: Whether the method makes forecasts at all.
+        pruned: Number of trials that were given up early; they have no value and are not among the trials.
+        running: Number of trials that run.
+        insight: What the model makes of the space; ``None`` if it was not asked.
     """
 
     title: str
@@ -202,6 +206,9 @@ class ReportData:
     expected_best: tuple[float | None, ...] | None = None
     slices: tuple[tuple[Slice, ...], ...] = ()
     makes_forecasts: bool = True
+    pruned: int = 0
+    running: int = 0
+    insight: Insight | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -144,9 +144,10 @@ def menu(buttons: list[dict[str, object]], *, active: int = 0, dropdown: bool = 
         xanchor="left",
         yanchor="bottom",
         pad=dict(b=8, t=0, l=0, r=0),
-        bgcolor="#ffffff",
+        # Light on a dark page, too: Plotly draws the active button almost white.
+        bgcolor="#fefefe",
         bordercolor="#c8c8c8",
-        font=dict(size=12),
+        font=dict(size=12, color="#2a2a2a"),
     )
 
 

@@ -10,6 +10,7 @@ import math
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,56 +34,83 @@ BADGES = {
     Verdict.NOT_YET: "not yet",
 }
 
+#: Colours of figures, as they stand in their JSON, and what they are on a dark page.
+_DARK = {
+    '"white"': '"#1b1d21"',
+    '"rgba(255,255,255,0.9)"': '"rgba(27,29,33,0.9)"',
+    '"#2b2b2b"': '"#e3e5e8"',
+    '"#222222"': '"#f0f1f2"',
+    '"#ececec"': '"#303338"',
+    '"#c8c8c8"': '"#55595f"',
+    '"#7a7a7a"': '"#9da2a9"',
+    '"#b5b5b5"': '"#70757b"',
+    '"#0072B2"': '"#56B4E9"',
+    '"#9c4f80"': '"#CC79A7"',
+    "rgba(0,114,178,": "rgba(86,180,233,",
+    "rgba(156,79,128,": "rgba(204,121,167,",
+}
+
 #: Significant digits kept of numbers in a list: finer than a screen.
 _DIGITS = 5
 #: A float64 has no more.
 _ALL_DIGITS = 17
 
-#: Light, with system fonts, readable on a phone.
+#: Light or dark as the reader's system is, with system fonts, readable on a phone.
 STYLE = """
-:root { color-scheme: light; }
+:root { color-scheme: light dark; --page: #f4f5f7; --panel: #fff; --ink: #2b2b2b; --soft: #44484d; --faint: #5c6066;
+  --edge: #e3e5e8; --line: #eceef0; --strong: #c9ccd1; --link: #0060a0; --blue: #0072B2; --blue-back: #e5f1f8;
+  --orange: #D55E00; --orange-back: #fcefe6; --grey: #9aa0a6; --grey-back: #f1f3f4; }
+@media (prefers-color-scheme: dark) {
+  :root { --page: #121316; --panel: #1b1d21; --ink: #e3e5e8; --soft: #c3c7cc; --faint: #9da2a9; --edge: #2e3136;
+    --line: #2a2d32; --strong: #4a4e55; --link: #7cc0f0; --blue: #56B4E9; --blue-back: #16303f; --orange: #f08a3c;
+    --orange-back: #3b2413; --grey: #6f757c; --grey-back: #26292e; }
+}
 * { box-sizing: border-box; }
-body { margin: 0; background: #f4f5f7; color: #2b2b2b; line-height: 1.5;
+body { margin: 0; background: var(--page); color: var(--ink); line-height: 1.5;
   font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 main { max-width: 1100px; margin: 0 auto; padding: 24px 16px 48px; }
 h1 { font-size: 1.7rem; margin: 0; overflow-wrap: anywhere; }
 h2 { font-size: 1.15rem; margin: 0 0 4px; }
 h3 { font-size: 1.05rem; margin: 0 0 4px; }
 header { margin: 0 0 20px; }
-.facts { color: #5c6066; margin: 2px 0 12px; overflow-wrap: anywhere; }
-.headline { font-size: 1.15rem; margin: 0; padding: 12px 16px; background: #fff; border-left: 4px solid #0072B2;
-  border-radius: 4px; overflow-wrap: anywhere; }
+.facts { color: var(--faint); margin: 2px 0 12px; overflow-wrap: anywhere; }
+.headline { font-size: 1.15rem; margin: 0; padding: 12px 16px; background: var(--panel);
+  border-left: 4px solid var(--blue); border-radius: 4px; overflow-wrap: anywhere; }
+.live { color: var(--faint); margin: 0 0 8px; }
 .columns { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 16px; align-items: start; }
-.panel { background: #fff; border: 1px solid #e3e5e8; border-radius: 8px; padding: 16px 18px; margin: 0 0 16px; }
-.panel > p { margin: 0 0 8px; color: #44484d; overflow-wrap: anywhere; }
-.panel > table + p, .inner > table + p { margin-top: 10px; }
+.panel { background: var(--panel); border: 1px solid var(--edge); border-radius: 8px; padding: 16px 18px; margin: 0 0 16px; }
+.panel > p { margin: 0 0 8px; color: var(--soft); overflow-wrap: anywhere; }
+.panel > table + p, .panel > .scroll + p, .inner > table + p { margin-top: 10px; }
 .figure { width: 100%; }
 table { border-collapse: collapse; width: 100%; font-size: .95rem; }
-th, td { text-align: left; vertical-align: top; padding: 6px 10px 6px 0; border-top: 1px solid #eceef0; }
+th, td { text-align: left; vertical-align: top; padding: 6px 10px 6px 0; border-top: 1px solid var(--line); }
 tr:first-child > * { border-top: 0; }
 th { font-weight: 600; white-space: nowrap; }
 .scroll { max-height: 340px; overflow: auto; }
 .wide { width: auto; min-width: 60%; }
 .wide td { white-space: nowrap; font-variant-numeric: tabular-nums; padding-right: 22px; }
 .wide th { padding-right: 22px; }
-.wide tr:first-child th { position: sticky; top: 0; background: #fff; }
-.wide small { font-weight: 400; color: #5c6066; }
+.wide tr:first-child th { position: sticky; top: 0; background: var(--panel); }
+.wide small { font-weight: 400; color: var(--faint); }
+.wide .text { white-space: normal; min-width: 16em; overflow-wrap: anywhere; }
+.told th { width: 1%; padding-right: 18px; }
+.told td { overflow-wrap: anywhere; }
 .best th { white-space: normal; }
 .best th, .best td { overflow-wrap: anywhere; }
 .best td { font-variant-numeric: tabular-nums; }
-.total > * { border-top: 2px solid #c9ccd1; }
+.total > * { border-top: 2px solid var(--strong); }
 .badge { display: inline-block; white-space: nowrap; padding: 1px 8px; border-radius: 10px; font-size: .85rem;
-  border: 1px solid #9aa0a6; background: #f1f3f4; }
-.badge.compatible { border-color: #0072B2; background: #e5f1f8; }
-.badge.too_narrow, .badge.too_wide { border-color: #D55E00; background: #fcefe6; }
+  border: 1px solid var(--grey); background: var(--grey-back); }
+.badge.compatible { border-color: var(--blue); background: var(--blue-back); }
+.badge.too_narrow, .badge.too_wide { border-color: var(--orange); background: var(--orange-back); }
 details { margin-top: 8px; }
 .outcome { margin-top: 0; }
-.outcome > summary { color: #2b2b2b; }
+.outcome > summary { color: var(--ink); }
 .outcome > summary h2 { display: inline; overflow-wrap: anywhere; }
-.outcome > summary span { display: block; color: #44484d; }
-.inner { border-top: 1px solid #eceef0; margin-top: 14px; padding-top: 12px; }
-.inner > p { max-width: none; margin: 0 0 8px; color: #44484d; overflow-wrap: anywhere; }
-summary { cursor: pointer; color: #0060a0; }
+.outcome > summary span { display: block; color: var(--soft); }
+.inner { border-top: 1px solid var(--line); margin-top: 14px; padding-top: 12px; }
+.inner > p { max-width: none; margin: 0 0 8px; color: var(--soft); overflow-wrap: anywhere; }
+summary { cursor: pointer; color: var(--link); }
 details p { margin: 6px 0 0; max-width: 75ch; }
 @media (max-width: 760px) { .columns { grid-template-columns: minmax(0, 1fr); } .panel { padding: 12px; }
   .wide th, .wide td { padding-right: 10px; } }
@@ -104,13 +132,19 @@ async function unpacked(id) {
   const packed = new Blob([bytes.subarray(0, Number(element.dataset.bytes))]);
   return new Response(packed.stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
 }
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+dark.addEventListener("change", () => window.location.reload());
+function coloured(text) {
+  for (const [light, other] of dark.matches ? DARK : []) text = text.replaceAll(light, other);
+  return text;
+}
 async function show() {
   const narrow = window.innerWidth < 700;
   for (const element of document.querySelectorAll(".figure")) element.style.height = element.dataset.height + "px";
   const library = document.createElement("script");
   library.textContent = await unpacked("plotly");
   document.head.append(library);
-  const figures = JSON.parse(await unpacked("figures"));
+  const figures = JSON.parse(coloured(await unpacked("figures")));
   function draw(element) {
     const figure = figures[element.id];
     if (element.dataset.drawn) { Plotly.Plots.resize(element); return; }
@@ -133,10 +167,48 @@ show().catch((error) => {
   for (const element of document.querySelectorAll(".figure"))
     element.textContent = "This browser cannot draw the figures (" + error + "): use a newer one.";
 });
-""".replace("DIGITS", _DIGITS_85)
+""".replace("DIGITS", _DIGITS_85).replace("DARK", json.dumps([*_DARK.items()]))
+
+#: Asks whether the study has changed and loads the page anew if so; what was unfolded stays so.
+LIVE_SCRIPT = """
+const live = document.getElementById("live");
+const parts = [...document.querySelectorAll("details")];
+for (const place of JSON.parse(sessionStorage.getItem("open") || "[]")) if (parts[place]) parts[place].open = true;
+async function look() {
+  let text = "Live, up to date at " + new Date().toLocaleTimeString() + ".";
+  try {
+    const answer = await fetch("version" + window.location.search, {cache: "no-store"});
+    if (!answer.ok) throw new Error(await answer.text());
+    if (await answer.text() !== live.dataset.version) {
+      const open = parts.flatMap((part, place) => part.open ? [place] : []);
+      sessionStorage.setItem("open", JSON.stringify(open));
+      window.location.reload();
+      return;
+    }
+  } catch (error) {
+    text = "No longer live: calibo watch does not answer, or cannot read the study.";
+  }
+  live.textContent = text;
+  window.setTimeout(look, 1000 * Number(live.dataset.every));
+}
+look();
+"""
 
 
-def document(title: str, body: str, figures: Mapping[str, go.Figure], *, script: str) -> str:
+@dataclass(frozen=True)
+class Live:
+    """What makes a page look for changes.
+
+    Attributes:
+        version: Version of the study that the page shows.
+        every: Seconds between two looks.
+    """
+
+    version: str
+    every: float
+
+
+def document(title: str, body: str, figures: Mapping[str, go.Figure], *, script: str, live: Live | None = None) -> str:
     """Return the whole page.
 
     Args:
@@ -144,9 +216,21 @@ def document(title: str, body: str, figures: Mapping[str, go.Figure], *, script:
         body: HTML of everything that is shown.
         figures: Figures by the ids of the elements that hold them.
         script: Plotly's script, put into the page once.
+        live: For a page that is served and loads itself anew when there is a newer version.
     """
     data = compact_json({name: _without_title(figure) for name, figure in figures.items()})
-    policy = _POLICY.format(scripts=" ".join(map(_hash, (SCRIPT, script))), styles=" ".join(map(_hash, (STYLE, ""))))
+    scripts = (SCRIPT, script) if live is None else (SCRIPT, script, LIVE_SCRIPT)
+    policy = _POLICY.format(scripts=" ".join(map(_hash, scripts)), styles=" ".join(map(_hash, (STYLE, ""))))
+    # Only a page that is served may ask, and only where it comes from.
+    policy += "" if live is None else "; connect-src 'self'"
+    top = (
+        ""
+        if live is None
+        else (
+            f'<p class="live" id="live" data-version="{html.escape(live.version)}" data-every="{live.every:g}">Live.</p>'
+        )
+    )
+    bottom = "" if live is None else f"<script>{LIVE_SCRIPT}</script>\n"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -159,12 +243,12 @@ def document(title: str, body: str, figures: Mapping[str, go.Figure], *, script:
 <body>
 {_unneeded_styles(script)}
 <main>
-{body}
+{top}{body}
 </main>
 {_packed("figures", data)}
 {_packed("plotly", script)}
 <script>{SCRIPT}</script>
-</body>
+{bottom}</body>
 </html>
 """
 

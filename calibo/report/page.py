@@ -13,14 +13,29 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from calibo.arguments import checked
-from calibo.data import FAR_ABOVE, NEAR_BELOW
+from calibo.data import FAR_ABOVE, NEAR_BELOW, shown_params
 from calibo.diagnostics import CalibrationTable, Verdict
 from calibo.errors import StudyError
 from calibo.files import replacing, why_unwritable
-from calibo.report.calibration import plot_coverage, plot_feasibility, plot_forecasts, plot_places, plot_reliability
+from calibo.report.calibration import (
+    plot_coverage,
+    plot_feasibility,
+    plot_forecasts,
+    plot_places,
+    plot_reliability,
+    plot_surprise,
+)
 from calibo.report.data import OutcomeData, ReportData
 from calibo.report.figure import OUTCOME, evenly
-from calibo.report.html import badge, calibration_rows, document, figure_section, header, panel, place_rows, table
+from calibo.report.html import Live, badge, calibration_rows, document, figure_section, header, panel, place_rows, table
+from calibo.report.insight import (
+    READING_IMPORTANCE,
+    READING_MAP,
+    optimum_panel,
+    plot_importance,
+    plot_map,
+    why_panel,
+)
 from calibo.report.pareto import plot_pareto_front
 from calibo.report.progress import plot_best_so_far, plot_hypervolume
 from calibo.report.slices import plot_slices
@@ -36,6 +51,7 @@ from calibo.report.summary import (
     sentence,
     shortened,
 )
+from calibo.trials import State
 
 #: More rows or parameters than these are left out of the table of Pareto-optimal trials.
 MOST_ROWS, MOST_PARAMETERS = 30, 40
@@ -75,6 +91,14 @@ SECTIONS: tuple[Section, ...] = (
         "thick bar. One in five should be a miss; many more mean bars that are too short, hardly any mean bars that "
         "are too long. The first trials are chosen without a model and have no bar. Zoom with the mouse, "
         "double-click to reset.",
+    ),
+    Section(
+        "surprise",
+        plot_surprise,
+        "The same results in units of their intervals: 0 is the median that was forecast, and the shaded band from -1 to 1 "
+        "is the 80 % interval, however short it had become. So this stays readable when the intervals shrink as the study "
+        "converges. Four in five results should be inside the band, half of the others above and half below. A "
+        "triangle on the edge is a result even further away.",
     ),
     Section(
         "coverage",
@@ -122,7 +146,7 @@ SECTIONS: tuple[Section, ...] = (
 )
 
 #: Figures of forecasts beside results; a constraint has only these, since it has no best value.
-FORECAST_SECTIONS = SECTIONS[:4]
+FORECAST_SECTIONS = SECTIONS[:5]
 
 PARETO_FRONT = Section(
     "pareto-front",
@@ -200,25 +224,75 @@ def _unwritable(target: Path, reason: str) -> StudyError:
     )
 
 
-def page(data: ReportData, *, script: str) -> str:
+def live_page(data: ReportData, *, version: str, every: float) -> str:
+    """Return the page of a study that is served, which loads itself anew when the study has another version.
+
+    Args:
+        data: What the report shows.
+        version: Version of the study as it is shown.
+        every: Seconds between two looks for a newer one.
+    """
+    return page(data, script=get_plotlyjs(), live=Live(version, every))
+
+
+def page(data: ReportData, *, script: str, live: Live | None = None) -> str:
     """Return the whole page.
 
     Args:
         data: What the report shows.
         script: Plotly's script, put into the page once.
+        live: For a page that is served and loads itself anew when there is a newer version.
     """
     make = _single_objective if len(data.outcomes) == 1 else _several_outcomes
     body, figures = make(data)
-    return document(data.title, f"{header(data.title, facts(data), headline(data))}\n{body}", figures, script=script)
+    top = header(data.title, facts(data), headline(data))
+    return document(data.title, f"{top}\n{body}", figures, script=script, live=live)
 
 
 def _single_objective(data: ReportData) -> tuple[str, dict[str, go.Figure]]:
     """Return the page below the header of one objective without constraints, and its figures by their ids."""
     (objective,) = data.objectives
     figures = {section.name: section.draw(objective) for section in SECTIONS}
+    for figure in figures.values() if data.names else ():
+        _name_axis(figure, axis_title(objective))
     parts = [figure_section(figures[section.name], section.name, section.reading) for section in SECTIONS]
     calibration = panel(_CALIBRATION, _calibration_card(objective))
-    return _columns(calibration, _best_parameters(objective)) + "".join(parts), figures
+    learned, drawn = _insight(data)
+    top = _columns(calibration, _best_parameters(objective) + learned[0])
+    return top + "".join(parts) + learned[1] + _failures(data), figures | drawn
+
+
+def _insight(data: ReportData) -> tuple[tuple[str, str], dict[str, go.Figure]]:
+    """Return the panels for the top of the page, the parts below its figures, and further figures by their ids."""
+    found = data.insight
+    if found is None:
+        return ("", ""), {}
+    figures: dict[str, go.Figure] = {}
+    parts = [why_panel(found)]
+    if found.importance:
+        figures["importance"] = plot_importance(found)
+        parts.append(figure_section(figures["importance"], "importance", READING_IMPORTANCE))
+    if found.map is not None:
+        figures["map"] = plot_map(found, larger_is_better=data.directions[0].value > 0)
+        parts.append(figure_section(figures["map"], "map", READING_MAP))
+    return (optimum_panel(found), "".join(parts)), figures
+
+
+def _failures(data: ReportData) -> str:
+    """Return the failed trials with their reasons, the latest first; empty if none failed."""
+    failed = [trial for trial in reversed(data.trials) if trial.state is State.FAILED]
+    if not failed:
+        return ""
+    rows = [
+        [str(trial.number), _wrapping(trial.error or "no reason is known"), _wrapping(shown_params(trial.params))]
+        for trial in failed[:MOST_ROWS]
+    ]
+    more = f"<p>The latest {MOST_ROWS} of {len(failed)}.</p>" if len(failed) > MOST_ROWS else ""
+    return panel(f"{counted(len(failed), 'trial')} failed", more + table(["trial", "reason", "parameters"], rows))
+
+
+def _wrapping(text: str) -> str:
+    return f'<div class="text">{html.escape(shortened(text, 300))}</div>'
 
 
 def _several_outcomes(data: ReportData) -> tuple[str, dict[str, go.Figure]]:
@@ -236,14 +310,14 @@ def _several_outcomes(data: ReportData) -> tuple[str, dict[str, go.Figure]]:
             figures |= drawn
     calibration = panel(_CALIBRATION, _calibration_table(data))
     if several:
-        return f"{calibration}\n{_pareto_optimal(data)}\n{shared}{''.join(parts)}", figures
+        return f"{calibration}\n{_pareto_optimal(data)}\n{shared}{''.join(parts)}{_failures(data)}", figures
     # The figures of a single objective come before those of its constraints.
     top = _columns(calibration, _best_parameters(data.objectives[0]))
-    return f"{top}{parts[0]}{shared}{''.join(parts[1:])}", figures
+    return f"{top}{parts[0]}{shared}{''.join(parts[1:])}{_failures(data)}", figures
 
 
 def _columns(left: str, right: str) -> str:
-    return f'<div class="columns">\n{left}\n{right}\n</div>\n'
+    return f'<div class="columns">\n{left}\n<div>{right}</div>\n</div>\n'
 
 
 def _outcome_part(outcome: OutcomeData, kind: str, prefix: str, *, opened: bool) -> tuple[str, dict[str, go.Figure]]:
@@ -256,10 +330,8 @@ def _outcome_part(outcome: OutcomeData, kind: str, prefix: str, *, opened: bool)
             continue
         figure = section.draw(outcome)
         figure.update_layout(title=dict(text=f"{figure.layout.title.text}: {outcome_name(outcome)}"))
-        if figure.layout.yaxis.title.text == "value":
-            figure.update_layout(yaxis=dict(title=dict(text=axis)))
-            if kind == "constraint" and len(outcome):
-                figure.add_hline(y=0.0, line=dict(color=OUTCOME, width=1, dash="dot"))
+        if _name_axis(figure, axis) and kind == "constraint" and len(outcome):
+            figure.add_hline(y=0.0, line=dict(color=OUTCOME, width=1, dash="dot"))
         name = f"{prefix}-{section.name}"
         drawn[name] = figure
         sections.append(figure_section(figure, name, section.reading, inner=True))
@@ -272,6 +344,14 @@ def _outcome_part(outcome: OutcomeData, kind: str, prefix: str, *, opened: bool)
 {"".join(sections)}</details>
 """
     return part, drawn
+
+
+def _name_axis(figure: go.Figure, title: str) -> bool:
+    """Give an axis of values the name of its outcome, and return whether there is such an axis."""
+    if figure.layout.yaxis.title.text != "value":
+        return False
+    figure.update_layout(yaxis=dict(title=dict(text=title)))
+    return True
 
 
 def _calibration_card(outcome: OutcomeData) -> str:

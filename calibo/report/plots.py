@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from calibo.errors import DataError
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from calibo.report.data import OutcomeData, ReportData
+    from calibo.report.insight import Insight
 
 
 class Plots:
@@ -23,7 +24,7 @@ class Plots:
         >>> from calibo import Float, minimize
         >>> result = minimize(lambda p: p["x"] ** 2, {"x": Float(-1, 1)}, 6, seed=0, progress=False)
         >>> result.plot
-        Plots(best_so_far, coverage, feasibility, forecasts, hypervolume, pareto_front, places, reliability, slices)
+        Plots(best_so_far, coverage, feasibility, forecasts, ..., slices, surprise)
         >>> result.plot.forecasts().layout.title.text
         'Forecasts and results'
     """
@@ -45,6 +46,24 @@ class Plots:
         from calibo.report.calibration import plot_forecasts
 
         return plot_forecasts(self._outcome(outcome))
+
+    def surprise(self, outcome: int | str = 0) -> go.Figure:
+        """Draw the results in units of their intervals, readable however short these have become."""
+        from calibo.report.calibration import plot_surprise
+
+        return plot_surprise(self._outcome(outcome))
+
+    def importance(self) -> go.Figure:
+        """Draw how much of the objective's variation each parameter explains by itself."""
+        from calibo.report.insight import plot_importance
+
+        return plot_importance(self._insight("importance"))
+
+    def map(self) -> go.Figure:
+        """Draw what the model expects over the two most important parameters that are numbers."""
+        from calibo.report.insight import plot_map
+
+        return plot_map(self._insight("map"), larger_is_better=self._all.directions[0].value > 0)
 
     def coverage(self, outcome: int | str = 0) -> go.Figure:
         """Draw the share of results inside their intervals after each result."""
@@ -103,6 +122,15 @@ class Plots:
         if self._data is None:
             self._data = self._collect()
         return self._data
+
+    def _insight(self, part: Literal["importance", "map"]) -> Insight:
+        found = self._all.insight
+        if found is None or not (found.importance if part == "importance" else found.map):
+            raise DataError(
+                f"there is no {part} to draw: it needs one objective without constraints, results, and a method with a model "
+                f"of two or more parameters{'' if part == 'importance' else ' that are numbers'}"
+            )
+        return found
 
     def _outcome(self, outcome: int | str) -> OutcomeData:
         objectives = self._all.objectives

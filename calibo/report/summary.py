@@ -97,7 +97,7 @@ def facts(data: ReportData) -> list[str]:
     """Return the facts under the title: the method, directions, and numbers of constraints and trials."""
     verbs = {-1.0: "minimized", 1.0: "maximized"}
     parts = [f"method {data.method}"]
-    if len(data.outcomes) == 1:
+    if len(data.outcomes) == 1 and not data.names:
         parts.append(verbs[data.objectives[0].direction.value])
     else:
         parts += [f"{shortened(one.name)} {verbs[one.direction.value]}" for one in data.objectives[:6]]
@@ -107,6 +107,8 @@ def facts(data: ReportData) -> list[str]:
     partial = len(data) - len(data.results) - failed
     parts.append(counted(len(data), "trial"))
     parts += [f"{failed} failed"] if failed else []
+    parts += [f"{data.pruned} pruned"] if data.pruned else []
+    parts += [f"{data.running} running"] if data.running else []
     return parts + ([f"{partial} without all constraints"] if partial else [])
 
 
@@ -115,9 +117,24 @@ def headline(data: ReportData) -> str:
     one = len(data.objectives) == 1
     parts = [_best(data) if one else _front(data)]
     parts.append(data.objectives[0].calibration.headline() if one else _calibration(data.objectives))
+    parts += [text for text in map(_exceptions, data.objectives) if text]
     if data.constraints and any(row.of for row in data.feasibility.rows):
         parts.append(data.feasibility.headline())
     return " ".join(parts)
+
+
+def _exceptions(outcome: OutcomeData) -> str:
+    """Name the places where intervals are wrong that are right on the whole: no part of a page contradicts another."""
+    if outcome.calibration.verdict.accuses:
+        return ""
+    wrong: dict[Verdict, list[str]] = {}
+    for row in outcome.calibration_by_place.rows:
+        if row.calibration.verdict.accuses:
+            wrong.setdefault(row.calibration.verdict, []).append(row.place.value)
+    parts = [
+        f"too {'narrow' if one is Verdict.TOO_NARROW else 'wide'} {listed(places)}" for one, places in wrong.items()
+    ]
+    return f"That is on the whole: those of {shortened(outcome.name)} are {', '.join(parts)}." if parts else ""
 
 
 def _best(data: ReportData) -> str:
@@ -129,7 +146,7 @@ def _best(data: ReportData) -> str:
         return f"None of {results} meets all constraints yet."
     size, value = "Smallest" if objective.direction.value < 0 else "Largest", number(objective.best_value, 6)
     if not data.constraints:
-        return f"{size} value so far: {value}, after {results}."
+        return f"{size} {shortened(objective.name)} so far: {value}, after {results}."
     met = f"{len(data.met)} of {results} {'does' if len(data.met) == 1 else 'do'}"
     return f"{size} value that meets all constraints: {value} ({met})."
 

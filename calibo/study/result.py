@@ -294,9 +294,23 @@ class Result:
 
     def report_data(self) -> ReportData:
         """Collect what a report shows of the study: finished trials in the order of their outcomes."""
-        from calibo.study.report import report_data
+        from calibo.optimize.reporting import report_data
+        from calibo.study.report import reported
 
-        return report_data(self)
+        return report_data(reported(self))
+
+    def to_dashboard(self) -> tuple[str, ...]:
+        """Show the forecasts in optuna-dashboard: figures and a note of the study; see docs/dashboard.md.
+
+        Returns:
+            The ids of the figures there, which are replaced when this is called again.
+
+        Raises:
+            MissingExtra: If optuna-dashboard is not installed.
+        """
+        from calibo.study.dashboard import publish
+
+        return publish(self)
 
     def explain(self, number: int) -> Explanation:
         """Explain why a trial's point was suggested: explore or exploit, what is known nearby, what else was promising.

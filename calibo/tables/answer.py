@@ -12,7 +12,12 @@ from calibo.tables.reading import Frame
 from calibo.trials import Direction, convert_forecasts
 
 NOTHING_MEASURED = "nothing is measured yet: spread over the table"
+DRAWN = "drawn at random"
 LITTLE_MEASURED = "too little is measured yet: spread over the table"
+#: Below this probability that any suggested row is better than the best so far, measuring them is unlikely to pay ...
+_UNLIKELY = 0.1
+#: ... unless hardly anything is measured, when forecasts mean little.
+_FEWEST_JUDGED = 20
 
 
 def answer(
@@ -56,3 +61,25 @@ def free_names(names: Sequence[str], columns: Sequence[str]) -> list[str]:
     """Prefix names with ``calibo_`` where the table already has such a column, so that no column is replaced."""
     taken = set(columns)
     return [free_names([f"calibo_{name}"], columns)[0] if name in taken else name for name in names]
+
+
+def chances(frame: Frame) -> Array:
+    """Return the probability of improvement of each row of an answer, `n`."""
+    return frame.iloc[:, -2].to_numpy(dtype=np.float64)
+
+
+def outlook(chance: Array, measured: int) -> str | None:
+    """Say so if measuring the suggested rows is unlikely to pay; ``None`` if it is not, or if too little is measured.
+
+    Args:
+        chance: Probability of each suggested row to be better than the best one so far, `n`.
+        measured: Number of measured rows.
+    """
+    # Whatever the outcomes have to do with each other, the probability that any improves is at most the sum.
+    most = float(chance.sum())
+    if measured < _FEWEST_JUDGED or not most < _UNLIKELY:
+        return None
+    return (
+        f"Measuring more is unlikely to pay: by the forecasts, the probability that any of these {len(chance)} rows is "
+        f"better than the best so far is at most {max(100 * most, 1):.0f} %."
+    )

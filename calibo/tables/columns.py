@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,14 @@ Codes = npt.NDArray[np.intp]
 MOST_CHOICES = 500
 #: Numbers beyond this count as infinite, because their squares overflow.
 _HUGE = 1e150
+#: Text that is a date, with or without a time: 2024-03-31, 31.3.2024 14:05, 3/31/24.
+_DATE = re.compile(
+    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\s*\d{1,2}:\d{2}.*)?\s*"
+)
+#: Names of columns of numbers that only tell rows apart.
+_IDENTIFIER = re.compile(r"(.*[\W_])?(id|identifier|index|uuid|barcode)", re.IGNORECASE)
+#: Text that differs in a larger share of at least so many rows is no category.
+_MOSTLY_DIFFERENT, _FEWEST_ROWS = 0.8, 20
 #: Hash key of a missing value, in every column.
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 
@@ -159,6 +168,7 @@ class Profile:
         low: Smallest finite number.
         high: Largest finite number.
         choices: Distinct text values; ``None`` if there are more than ``MOST_CHOICES``.
+        dates: Number of values that are dates, as such or written as text.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -168,10 +178,13 @@ class Profile:
     low: float = math.inf
     high: float = -math.inf
     choices: frozenset[str] | None = frozenset()
+    dates: int = 0
 
     @classmethod
     def of(cls, series: Series, *, text: bool) -> Profile:
         """Summarize one batch of a column, as text if ``text``."""
+        import pandas as pd
+
         kind = kind_of(series)
         absent = int(series.isna().sum())
         present = len(series) - absent
@@ -179,12 +192,14 @@ class Profile:
             return cls(frozenset() if kind is None else frozenset([kind]), present, absent)
         if kind is Kind.CHOICE or text:
             words = coded(series)[1]
-            return cls(frozenset([Kind.CHOICE]), present, absent, choices=_few(words))
+            dates = present if words and all(map(_DATE.fullmatch, words)) else 0
+            return cls(frozenset([Kind.CHOICE]), present, absent, choices=_few(words), dates=dates)
         values = numbers(series)
         infinite = int(np.isinf(values).sum())
         values = values[np.isfinite(values)]
         low, high = (float(values.min()), float(values.max())) if len(values) else (math.inf, -math.inf)
-        return cls(frozenset([kind]), present, absent, infinite, low, high)
+        dates = present if pd.api.types.is_datetime64_any_dtype(series.dtype) else 0
+        return cls(frozenset([kind]), present, absent, infinite, low, high, dates=dates)
 
     def __add__(self, other: Profile) -> Profile:
         both = None if self.choices is None or other.choices is None else _few(self.choices | other.choices)
@@ -196,12 +211,38 @@ class Profile:
             low=min(self.low, other.low),
             high=max(self.high, other.high),
             choices=both,
+            dates=self.dates + other.dates,
         )
 
     @property
     def kind(self) -> Kind | None:
         """Type of the column; ``None`` if it has no values."""
         return next(iter(self.kinds)) if len(self.kinds) == 1 else (Kind.OTHER if self.kinds else None)
+
+    @property
+    def dated(self) -> bool:
+        """Whether the values are dates."""
+        return 0 < self.present == self.dates
+
+    def why_identifier(self, name: str, points: int | None) -> str | None:
+        """Return why a column of this name seems to tell rows apart rather than to describe them; ``None`` if it does not.
+
+        Args:
+            name: Name of the column.
+            points: Number of different rows, dates left aside; ``None`` if there are many.
+        """
+        if self.kind is Kind.NUMBER:
+            return "is named like an identifier" if _IDENTIFIER.fullmatch(name) else None
+        if self.kind is not Kind.CHOICE or self.choices is None:
+            return None
+        many = self.present >= _FEWEST_ROWS and len(self.choices) > _MOSTLY_DIFFERENT * self.present
+        if len(self.choices) == self.present or many:
+            return (
+                f"has a different value in {'every row' if len(self.choices) == self.present else 'almost every row'}"
+            )
+        if points is not None and points == len(self.choices) + self.gaps:
+            return "has the same value only in rows that are equal in all else"
+        return None
 
     @property
     def gaps(self) -> bool:

@@ -137,10 +137,12 @@ class Encoding:
     Attributes:
         encoders: One for each column that is used.
         notes: Remarks about columns for the user, as sentences.
+        identifiers: Columns that are not used because they seem to tell rows apart.
     """
 
     encoders: tuple[ColumnEncoder, ...]
     notes: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
 
     @property
     def categories(self) -> tuple[int, ...]:
@@ -159,7 +161,14 @@ class Encoding:
         return np.hstack([encoder.encode(frame) for encoder in self.encoders])
 
 
-def encoding(profiles: Mapping[str, Profile], sample: Frame, *, named: bool, smiles: Sequence[str] | None) -> Encoding:
+def encoding(
+    profiles: Mapping[str, Profile],
+    sample: Frame,
+    *,
+    named: bool,
+    smiles: Sequence[str] | None,
+    points: int | None = None,
+) -> Encoding:
     """Choose an encoder for each column by its type.
 
     Args:
@@ -167,24 +176,26 @@ def encoding(profiles: Mapping[str, Profile], sample: Frame, *, named: bool, smi
         sample: Rows from which medians and descriptors are computed.
         named: Whether the user named the columns: an unusable one is then an error, otherwise it is left out.
         smiles: Columns of molecules; ``None`` finds them by their names.
+        points: Number of different rows, dates left aside; ``None`` if there are many.
 
     Raises:
         DataError: If a named column cannot be used, or no column is left.
     """
     molecules = _molecule_columns(profiles, smiles)
     encoders: list[ColumnEncoder] = []
-    constant: list[str] = []
+    constant, left_out = list[str](), list[str]()
     for name, profile in profiles.items():
         if profile.constant:
             constant.append(name)
             continue
-        unfit = None if name in molecules else _unfit(profile, named)
+        unfit = None if name in molecules else _unfit(name, profile, points, named=named)
         if unfit is not None:
             message = f"column {name!r} {unfit}"
             if named:
                 raise DataError(f"{message}; leave it out of features, or turn it into a number or a category")
-            hint = ". Name the features to use it, if it is a category" if profile.choices else ""
+            hint = "" if profile.kind is Kind.OTHER or profile.choices is None else ". Name the features to use it"
             warnings.warn(f"{message}: it is left out{hint}", FallbackWarning, stacklevel=4)
+            left_out.append(name)
             continue
         encoder = _encoder(name, profile, sample, molecules)
         if encoder.categories:
@@ -200,7 +211,9 @@ def encoding(profiles: Mapping[str, Profile], sample: Frame, *, named: bool, smi
             "in every row and the others cannot be used; add a column that varies, or name the features"
         )
     columns = f"columns {', '.join(constant)} are" if len(constant) > 1 else f"column {', '.join(constant)} is"
-    return Encoding(tuple(encoders), (f"{columns} the same in every row and left out",) if constant else ())
+    notes = (f"{columns} the same in every row and left out",) if constant else ()
+    identifiers = tuple(name for name in left_out if profiles[name].kind is not Kind.OTHER and not profiles[name].dated)
+    return Encoding(tuple(encoders), notes, identifiers)
 
 
 def _encoder(name: str, profile: Profile, sample: Frame, molecules: Sequence[str]) -> ColumnEncoder:
@@ -222,17 +235,18 @@ def _encoder(name: str, profile: Profile, sample: Frame, molecules: Sequence[str
     return CategoryEncoder(name, tuple(sorted(profile.choices or ())), profile.gaps)
 
 
-def _unfit(profile: Profile, named: bool) -> str | None:
-    """Return why a column cannot be a feature; ``None`` if it can."""
+def _unfit(name: str, profile: Profile, points: int | None, *, named: bool) -> str | None:
+    """Return why a column cannot be a feature, or should not be one unless the user named it; ``None`` if it can."""
     if profile.kind is Kind.OTHER:
         return "contains neither numbers nor text"
-    if profile.kind is not Kind.CHOICE:
-        return None
-    if profile.choices is None:
+    if profile.kind is Kind.CHOICE and profile.choices is None:
         return f"has more than {MOST_CHOICES} distinct values, like an identifier or free text"
-    if len(profile.choices) == profile.present and not named:
-        return "has a different value in every row, like an identifier"
-    return None
+    if named:
+        return None
+    if profile.dated:
+        return "contains dates"
+    reason = profile.why_identifier(name, points)
+    return None if reason is None else f"{reason}, like an identifier"
 
 
 def _molecule_columns(profiles: Mapping[str, Profile], smiles: Sequence[str] | None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -15,13 +15,14 @@ from calibo.errors import FallbackWarning
 from calibo.models.base import Model, Surrogate
 from calibo.models.gp_posterior import Features
 from calibo.optimize import Plan, Strategy, choose, generator
-from calibo.optimize.reasons import expectations, reasons
+from calibo.optimize.reasons import COVERAGE, expectations, reasons
 from calibo.optimize.strategy import ModelForecaster
 from calibo.pareto import pareto_front
-from calibo.tables.answer import LITTLE_MEASURED, NOTHING_MEASURED, answer
-from calibo.tables.columns import Keys, column_keys, row_keys
+from calibo.tables.answer import DRAWN, LITTLE_MEASURED, NOTHING_MEASURED, answer, chances, outlook
+from calibo.tables.columns import column_keys, row_keys
 from calibo.tables.encoding import Encoding
-from calibo.tables.reading import Frame, Table, joined
+from calibo.tables.preparing import Prepared
+from calibo.tables.reading import Frame, joined
 from calibo.tables.source import SHORTLIST, CandidateSource, Scoring, TableSource, check_enough, is_among, spread
 from calibo.tables.study_file import Round, StudyFile, SuggestedRow
 from calibo.tables.survey import SAMPLE, Question, Survey
@@ -40,30 +41,42 @@ class TableRound:
     """A surveyed table, and what to do with it.
 
     Attributes:
-        table: The table.
-        question: What was collected from it.
-        found: The survey.
-        encoding: Encoder of rows as points.
+        prepared: The table, its survey and its encoding.
         strategy: The method.
-        directions: Directions of the targets, `m`.
         count: Number of rows to suggest.
         seed: Seed of all random choices.
-        watched: Wraps an iterator to show its progress under a description.
+        at_random: Whether the rows are drawn at random instead of by the method.
     """
 
-    table: Table
-    question: Question
-    found: Survey
-    encoding: Encoding
+    prepared: Prepared
     strategy: Strategy
-    directions: tuple[Direction, ...]
     count: int
     seed: int
-    watched: Callable[[Any, str], Any]
+    at_random: bool = False
 
-    def run(self, study: StudyFile) -> Frame:
+    @property
+    def question(self) -> Question:
+        """What was collected from the table."""
+        return self.prepared.question
+
+    @property
+    def found(self) -> Survey:
+        """The survey."""
+        return self.prepared.found
+
+    @property
+    def encoding(self) -> Encoding:
+        """Encoder of rows as points."""
+        return self.prepared.encoding
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """Directions of the targets, `m`."""
+        return self.prepared.directions
+
+    def run(self) -> Frame:
         """Suggest rows, store them in the study, and return them with their forecasts."""
-        question = replace(self.question, key_columns=study.key_columns)
+        question, study = self.question, self.prepared.study
         number = study.number(self.found.fingerprint)
         keys = question.study_keys(self.found.labels.keys).tolist()
         study = study.measured(keys, number)
@@ -75,8 +88,7 @@ class TableRound:
             hyperparameters=study.start(number, self.encoding.names, question.targets),
             from_pool=True,
         )
-        suggest = self._chosen if len(data) >= _FEWEST_LABELS else self._spread
-        chosen = suggest(data, generator(self.seed, number))
+        chosen = self._suggest(data, generator(self.seed, number))
         made = Round(
             fingerprint=self.found.fingerprint,
             method=self.strategy.name,
@@ -97,8 +109,12 @@ class TableRound:
             "candidates": self.found.candidates,
             "features": list(self.encoding.names),
             "targets": list(question.targets),
+            "identifiers": list(self.encoding.identifiers),
             "notes": list(self.encoding.notes),
             "calibration": _calibration(trials, question.targets, self.directions),
+            "best": _best(data, self.directions),
+            "promised": self._promised(study),
+            "outlook": None if self.at_random or chosen.forecasts is None else outlook(chances(frame), len(data)),
             "study": None if study.path is None else str(study.path),
         }
         return frame
@@ -130,19 +146,26 @@ class TableRound:
             for i in sorted(range(len(keys)), key=moment)
         ]
 
-    @property
-    def _seen(self) -> Keys:
-        """Sorted keys of all measured points."""
-        used = [self.question.columns.index(name) for name in self.encoding.names]
-        return np.unique(row_keys(self.found.seen[:, used]))
-
     def _sample(self) -> tuple[Frame, Array]:
         """Return the sampled candidates that are distinct, unmeasured points, and their encoding."""
         frame = self.found.sample.frame
         keys = row_keys(column_keys(frame, self.encoding.names, self.question.text))
         first = np.sort(np.unique(keys, return_index=True)[1])
-        frame = frame.iloc[first[~is_among(keys[first], self._seen)]]
+        frame = frame.iloc[first[~is_among(keys[first], self.prepared.seen)]]
         return frame, self.encoding(frame)
+
+    def _suggest(self, data: Dataset, rng: np.random.Generator) -> _Suggested:
+        """Suggest rows at random if that is asked for, by the strategy if enough is measured, else spread over the table."""
+        if self.at_random:
+            return self._drawn(data, rng)
+        return self._chosen(data, rng) if len(data) >= _FEWEST_LABELS else self._spread(data, rng)
+
+    def _drawn(self, data: Dataset, rng: np.random.Generator) -> _Suggested:
+        """Draw rows from the sample of candidates, itself drawn at random, each with the same probability."""
+        frame, X = self._sample()
+        check_enough(len(frame), self.count)
+        index = rng.permutation(len(frame))[: self.count]
+        return self._without_choice(frame.iloc[index], X[index], DRAWN, data, rng)
 
     def _spread(self, data: Dataset, rng: np.random.Generator) -> _Suggested:
         """Suggest rows spread over the table, from the sample of candidates."""
@@ -150,18 +173,24 @@ class TableRound:
         check_enough(len(frame), self.count)
         features = Features(self.encoding.categories)
         index = spread(features(X), features(data.X), self.count)
-        why = [LITTLE_MEASURED if len(data) else NOTHING_MEASURED] * len(index)
+        why = LITTLE_MEASURED if len(data) else NOTHING_MEASURED
+        return self._without_choice(frame.iloc[index], X[index], why, data, rng)
+
+    def _without_choice(self, rows: Frame, X: Array, why: str, data: Dataset, rng: np.random.Generator) -> _Suggested:
+        """Return rows that no model chose, for one reason, with forecasts if anything is measured."""
         if not len(data):
-            return _Suggested(frame.iloc[index], why)
+            return _Suggested(rows, [why] * len(rows))
         plan = self.strategy.plan(data, rng=rng)
-        return _Suggested(frame.iloc[index], why, self._forecasts(plan, X[index], data, rng), plan.hyperparameters)
+        return _Suggested(rows, [why] * len(rows), self._forecasts(plan, X, data, rng), plan.hyperparameters)
 
     def _chosen(self, data: Dataset, rng: np.random.Generator) -> _Suggested:
         """Suggest rows by the strategy: jointly up to 16, then given the predicted means of those chosen before."""
         sample = self._sample()[1]
         size = max(SHORTLIST, 4 * self.count)
-        scoring = Scoring(self.encoding, self.question.targets, self.question.text, self._seen, size)
-        source: CandidateSource | None = TableSource(self.table, scoring, sample[:SAMPLE], self.count, self.watched)
+        scoring = Scoring(self.encoding, self.question.targets, self.question.text, self.prepared.seen, size)
+        source: CandidateSource | None = TableSource(
+            self.prepared.table, scoring, sample[:SAMPLE], self.count, self.prepared.watched
+        )
         first = None
         frames, X, known = list[Frame](), np.empty((0, data.X.shape[1])), data
         while source is not None and len(X) < self.count:
@@ -193,6 +222,29 @@ class TableRound:
         )
         return ModelForecaster(models, (*surrogate.stage_names, Temperature.__name__))(X)
 
+    def _promised(self, study: StudyFile) -> list[dict[str, Any]]:
+        """Return the forecasts of measured rows beside their first results, in the order of the rounds."""
+        labels, found = self.found.labels, list[dict[str, Any]]()
+        keys = self.question.study_keys(labels.keys).tolist()
+        first = {key: i for i, key in reversed(list(enumerate(keys))) if key in study.rows}
+        for key, i in sorted(first.items(), key=lambda one: (study.rows[one[0]].round, study.rows[one[0]].place)):
+            row = study.rows[key]
+            for j, target in enumerate(self.question.targets):
+                if (forecast := row.forecasts.get(target)) is not None:
+                    low, high = forecast.calibrated.interval(COVERAGE)
+                    found.append(
+                        {
+                            "round": row.round,
+                            "row": labels.frame.index[i],
+                            "target": target,
+                            "mean": forecast.calibrated.mean,
+                            "low_80": low,
+                            "high_80": high,
+                            "value": float(labels.Y[i, j]),
+                        }
+                    )
+        return found
+
     def _stored(
         self, keys: Sequence[int], forecasts: Sequence[Forecasts] | None, number: int
     ) -> dict[int, SuggestedRow]:
@@ -200,7 +252,7 @@ class TableRound:
         for place, key in enumerate(keys):
             mine = None if forecasts is None else convert_forecasts(forecasts[place], self.directions)
             named = dict(zip(self.question.targets, mine or (), strict=False))
-            stored.setdefault(key, SuggestedRow(number, place, named))
+            stored.setdefault(key, SuggestedRow(number, place, named, drawn=number if self.at_random else None))
         return stored
 
 
@@ -242,6 +294,12 @@ def _reasons(plan: Plan, X: Array, sample: Array) -> list[str]:
         # Fallbacks in forecasts of the suggested rows are announced; those for the sample concern nobody.
         warnings.simplefilter("ignore", FallbackWarning)
         return reasons(expectations(plan.models, X), expectations(plan.models, sample[:_COMPARED]))
+
+
+def _best(data: Dataset, directions: Sequence[Direction]) -> list[float]:
+    """Return the best measured value of each target in the user's sign; none if nothing is measured."""
+    best = data.Y.max(axis=0).tolist() if len(data) else []
+    return [direction.value * value for direction, value in zip(directions, best, strict=False)]
 
 
 def _calibration(

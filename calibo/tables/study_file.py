@@ -53,6 +53,7 @@ class SuggestedRow:
         forecasts: Forecasts of its measurements by target, in the user's sign; empty without a model.
         measured: Number of the round in which its outcome was first seen; ``None`` if it was not measured yet.
         params: Its parameters by name, where they are not those of a table's row.
+        drawn: Number of the round in which it was drawn at random; ``None`` if it was not.
     """
 
     round: int
@@ -60,6 +61,7 @@ class SuggestedRow:
     forecasts: Mapping[str, Forecast] = field(default_factory=dict)
     measured: int | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
+    drawn: int | None = None
 
     def of(self, targets: Sequence[str]) -> KnownForecasts | None:
         """Return the forecasts of some targets, ``None`` for a target without one; ``None`` if no target has one."""
@@ -134,8 +136,23 @@ class StudyFile:
         return replace(self, rows={**self.rows, **new})
 
     def after(self, number: int, made: Round, suggested: Mapping[int, SuggestedRow]) -> StudyFile:
-        """Return the study with the suggestions of a round, which replace earlier ones of the same rows."""
-        return replace(self, rounds=(*self.rounds[: number - 1], made), rows={**self.rows, **suggested})
+        """Return the study with the suggestions of a round, which replace earlier ones of the same rows.
+
+        A row that was drawn at random stays one, whatever else suggests it, until rows are drawn again in the same round.
+        """
+        again = any(row.drawn is not None for row in suggested.values())
+        before = {k: replace(row, drawn=None) if again and row.drawn == number else row for k, row in self.rows.items()}
+        new = {
+            k: row if again or k not in before else replace(row, drawn=before[k].drawn) for k, row in suggested.items()
+        }
+        return replace(self, rounds=(*self.rounds[: number - 1], made), rows={**before, **new})
+
+    def last_drawn(self) -> tuple[int, frozenset[int]] | None:
+        """Return the number of the last round in which rows were drawn at random, and their keys; ``None`` without one."""
+        numbers = [row.drawn for row in self.rows.values() if row.drawn is not None]
+        if not numbers:
+            return None
+        return max(numbers), frozenset(key for key, row in self.rows.items() if row.drawn == max(numbers))
 
     def write(self) -> None:
         """Write the file atomically."""
@@ -180,6 +197,7 @@ def _plain(study: StudyFile) -> dict[str, Any]:
                 "measured": row.measured,
                 "forecasts": {name: forecast_to_json(forecast) for name, forecast in row.forecasts.items()},
                 **({"params": dict(row.params)} if row.params else {}),
+                **({} if row.drawn is None else {"drawn": row.drawn}),
             }
             for key, row in study.rows.items()
         },
@@ -205,6 +223,7 @@ def _from_plain(path: Path, body: dict[str, Any], format: str) -> StudyFile:
             forecasts={name: forecast_from_json(forecast) for name, forecast in row["forecasts"].items()},
             measured=None if row["measured"] is None else int(row["measured"]),
             params=dict(row.get("params", {})),
+            drawn=None if row.get("drawn") is None else int(row["drawn"]),
         )
         for key, row in body["rows"].items()
     }

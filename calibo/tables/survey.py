@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from calibo.data import Array
 from calibo.errors import DataError, FallbackWarning, ValueRejected
-from calibo.tables.columns import Keys, Profile, column_keys, numbers, row_keys, value_keys
+from calibo.tables.columns import MOST_CHOICES, Keys, Profile, column_keys, numbers, row_keys, value_keys
 from calibo.tables.reading import Frame, Series, Table, joined
 
 Flags = npt.NDArray[np.bool_]
@@ -51,11 +51,14 @@ class Question:
         of_values = column_keys(frame, self.columns, self.text)
         keys = row_keys(of_values)
         labels = Labels(frame[measured], Y[measured], of_values[measured])
+        profiles = {name: Profile.of(frame[name], text=name in self.text) for name in self.columns}
+        undated = [j for j, name in enumerate(self.columns) if not profiles[name].dated]
         return Survey(
             rows=len(frame),
             partial=int((touched & ~measured).sum()),
             measured=int(measured.sum()),
-            profiles={name: Profile.of(frame[name], text=name in self.text) for name in self.columns},
+            profiles=profiles,
+            points=_few(frozenset(row_keys(of_values[:, undated]).tolist())),
             seen=of_values[measured],
             labels=self.kept(labels, final=False),
             fingerprint=int(value_keys(keys[measured], Y[measured]).sum(dtype=np.uint64)),
@@ -135,6 +138,7 @@ class Survey:
         partial: Number of rows with some but not all outcomes, which are neither data nor candidates.
         measured: Number of rows with all outcomes.
         profiles: Summaries of the columns that may be features.
+        points: Keys of the different rows, dates left aside; ``None`` if there are more than ``MOST_CHOICES``.
         seen: Keys of the values of all measured rows, `measured x c`.
         labels: Measured rows, at most as many as can be used.
         fingerprint: Hash of the measured rows and their outcomes, independent of their order.
@@ -145,6 +149,7 @@ class Survey:
     partial: int
     measured: int
     profiles: dict[str, Profile]
+    points: frozenset[int] | None
     seen: Keys
     labels: Labels
     fingerprint: int
@@ -171,6 +176,7 @@ class Survey:
             partial=self.partial + other.partial,
             measured=self.measured + other.measured,
             profiles={name: profile + other.profiles[name] for name, profile in self.profiles.items()},
+            points=None if self.points is None or other.points is None else _few(self.points | other.points),
             seen=np.vstack([self.seen, other.seen]),
             # Thinning sorts all rows kept so far, so it is not done after every batch.
             labels=question.kept(labels, final=False) if len(labels.frame) > 4 * question.most_labels else labels,
@@ -217,6 +223,10 @@ def _settled(whole: Survey, question: Question) -> Survey:
         )
     order = np.lexsort((*labels.Y.T, row_keys(labels.keys)))
     return replace(whole, labels=labels.rows(order))
+
+
+def _few(points: frozenset[int]) -> frozenset[int] | None:
+    return points if len(points) <= MOST_CHOICES else None
 
 
 def outcomes(frame: Frame, targets: Sequence[str]) -> Array:

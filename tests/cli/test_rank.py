@@ -61,6 +61,44 @@ def test_the_next_round_shows_how_the_last_came_out(table: Path) -> None:
     assert "yield: of 4 results 4 fell inside their 80 % intervals." in done.stdout
 
 
+def test_the_identifier_comes_first_and_lines_fit(table: Path) -> None:
+    whole = pd.read_csv(table)
+    whole.insert(2, "sample", [f"S-{i:02d}" for i in range(len(whole))])
+    whole.to_csv(table, index=False)
+    done = run(str(table), *COMMON)
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80, max(lines, key=len)
+    heading = next(line for line in lines if "mean (80 %)" in line)
+    assert heading.split()[0] == "sample" and any(
+        line.split()[:1] and line.split()[0].startswith("S-") for line in lines
+    )
+
+
+def test_rows_are_accepted_within_a_budget(table: Path) -> None:
+    drawn = run(str(table), *COMMON[:6], "--n", "30", "--at-random", "-o", "drawn.csv")
+    assert drawn.exit_code == 0, drawn.output
+    words = ("--target", "yield", "--feature", "heat", "--feature", "dose", "--error-budget", ".2", "--threshold", "-1")
+    early = run(str(table), *words)
+    assert early.exit_code == FAILED and "30 of the 30 rows drawn at random are not measured yet" in early.stderr
+    whole, rows = pd.read_csv(table), pd.read_csv("drawn.csv")["row"]
+    whole.loc[rows, "yield"] = 0.0
+    whole.to_csv(table, index=False)
+    done = run(str(table), *words, "-o", "accepted.csv")
+    assert done.exit_code == 0, done.output
+    assert (
+        "18 of 18 candidates are accepted" in done.stdout.replace("\n ", "") and len(pd.read_csv("accepted.csv")) == 18
+    )
+    for missing in (words[:-2], (*words, "--report", "page.html"), (*words, "--target", "cost")):
+        assert run(str(table), *missing).exit_code == FAILED
+
+
+def test_a_page_about_the_rows(table: Path) -> None:
+    done = run(str(table), *COMMON, "--report", "page.html")
+    assert done.exit_code == 0 and "Wrote page.html" in done.stdout
+    assert "4 rows to measure next." in Path("page.html").read_text(encoding="utf-8")
+
+
 def test_notes_and_warnings(table: Path) -> None:
     words = "--target yield --target cost --direction max --direction min --n 99 --method gp_ei"
     done = run(str(table), *words.split())

@@ -25,6 +25,7 @@ plot_coverage: Any = public.plot_coverage
 plot_reliability: Any = public.plot_reliability
 plot_feasibility: Any = public.plot_feasibility
 plot_places: Any = public.plot_places
+plot_surprise: Any = public.plot_surprise
 
 
 def _unbounded(forecast: Forecast) -> Forecast:
@@ -260,3 +261,17 @@ class TestFeasibility:
         assert "forecast of the constraints" in plot_feasibility(silent).layout.annotations[0].text
         certain = report([[1.0] * 6], [[-1.0] * 6], distributions=[Marginal(-1.0, 0.0)] * 6)
         assert len(plot_feasibility(certain).data) > 2
+
+
+def test_results_in_units_of_their_intervals(outcome: Outcome) -> None:
+    """Readable whatever the width of the intervals: only where results lie within them is drawn."""
+    high = float(Marginal(0.0, 1.0).icdf(0.9))
+    wide, short = Marginal(0.0, 1.0), Marginal(5.0, 1e-6)
+    data = outcome([high / 2, -2 * high, 5.0 + 9e-6, None], distributions=[wide, wide, short, wide])
+    figure = plot_surprise(data)
+    inside, outside, beyond = figure.data
+    assert list(inside.x) == [0] and inside.y[0] == pytest.approx(0.5)
+    assert list(outside.x) == [1] and outside.y[0] == pytest.approx(-2.0)
+    assert list(beyond.x) == [2] and beyond.y[0] == 3.0, "drawn at the edge"
+    assert figure.layout.title.subtitle.text == "Of 3 results, 1 above and 1 below the 80 % interval."
+    assert "no result has" in plot_surprise(outcome([1.0], distributions=[None])).layout.annotations[0].text

@@ -17,14 +17,17 @@ from calibo.diagnostics import Verdict, calibration_table
 from calibo.errors import DataError
 from calibo.report import OutcomeData, ReportData, plot_forecasts
 from calibo.report.html import (
+    LIVE_SCRIPT,
     SCRIPT,
     STYLE,
+    Live,
     badge,
     calibration_rows,
     compact_json,
     document,
     packed_text,
 )
+from calibo.report.insight import Insight
 from calibo.report.page import page
 
 Outcome = Callable[..., OutcomeData]
@@ -77,7 +80,9 @@ def test_the_style_sheet_is_well_formed_and_needs_no_network() -> None:
 
 
 def test_style_and_script_match_the_page(simulated: ReportData, report: Report) -> None:
-    pages = [page(data, script="") for data in (report([[9.0] * 40]), simulated)]
+    told = Insight(optimum=("By the model:", "x"), why=(("reason", "exploit"),), trial=3)
+    several = (report([[9.0] * 39 + [None]], insight=told), simulated)
+    pages = [page(data, script="", live=Live("1", 2.0)) for data in several]
     markup = "".join(text.replace(STYLE, "") for text in pages)
     used = {name for names in re.findall(r'class="([^"]*)"', markup) for name in names.split()}
     styled = set(re.findall(r"\.([a-z_]+)", " ".join(re.findall(r"([^{}]+)\{", STYLE))))
@@ -85,7 +90,19 @@ def test_style_and_script_match_the_page(simulated: ReportData, report: Report) 
     assert used - verdicts == styled - verdicts
     held = re.findall(r'unpacked\("(\w+)"\)', SCRIPT)
     assert held == ["plotly", "figures"] and all(f'id="{name}"' in text for text in pages for name in held)
-    assert SCRIPT.count("{") == SCRIPT.count("}") and SCRIPT.count("(") == SCRIPT.count(")")
+    code = re.sub(r'"(?:[^"\\]|\\.)*"', "", SCRIPT)
+    assert code.count("{") == code.count("}") and code.count("(") == code.count(")")
+
+
+def test_only_a_page_that_is_served_may_ask_and_only_its_server() -> None:
+    kept, served = (document("t", "", {}, script="", live=live) for live in (None, Live("v<1>", 2.0)))
+    assert "connect-src" not in kept and "fetch(" not in kept
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', served)
+    assert policy is not None and "default-src 'none'" in policy[1] and policy[1].endswith("; connect-src 'self'")
+    assert 'data-version="v&lt;1&gt;" data-every="2"' in served
+    digest = base64.b64encode(hashlib.sha256(LIVE_SCRIPT.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in policy[1] and LIVE_SCRIPT in served
+    assert LIVE_SCRIPT.count("{") == LIVE_SCRIPT.count("}") and not re.search(r"https?:|innerHTML", LIVE_SCRIPT)
 
 
 def test_a_verdict_that_only_all_coverages_have_gets_a_row_of_its_own() -> None:

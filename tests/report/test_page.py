@@ -66,7 +66,7 @@ def test_one_objective(single: ReportData) -> None:
         assert f"<td>{row.contained} of {row.of}</td>" in text
     figures = figures_of(text)
     assert list(figures) == [section.name for section in SECTIONS]
-    assert text.count("How to read this") == len(SECTIONS) == 6
+    assert text.count("How to read this") == len(SECTIONS) == 7
     assert "x0" in text and "Best parameters" in text
     for figure in figures.values():  # the page shows the titles
         assert not figure["layout"].get("title", {}).get("text")

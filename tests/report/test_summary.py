@@ -47,7 +47,9 @@ def test_facts(report: Report, simulated: ReportData) -> None:
         "45 trials",
         "2 failed",
     ]
-    assert facts(report([[1.0, None]])) == ["method ocbo", "minimized", "2 trials", "1 failed"]
+    assert facts(report([[1.0, None]])) == ["method ocbo", "objective 0 minimized", "2 trials", "1 failed"]
+    counted = facts(report([[1.0]], names=(), pruned=2, running=1))
+    assert counted == ["method ocbo", "minimized", "1 trial", "2 pruned", "1 running"]
     assert facts(report([[1.0, 2.0]] * 8, [[None, 0.0]]))[-4:] == [
         "2 more objectives",
         "1 constraint",
@@ -57,7 +59,7 @@ def test_facts(report: Report, simulated: ReportData) -> None:
 
 
 def test_headline_of_one_objective(report: Report) -> None:
-    data = report([[3.0, 1.0]])
+    data = report([[3.0, 1.0]], names=())
     assert headline(data) == f"Smallest value so far: 1, after 2 results. {data.objectives[0].calibration.headline()}"
     assert headline(report([[]])).startswith("No trial has a value yet. ")
 

@@ -57,6 +57,32 @@ def test_identifiers_are_left_out_unless_named() -> None:
     assert made(frame).categories == (3, 0)
 
 
+def test_an_identifier_stays_one_if_a_sample_is_measured_twice() -> None:
+    frame = pd.DataFrame(
+        {"sample": [f"s{i // 3}" for i in range(9)], "x": [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0]}
+    )
+    profiles = {name: Profile.of(frame[name], text=False) for name in frame}
+    with pytest.warns(FallbackWarning, match="'sample' has the same value only in rows that are equal in all else"):
+        code = encoding(profiles, frame, named=False, smiles=None, points=3)
+    assert code.names == ("x",) and code.identifiers == ("sample",)
+    again = pd.DataFrame({"sample": [f"s{min(i, 28)}" for i in range(30)], "x": range(30), "run_id": range(30)})
+    with pytest.warns(FallbackWarning, match="almost every row|named like an identifier"):
+        assert made(again, named=False).names == ("x",)
+    assert made(again).names == ("sample", "x", "run_id"), "what is named is used"
+
+
+@pytest.mark.parametrize(
+    "dates", [["2024-03-01", "2024-03-02"], ["1.3.2024 14:05", "2.3.2024 9:00"], ["3/1/24", "3/2/24"]]
+)
+@pytest.mark.parametrize("parsed", [False, True])
+def test_dates_are_no_features_unless_named(dates: list[str], parsed: bool) -> None:
+    frame = pd.DataFrame({"day": dates * 2, "x": [1.0, 2.0, 3.0, 4.0]})
+    frame["day"] = pd.to_datetime(frame["day"], format="mixed") if parsed else frame["day"]
+    with pytest.warns(FallbackWarning, match="column 'day' contains dates"):
+        assert made(frame, named=False).names == ("x",)
+    assert made(frame).names == ("day", "x")
+
+
 def test_too_many_words_are_no_category() -> None:
     rows = 2 * (MOST_CHOICES + 1)
     frame = pd.DataFrame({"w": [f"w{i // 2}" for i in range(rows)], "x": np.arange(rows)})

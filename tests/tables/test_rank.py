@@ -184,6 +184,18 @@ def test_gaps_infinities_constants_and_identifiers(candidates: Candidates) -> No
     about = answer.attrs["calibo"]
     assert about["features"] == ["heat", "dose", "solvent"] and "column lab is the same" in about["notes"][0]
     assert "sample" in answer and "lab" in answer
+    twice = pd.concat([frame, frame.iloc[[0]].assign(**{"yield": 0.1})], ignore_index=True)
+    with pytest.warns(FallbackWarning, match="column 'sample' has a different value in almost every row"):
+        about = quick(twice).attrs["calibo"]
+    assert about["features"] == ["heat", "dose", "solvent"] and about["identifiers"] == ["sample"]
+
+
+def test_late_rounds_say_that_more_is_unlikely_to_pay(candidates: Candidates) -> None:
+    early, late = candidates(measured=12), candidates(measured=60)
+    late.loc[5, "yield"] = 9.0  # far better than the rest could be
+    assert quick(early).attrs["calibo"]["outlook"] is None
+    words = quick(late).attrs["calibo"]["outlook"]
+    assert words is not None and words.startswith("Measuring more is unlikely to pay")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,66 @@
+"""Where the optimum lies, which parameters matter, the map, and why a point was suggested, on a page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibo import Float, Int, Optimizer
+from calibo.optimize.slices import Plane
+from calibo.report.insight import Insight, Map, Share, optimum_panel, plot_importance, plot_map, why_panel
+
+
+def test_shares_are_drawn_with_their_intervals() -> None:
+    figure = plot_importance(Insight(importance=(Share("<x>", 0.7, 0.5, 0.8), Share("y", 0.1, 0.0, 0.2))))
+    assert list(figure.data[1].x) == [0.7, 0.1] and list(figure.data[0].x)[:2] == [0.5, 0.8]
+    assert list(figure.layout.yaxis.ticktext) == ["&lt;x&gt;", "y"]
+    many = plot_importance(Insight(importance=tuple(Share(f"p{i}", 0.0, 0.0, 0.1) for i in range(23))))
+    assert many.layout.title.subtitle.text == "3 parameters left out."
+
+
+@pytest.mark.parametrize("larger", [True, False])
+def test_the_better_the_darker(larger: bool) -> None:
+    places = (np.array([0.25, 0.75]), np.array([0.0, 0.5, 1.0]))
+    plane = Plane(("a", "b"), ((1, 2), (0.1, 1.0, 10.0)), places, np.array([[0.0, 1.0], [2.0, np.nan], [4.0, 3.0]]))
+    figure = plot_map(Insight(map=Map(plane, (0.25, 1.0), ((0.75, 0.0),))), larger_is_better=larger)
+    rows = figure.data[:3]
+    darkness = [3 * 255 - sum(bytes.fromhex(colour[1:])) for row in rows for colour in row.marker.color]
+    assert (darkness[4] > darkness[0]) is larger, "4 against 0"
+    assert rows[1].y[1] is None, "no bar where the space has no point"
+    assert list(figure.layout.yaxis.ticktext) == ["0.1", "1", "10"]
+    assert [trace.name for trace in figure.data[3:]] == ["measured", "best"]
+    assert ("from 4 (dark)" if larger else "from 0 (dark)") in figure.layout.title.subtitle.text
+    nothing = Plane(("a", "b"), ((1, 2), (1, 2)), (places[0], places[0]), np.full((2, 2), np.nan))
+    assert (
+        "is possible"
+        in plot_map(Insight(map=Map(nothing, (0, 0), ())), larger_is_better=True).layout.annotations[0].text
+    )
+
+
+def test_words_are_escaped_and_what_is_not_known_is_left_out() -> None:
+    told = Insight(optimum=("By the model:", "its <x> lies here"), why=(("near <it>", "a & b"),), trial=7)
+    assert (
+        "&lt;x&gt;" in optimum_panel(told) and "near &lt;it&gt;" in why_panel(told) and "Why trial 7" in why_panel(told)
+    )
+    assert optimum_panel(Insight()) == why_panel(Insight()) == ""
+
+
+def test_a_report_of_an_optimizer(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """From ask and tell, with a point that was told rather than asked for."""
+    optimizer = Optimizer({"x": Float(0.01, 1, log=True), "k": Int(1, 5)}, "ocbo", seed=0)
+    optimizer.tell({"x": 0.5, "k": 3}, 0.9)
+    for _ in range(7):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, suggestion.params["x"] + (suggestion.params["k"] - 2) ** 2)
+    optimizer.tell_failed(optimizer.ask())
+    path = optimizer.report(tmp_path_factory.mktemp("report") / "page.html", title="By hand")
+    text = path.read_text(encoding="utf-8")
+    for part in (
+        "By hand",
+        "Where the optimum lies",
+        "Why trial 8",
+        "Which parameters matter",
+        "Map of",
+        "1 trial failed",
+    ):
+        assert part in text, part
