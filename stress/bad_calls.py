@@ -9,6 +9,8 @@ one of these ways:
 - ``python``: Python itself refused the call (a ``TypeError`` for an unknown or missing argument) before any code ran;
 - ``raw``: it raised anything else; ``slow``: it took more than 20 CPU seconds. Neither may happen.
 
+Nothing outside of a temporary folder can be written meanwhile (confinement.py), whatever a call names as a file.
+
 Usage: ``python -m stress.bad_calls [--calls 10000] [--seed 0] [--no-store]``
 """
 
@@ -28,7 +30,6 @@ import io
 import random
 import resource
 import signal
-import tempfile
 import time
 import traceback
 import warnings
@@ -43,6 +44,7 @@ import calibo
 from calibo import CalibratedSampler, Categorical, Float, Int, Optimizer, Ordinal, minimize, space_from_toml
 from calibo.errors import CaliboError
 from calibo.study import load_result, open_storage
+from stress.confinement import confined
 from stress.good_values import CSV, POINT, SPACE, Good
 from stress.odd_values import Odd, Refusal, shown
 from stress.results import printed, store
@@ -748,12 +750,12 @@ def hammer(number: int, seed: int = 0, progress: bool = False, limit: float = fl
     """Make about ``number`` bad calls, the same ones for the same seed; none are begun after ``limit`` seconds."""
     end = time.monotonic() + limit
     tally = Tally()
-    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings(), contextlib.chdir(name):
+    with confined() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         before = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(optuna.logging.CRITICAL)
         try:
-            for i, call in enumerate(Calls(seed, Path(name)).generate(number)):
+            for i, call in enumerate(Calls(seed, folder).generate(number)):
                 if time.monotonic() > end:
                     break
                 began = time.process_time()
