@@ -1,8 +1,8 @@
 """Keeps a process from changing files outside of a folder, so that odd names in generated calls do no harm.
 
 Python reports what it is about to do to files (``sys.addaudithook``); whatever would write elsewhere ends in a
-``PermissionError``, as it would for a user without rights. Devices may be written. Code in C that opens files by itself is not
-seen, except SQLite.
+``PermissionError``, as it would for a user without rights. Devices may be written. Files that code in C opens by itself are
+not seen, except those of SQLite.
 """
 
 from __future__ import annotations

@@ -234,7 +234,7 @@ def planted() -> dict[str, Callable[[], Any]]:
             study_trials, "in_order_of_completion", lambda trials: ordered(trials)[::-1]
         ),
         "forecasts of minimized objectives keep their sign": lambda: patch(
-            trial_module, "convert_forecasts", lambda forecasts, directions: forecasts
+            trial_module, "signed_forecasts", lambda forecasts, directions: forecasts
         ),
         "the group of a forecast depends on its own outcome": lambda: patch(
             grouped_quantile, "log_spread_before", _after_the_outcome

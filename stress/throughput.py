@@ -1,6 +1,10 @@
 """Trials per second of an objective that takes no time, beside TPE on the same storage in the same run; and long studies.
 
-usage: python -m stress.throughput [--seconds 15] [--store sqlite,postgresql] [--workers 1,8] [--long 10000]
+Both get turns of a few seconds, one after the other, each with a study of its own that goes on in its next turn, so that what
+else the machine does counts for both. Studies have some trials when the first turn begins.
+
+usage: python -m stress.throughput [--seconds 4] [--turns 5] [--begun 80] [--store sqlite,postgresql] [--workers 1,8]
+    [--long 10000]
 """
 
 from __future__ import annotations
@@ -66,11 +70,17 @@ def worker(url: str, sampler: str, begin: float, seconds: float) -> dict[str, An
     return {"n": done, "writes": wrote[0], "cpu": time.process_time() - cpu}
 
 
-def run(url: str, sampler: str, workers: int, seconds: float) -> dict[str, Any]:
-    """Let workers run for some seconds and count their trials."""
+def begin(url: str, sampler: str, trials: int) -> None:
+    """Create a study with some trials."""
     optuna.create_study(storage=open_storage(url), study_name="s")
+    study, _ = opened(url, sampler)
+    study.optimize(objective, n_trials=trials)
+
+
+def turn(url: str, sampler: str, workers: int, seconds: float) -> list[dict[str, Any]]:
+    """Let workers run for some seconds; return what each says it has done."""
     read, write = os.pipe()
-    begin, pids = time.monotonic() + 2.0 + workers / 4, list[int]()
+    start, pids = time.monotonic() + 0.5 + workers / 4, list[int]()
     for _ in range(workers):
         pid = os.fork()
         if pid == 0:
@@ -78,7 +88,7 @@ def run(url: str, sampler: str, workers: int, seconds: float) -> dict[str, Any]:
             optuna.logging.set_verbosity(optuna.logging.ERROR)
             os.close(read)
             try:
-                said = worker(url, sampler, begin, seconds)
+                said = worker(url, sampler, start, seconds)
             except BaseException as error:
                 said = {"n": 0, "writes": 0, "cpu": 0.0, "error": f"{type(error).__name__}: {error}"[:150]}
             os.write(write, (json.dumps(said) + "\n").encode())
@@ -89,6 +99,11 @@ def run(url: str, sampler: str, workers: int, seconds: float) -> dict[str, Any]:
         found = [json.loads(line) for line in answers.read().splitlines()]
     for pid in pids:
         os.waitpid(pid, 0)
+    return found
+
+
+def summary(found: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
+    """Return what workers have done in all turns together."""
     n = sum(one["n"] for one in found)
     errors = [one["error"] for one in found if "error" in one]
     return {
@@ -206,7 +221,9 @@ def long(trials: int) -> None:
 def main() -> None:
     """Measure and store the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--seconds", type=float, default=4.0, help="length of a turn")
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--begun", type=int, default=80, help="trials that a study has before the first turn")
     parser.add_argument("--store", default="sqlite,postgresql")
     parser.add_argument("--workers", default="1,8")
     parser.add_argument("--long", type=int, default=10_000)
@@ -220,11 +237,18 @@ def main() -> None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="calibo-stress-"))
             server = stack.enter_context(postgres.server()) if store == "postgresql" else None
             for workers in map(int, given.workers.split(",")):
+                urls: dict[str, str] = {}
                 for i, sampler in enumerate(SAMPLERS):
                     name = f"t{workers}x{i}"
-                    url = f"sqlite:///{folder}/{name}.db" if server is None else server.database(name)
-                    found = run(url, sampler, workers, given.seconds)
-                    record("throughput", {"store": store, "sampler": sampler, "workers": workers, **found})
+                    urls[sampler] = f"sqlite:///{folder}/{name}.db" if server is None else server.database(name)
+                    begin(urls[sampler], sampler, given.begun)
+                found: dict[str, list[dict[str, Any]]] = {sampler: [] for sampler in SAMPLERS}
+                for _ in range(given.turns):
+                    for sampler in SAMPLERS:
+                        found[sampler] += turn(urls[sampler], sampler, workers, given.seconds)
+                for sampler in SAMPLERS:
+                    row = {"store": store, "sampler": sampler, "workers": workers, "begun": given.begun}
+                    record("throughput", row | summary(found[sampler], given.turns * given.seconds))
 
 
 if __name__ == "__main__":

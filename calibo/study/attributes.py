@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from calibo.arguments import checked
 from calibo.data import Suggestion
 from calibo.errors import StudyError
 from calibo.spaces.parameters import plain
+from calibo.study.backends import Known
 from calibo.study.leased import LeasedStorage, backend_of
 from calibo.study.optuna_private import part
 from calibo.trials import standard_errors, suggestion_from_json, suggestion_to_json
@@ -49,13 +50,27 @@ _STOPPED = "calibo:stopped"
 _TOTAL = "calibo:total"
 
 
-def write_suggestion(study: optuna.Study, trial: FrozenTrial, suggestion: Suggestion) -> None:
-    """Store what was suggested for a trial; its params are the numbers in which Optuna stores them."""
+def write_suggestion(
+    study: optuna.Study, trial: FrozenTrial, suggestion: Suggestion, known: Collection[int] | None = None
+) -> bool:
+    """Store what was suggested for a trial, for other workers to see.
+
+    Args:
+        study: The study.
+        trial: The running trial.
+        suggestion: What was suggested; its params are the numbers in which Optuna stores them.
+        known: Numbers of the trials whose suggestions were known when this one was made; ``None`` if that does not matter.
+
+    Returns:
+        ``False`` if a worker has stored another point in the meantime, so that it should be made again.
+    """
     storage = part(study, "_storage")
     _write_to_trial(storage, trial, _SUGGESTION, suggestion_to_json(suggestion))
+    before = None if known is None else Known(part(study, "_study_id"), _SUGGESTION, frozenset({*known, trial.number}))
     if isinstance(storage, LeasedStorage):
-        # Other workers are to see it now.
-        storage.flush(part(trial, "_trial_id"))
+        return storage.flush(part(trial, "_trial_id"), known=before)
+    # Of workers that choose at the same moment the later trials give way.
+    return before is None or not before.lacks(study.get_trials(deepcopy=False), before=trial.number)
 
 
 def read_suggestion(trial: FrozenTrial) -> Suggestion | None:
@@ -64,9 +79,9 @@ def read_suggestion(trial: FrozenTrial) -> Suggestion | None:
     return None if text is None else _suggestion(text, trial.number)
 
 
-def has_suggestion(trial: FrozenTrial) -> bool:
-    """Return whether a suggestion is stored with a trial."""
-    return _read(_SUGGESTION, trial.system_attrs, trial.number) is not None
+def published(trials: Iterable[FrozenTrial]) -> set[int]:
+    """Return the numbers of the trials with which a suggestion is stored, be it a damaged one or that of another trial."""
+    return {trial.number for trial in trials if _SUGGESTION in trial.system_attrs}
 
 
 @checked
@@ -169,7 +184,10 @@ def study_seed(study: optuna.Study) -> int:
 
 def read_seed(study: optuna.Study) -> int | None:
     """Return the seed of a study, or ``None`` if it has none yet."""
-    seed = _study_attributes(study).get(_SEED)
+    storage, study_id = part(study, "_storage"), part(study, "_study_id")
+    # It is written once, and asked for at every suggestion.
+    known = isinstance(storage, LeasedStorage)
+    seed = storage.get_once(study_id, _SEED) if known else _study_attributes(study).get(_SEED)
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise _damaged("seed", study)
     return seed

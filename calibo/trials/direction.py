@@ -127,6 +127,11 @@ def convert_forecasts(
         raise DataError(f"forecasts must be Forecasts, or None, got {shown(forecasts)}")
     if len(forecasts) != len(directions):
         raise DataError(f"expected one forecast for each of {len(directions)} outcomes, got {len(forecasts)}")
+    return signed_forecasts(forecasts, directions)
+
+
+def signed_forecasts(forecasts: Sequence[_Forecast], directions: Sequence[Direction]) -> tuple[_Forecast, ...]:
+    """Convert forecasts that are known to be right: a study's are converted at every suggestion."""
     pairs = zip(forecasts, directions, strict=True)
     return tuple(f.negated() if f is not None and way is Direction.MINIMIZE else f for f, way in pairs)
 
