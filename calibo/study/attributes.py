@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import optuna
 from optuna.storages import BaseStorage
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from calibo.arguments import checked
 from calibo.data import Suggestion
@@ -149,17 +149,27 @@ def read_description(study: optuna.Study) -> dict[str, Any] | None:
     return found
 
 
-def write_stopped(study: optuna.Study, sentence: str | None) -> None:
-    """Store why the last run of a study was stopped early; ``None`` if it was not."""
+def write_stopped(study: optuna.Study, sentence: str) -> None:
+    """Store why a study was stopped early; it holds until a worker begins another trial."""
     if read_stopped(study) != sentence:
-        _write(_STOPPED, sentence, None, functools.partial(_set_study_attribute, study))
+        reason = {"sentence": sentence, "begun": _begun(study)}
+        _write(_STOPPED, reason, None, functools.partial(_set_study_attribute, study))
 
 
 def read_stopped(study: optuna.Study) -> str | None:
-    """Return why the last run of a study was stopped early; ``None`` if it was not."""
+    """Return why a study was stopped early; ``None`` if it was not, or went on since."""
     text = _read(_STOPPED, _study_attributes(study), None)
     found = None if text is None else _json(text, "reason for stopping", study)
-    return found if isinstance(found, str) else None
+    if not isinstance(found, dict) or not isinstance(found.get("sentence"), str):
+        return (
+            found if isinstance(found, str) else None
+        )  # a study that was stored by an earlier calibo has the sentence
+    return found["sentence"] if found.get("begun") == _begun(study) else None
+
+
+def _begun(study: optuna.Study) -> int:
+    """Return how many trials of a study were ever begun."""
+    return sum(one.state is not TrialState.WAITING for one in study.get_trials(deepcopy=False))
 
 
 def write_total(study: optuna.Study, total: int) -> None:

@@ -32,7 +32,7 @@ from calibo.trials import State
 
 posix = pytest.mark.skipif(os.name != "posix", reason="forks a worker")
 SPACE = {"x": Float(0.0, 1.0)}
-KINDS = ["sqlite", "journal", "postgresql"]
+KINDS = ["sqlite", "journal", "postgresql", pytest.param("grpc", marks=pytest.mark.extras)]
 _names = (f"d{i}" for i in itertools.count())
 
 
@@ -50,16 +50,32 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Leas
     where: Any = tmp_path / "a.db"
     if request.param == "postgresql":
         where = request.getfixturevalue("postgresql").database(f"{next(_names)}x{os.getpid()}")
+    if request.param == "grpc":
+        where = request.getfixturevalue("grpc_port")
+        _emptied(_proxy(where))
 
     def again(by_clock_only: bool = False, **options: Any) -> LeasedStorage:
         given = JournalStorage(JournalFileBackend(str(tmp_path / "log"))) if request.param == "journal" else where
-        storage = open_storage(given, **options)
+        storage = open_storage(_proxy(where) if request.param == "grpc" else given, **options)
         assert isinstance(storage, LeasedStorage)
         storage._by_clock_only = by_clock_only
         storage._set_up()
         return storage
 
     return again
+
+
+def _proxy(port: int) -> BaseStorage:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        proxy = optuna.storages.GrpcStorageProxy(host="localhost", port=port)
+    proxy.wait_server_ready(timeout=60)
+    return proxy
+
+
+def _emptied(storage: BaseStorage) -> None:
+    for study in storage.get_all_studies():
+        storage.delete_study(study._study_id)
 
 
 def _study(storage: BaseStorage, **options: Any) -> optuna.Study:

@@ -15,6 +15,7 @@ import optuna
 import pytest
 
 from calibo import Float
+from calibo.errors import ObjectiveError, TrialFailedWarning
 from calibo.study import Interrupted, load_result, minimize, open_storage
 from calibo.study.signals import Signalled, ending_signals, uninterrupted
 from calibo.trials import State
@@ -94,6 +95,24 @@ def test_an_interruption_while_an_outcome_is_stored(tmp_path: Path, error: type[
         assert error is KeyboardInterrupt
     stored = load_result(tmp_path / "a.db").trials
     assert [one.value for one in stored] == measured and len(measured) == (3 if error is KeyboardInterrupt else 5)
+
+
+def test_the_first_five_failures_are_counted_over_all_workers(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def fails(params: dict[str, float]) -> float:
+        calls.append(1)
+        raise ValueError("broken")
+
+    def worker(n_trials: int) -> None:
+        with pytest.raises(ObjectiveError, match="succeeded"), pytest.warns(TrialFailedWarning):
+            minimize(fails, SPACE, n_trials, "gp_ei", tmp_path / "a.db", "s", seed=1, progress=False)
+
+    worker(3)
+    worker(9)
+    assert len(calls) == 5  # the second one ends with the fifth
+    worker(9)
+    assert len(calls) == 6  # one that comes later with the first of its own
 
 
 def test_signals_wait_for_a_block_and_a_second_one_does_not() -> None:
