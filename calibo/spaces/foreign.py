@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from calibo.checks import read_items
 from calibo.errors import SpaceError
 from calibo.spaces.contexts import Context
 from calibo.spaces.parameters import Categorical, Float, Int, Ordinal, Parameter, plain
@@ -36,8 +37,8 @@ def parameters_of(space: Any) -> Mapping[str, Any] | None:
         return _from_configspace(space)
     if isinstance(space, Mapping):
         return space
-    if isinstance(space, list | tuple) and space and all(map(_is_ax, space)):
-        named: list[Mapping[str, Any]] = list(space)
+    named = read_items(space) if isinstance(space, list | tuple) else None
+    if named and all(map(_is_ax, named)):
         return {str(one["name"]): _from_ax(str(one["name"]), one) for one in named}
     return None
 

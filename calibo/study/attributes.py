@@ -119,6 +119,7 @@ def read_sem(trial: FrozenTrial) -> tuple[float, ...] | None:
     return _read_floats(_SEM, trial)
 
 
+@checked
 def write_context(trial: optuna.Trial, context: Mapping[str, Any]) -> None:
     """Store the contexts that were observed in a trial, where they differ from those that it was suggested for.
 
