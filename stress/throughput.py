@@ -16,7 +16,8 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import optuna
@@ -36,6 +37,10 @@ SAMPLERS: dict[str, Callable[[], Any]] = {
 }
 
 
+#: Seconds between two turns, in which trials that have been begun are finished.
+PAUSE = 0.5
+
+
 def objective(trial: optuna.Trial) -> float:
     """Evaluate at once."""
     return (trial.suggest_float("x", 0, 1) - 0.3) ** 2 + trial.suggest_float("y", -5, 5) ** 2
@@ -48,8 +53,8 @@ def opened(url: str, sampler: str) -> tuple[optuna.Study, Any]:
     return optuna.load_study(storage=storage, study_name="s", sampler=SAMPLERS[sampler]()), engine
 
 
-def worker(url: str, sampler: str, begin: float, seconds: float) -> dict[str, Any]:
-    """Run as many trials as there is time for."""
+def worker(url: str, sampler: str, turns: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """Run as many trials as there is time for in its turns, each from one moment to another."""
     study, engine = opened(url, sampler)
     wrote = [0, False]
 
@@ -60,13 +65,15 @@ def worker(url: str, sampler: str, begin: float, seconds: float) -> dict[str, An
         wrote[0] += bool(wrote[1])
         wrote[1] = False
 
+    study.get_trials(deepcopy=False)
     sqlalchemy.event.listen(engine, "before_cursor_execute", executed)
     sqlalchemy.event.listen(engine, "commit", committed)
-    time.sleep(max(0.0, begin - time.monotonic()))
     done, cpu = 0, time.process_time()
-    while time.monotonic() < begin + seconds:
-        study.optimize(objective, n_trials=1)
-        done += 1
+    for first, last in turns:
+        time.sleep(max(0.0, first - time.monotonic()))
+        while time.monotonic() < last:
+            study.optimize(objective, n_trials=1)
+            done += 1
     return {"n": done, "writes": wrote[0], "cpu": time.process_time() - cpu}
 
 
@@ -77,29 +84,32 @@ def begin(url: str, sampler: str, trials: int) -> None:
     study.optimize(objective, n_trials=trials)
 
 
-def turn(url: str, sampler: str, workers: int, seconds: float) -> list[dict[str, Any]]:
-    """Let workers run for some seconds; return what each says it has done."""
+def compete(urls: dict[str, str], workers: int, turns: int, seconds: float) -> dict[str, list[dict[str, Any]]]:
+    """Let the workers of each sampler take turns with those of the others; return what each says it has done."""
     read, write = os.pipe()
-    start, pids = time.monotonic() + 0.5 + workers / 4, list[int]()
-    for _ in range(workers):
-        pid = os.fork()
-        if pid == 0:
-            warnings.simplefilter("ignore")
-            optuna.logging.set_verbosity(optuna.logging.ERROR)
-            os.close(read)
-            try:
-                said = worker(url, sampler, start, seconds)
-            except BaseException as error:
-                said = {"n": 0, "writes": 0, "cpu": 0.0, "error": f"{type(error).__name__}: {error}"[:150]}
-            os.write(write, (json.dumps(said) + "\n").encode())
-            os._exit(0)
-        pids.append(pid)
+    start, pids = time.monotonic() + 1.0 + workers * len(urls) / 4, list[int]()
+    for place, (sampler, url) in enumerate(urls.items()):
+        moments = [start + (i * len(urls) + place) * (seconds + PAUSE) for i in range(turns)]
+        mine = [(moment, moment + seconds) for moment in moments]
+        for _ in range(workers):
+            pid = os.fork()
+            if pid == 0:
+                warnings.simplefilter("ignore")
+                optuna.logging.set_verbosity(optuna.logging.ERROR)
+                os.close(read)
+                try:
+                    said = worker(url, sampler, mine)
+                except BaseException as error:
+                    said = {"n": 0, "writes": 0, "cpu": 0.0, "error": f"{type(error).__name__}: {error}"[:150]}
+                os.write(write, (json.dumps({"sampler": sampler, **said}) + "\n").encode())
+                os._exit(0)
+            pids.append(pid)
     os.close(write)
     with os.fdopen(read) as answers:
         found = [json.loads(line) for line in answers.read().splitlines()]
     for pid in pids:
         os.waitpid(pid, 0)
-    return found
+    return {sampler: [one for one in found if one["sampler"] == sampler] for sampler in urls}
 
 
 def summary(found: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
@@ -177,10 +187,14 @@ def long(trials: int) -> None:
         file = f"{folder}/long.db"
         long_study(file, trials)
         opening = cpu_of(lambda: load_result(file, "s").trials)
+        result, page = load_result(file, "s"), Path(folder) / "report.html"
+        writing = cpu_of(lambda: result.report(page))
         alone = cpu_of(
             lambda: optuna.load_study(study_name="s", storage=f"sqlite:///{file}").get_trials(deepcopy=False)
         )
         record("long", {"what": "open and read all trials", "trials_before": trials, "cpu": opening, "optuna": alone})
+        what = {"what": "write the report", "trials_before": trials, "cpu": writing, "optuna": ""}
+        record("long", {**what, "mb": round(page.stat().st_size / 1e6, 2)})
         study = optuna.load_study(study_name="s", storage=open_storage(file))
         space, memory = optuna_space(as_space(SPACE)), TrialMemory()
 
@@ -242,10 +256,7 @@ def main() -> None:
                     name = f"t{workers}x{i}"
                     urls[sampler] = f"sqlite:///{folder}/{name}.db" if server is None else server.database(name)
                     begin(urls[sampler], sampler, given.begun)
-                found: dict[str, list[dict[str, Any]]] = {sampler: [] for sampler in SAMPLERS}
-                for _ in range(given.turns):
-                    for sampler in SAMPLERS:
-                        found[sampler] += turn(urls[sampler], sampler, workers, given.seconds)
+                found = compete(urls, workers, given.turns, given.seconds)
                 for sampler in SAMPLERS:
                     row = {"store": store, "sampler": sampler, "workers": workers, "begun": given.begun}
                     record("throughput", row | summary(found[sampler], given.turns * given.seconds))
