@@ -150,7 +150,7 @@ from calibo.study import minimize, open_storage
 library = ctypes.PyDLL(None)  # holds Python's lock, as a C extension may
 def objective(params):
     print("begun", flush=True)
-    library.sleep(4)
+    library.sleep(3)
     return 0.25
 minimize(objective, {"x": Float(0, 1)}, 1, "gp_ei", open_storage(sys.argv[1], lease=1.0), "s", seed=1, progress=False)
 """
@@ -158,7 +158,7 @@ minimize(objective, {"x": Float(0, 1)}, 1, "gp_ei", open_storage(sys.argv[1], le
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="calls sleep of the C library")
 def test_an_objective_that_holds_pythons_lock_is_not_taken_for_dead(tmp_path: Path) -> None:
-    """The watcher renews its lease, four times as long as the lease lasts, and a suspended worker's it does not."""
+    """The watcher renews its lease, three times as long as the lease lasts, and a suspended worker's it does not."""
     command = [sys.executable, "-c", WORKER, str(tmp_path / "a.db")]
     worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert worker.stdout is not None and worker.stdout.readline() == "begun\n"
