@@ -17,7 +17,7 @@ LOWEST := .venv-lowest
 PEERS := .venv-peers
 # What `make test` installs beside calibo, and what `make test-extras` and `make slow` add to that.
 TEST_EXTRAS := dev,docs,tables,postgres,xgboost-cpu
-HEAVY_EXTRAS := botorch,chem,ray,bench,integrations,dashboard
+HEAVY_EXTRAS := botorch,chem,ray,grpc,bench,integrations,dashboard
 PIP := -m pip install --disable-pip-version-check --quiet
 # One thread for linear algebra: two test processes with two threads each would wait for each other. Many tests start a
 # Python process of their own, which must not compile everything again.

@@ -9,7 +9,9 @@ one of these ways:
 - ``python``: Python itself refused the call (a ``TypeError`` for an unknown or missing argument) before any code ran;
 - ``raw``: it raised anything else; ``slow``: it took more than 20 CPU seconds. Neither may happen.
 
-Usage: ``python -m stress.bad_calls [--calls 10000] [--seed 0] [--no-store]``
+Nothing outside of a temporary folder can be written meanwhile (confinement.py), whatever a call names as a file.
+
+Usage: ``python -m stress.bad_calls [--calls 10000] [--seed 0] [--no-store] [--add]``
 """
 
 from __future__ import annotations
@@ -28,7 +30,6 @@ import io
 import random
 import resource
 import signal
-import tempfile
 import time
 import traceback
 import warnings
@@ -43,9 +44,10 @@ import calibo
 from calibo import CalibratedSampler, Categorical, Float, Int, Optimizer, Ordinal, minimize, space_from_toml
 from calibo.errors import CaliboError
 from calibo.study import load_result, open_storage
+from stress.confinement import confined
 from stress.good_values import CSV, POINT, SPACE, Good
 from stress.odd_values import Odd, Refusal, shown
-from stress.results import printed, store
+from stress.results import printed, read_stored, store
 
 SUBPACKAGES = (
     *("acquisition", "auditing", "calibration", "classifiers", "diagnostics", "distributions", "methods", "models"),
@@ -748,12 +750,12 @@ def hammer(number: int, seed: int = 0, progress: bool = False, limit: float = fl
     """Make about ``number`` bad calls, the same ones for the same seed; none are begun after ``limit`` seconds."""
     end = time.monotonic() + limit
     tally = Tally()
-    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings(), contextlib.chdir(name):
+    with confined() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         before = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(optuna.logging.CRITICAL)
         try:
-            for i, call in enumerate(Calls(seed, Path(name)).generate(number)):
+            for i, call in enumerate(Calls(seed, folder).generate(number)):
                 if time.monotonic() > end:
                     break
                 began = time.process_time()
@@ -777,6 +779,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds after which no further call is made")
     parser.add_argument("--no-store", action="store_true")
+    parser.add_argument("--add", action="store_true", help="add to the stored result, of another seed")
     asked = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
     began = time.process_time()
@@ -787,20 +790,23 @@ def main() -> None:
     for (entry, kind, place), (count, about, said) in sorted(tally.raw.items(), key=lambda item: -item[1][0]):
         print(f"RAW {count} x {entry}: {kind} at {place}: {said}\n    {about}")
     totals = {kind: tally.total(kind) for kind in kinds}
-    calls = sum(totals.values())
-    print(calls, "calls:", totals)
+    print(sum(totals.values()), "calls:", totals)
     if not asked.no_store:
+        before = read_stored("bad_calls") if asked.add else None
         groups: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
         for entry, counter in tally.counts.items():
             groups[_group(entry)].update(counter)
+        for group, _, *counts in [] if before is None else before["rows"][:-1]:
+            groups[group].update(dict(zip(kinds, counts, strict=True)))
+        rows = [[one, sum(groups[one].values()), *(groups[one][kind] for kind in kinds)] for one in sorted(groups)]
+        rows.append(["all", *(sum(row[i] for row in rows) for i in range(1, len(kinds) + 2))])
         store(
             "bad_calls",
-            f"{calls} generated bad calls ({asked.calls} asked for) over {len(tally.counts)} entry points.",
+            f"{rows[-1][1]} generated bad calls over {len(tally.counts)} entry points.",
             ("part", "calls", *kinds),
-            [[group, sum(groups[group].values()), *(groups[group][kind] for kind in kinds)] for group in sorted(groups)]
-            + [["all", calls, *totals.values()]],
-            seed=asked.seed,
-            cpu_seconds=round(time.process_time() - began),
+            rows,
+            seeds=[*([] if before is None else before["facts"]["seeds"]), asked.seed],
+            cpu_seconds=round(time.process_time() - began) + (0 if before is None else before["facts"]["cpu_seconds"]),
         )
     raise SystemExit(bool(tally.total("raw") + tally.total("slow")))
 

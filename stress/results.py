@@ -37,6 +37,12 @@ def store(name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence
     return path
 
 
+def read_stored(name: str) -> dict[str, Any] | None:
+    """Return the stored result of a script, if there is one."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
 def printed(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return a table as text with aligned columns."""
     cells = [[str(cell) for cell in row] for row in (columns, *rows)]

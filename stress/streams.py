@@ -8,7 +8,7 @@ opened again. What the adversary itself has noted must obey the theorem: of T ou
 
 The same is repeated with 8 planted bugs in reading, ordering, signs, grouping and updating: each must be noticed.
 
-Usage: ``python -m stress.streams [--streams 10000] [--seed 0] [--no-store]``
+Usage: ``python -m stress.streams [--streams 10000] [--seed 0] [--no-store] [--resume]``
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from calibo.study.attributes import write_suggestion
 from calibo.study.distributions import optuna_space
 from calibo.trials import Direction
 from calibo.trials import trial as trial_module
-from stress.results import printed, store
+from stress.results import printed, read_stored, store
 
 SPACE = optuna_space(as_space({"x": Float(0, 1)}))
 KINDS = ("memory", "journal", "sqlite")
@@ -234,7 +234,7 @@ def planted() -> dict[str, Callable[[], Any]]:
             study_trials, "in_order_of_completion", lambda trials: ordered(trials)[::-1]
         ),
         "forecasts of minimized objectives keep their sign": lambda: patch(
-            trial_module, "convert_forecasts", lambda forecasts, directions: forecasts
+            trial_module, "signed_forecasts", lambda forecasts, directions: forecasts
         ),
         "the group of a forecast depends on its own outcome": lambda: patch(
             grouped_quantile, "log_spread_before", _after_the_outcome
@@ -283,6 +283,23 @@ def noticed(studies: int, seed: int, steps: int) -> dict[str, int]:
     return found
 
 
+def added(before: list[list[Any]], now: list[list[Any]]) -> list[list[Any]]:
+    """Return rows of two runs together: numbers of streams, outcomes and violations add up."""
+    known = {row[0]: row for row in before}
+    return [
+        row
+        if row[0] not in KINDS
+        # The largest error is text, of as many digits in both.
+        else [
+            row[0],
+            *(a + b for a, b in zip(known[row[0]][1:3], row[1:3], strict=True)),
+            max(known[row[0]][3], row[3]),
+            known[row[0]][4] + row[4],
+        ]
+        for row in now
+    ]
+
+
 def main() -> None:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -291,15 +308,18 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds after which no further study is begun")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--no-store", action="store_true")
+    parser.add_argument("--resume", action="store_true", help="add to the stored result, up to the number of streams")
     asked = parser.parse_args()
     began, end = time.process_time(), time.monotonic() + asked.limit
+    before = read_stored("streams") if asked.resume else None
+    done = 0 if before is None else sum(row[1] for row in before["rows"] if row[0] in KINDS)
     # Databases are slow to write: one study in ten is in SQLite, four in a journal.
     mix = functools.reduce(lambda a, b: a + b, [("memory", "journal")] * 4 + [("sqlite", "memory")])
     found: dict[str, list[Stream]] = {kind: [] for kind in KINDS}
     studies = -(-asked.streams // OBJECTIVES)
     bugs = noticed(4, asked.seed + 10**6, asked.steps)
     print(bugs, flush=True)
-    for first in range(0, studies, len(mix)):
+    for first in range(done // OBJECTIVES, studies, len(mix)):
         if time.monotonic() > end:
             break
         for i, kind in enumerate(mix[: studies - first]):
@@ -319,11 +339,12 @@ def main() -> None:
     print(printed(columns, rows))
     rows += [[f"planted bug: {name}", 4 * OBJECTIVES, "", "", count] for name, count in bugs.items()]
     print(printed(columns, rows))
-    wrong = sum(violations(streams) for streams in found.values())
+    rows = rows if before is None else added(before["rows"], rows)
+    wrong = sum(row[4] for row in rows if row[0] in KINDS)
     caught = sum(count > 0 for count in bugs.values())
     print(f"{wrong} violations, {caught} of {len(bugs)} planted bugs noticed, {time.process_time() - began:.0f} CPU s")
     if not asked.no_store:
-        total = sum(map(len, found.values()))
+        total = done + sum(map(len, found.values()))
         store(
             "streams",
             f"{total} adversarial outcome streams through storages with restarts: {wrong} violations of the calibration "
@@ -332,7 +353,7 @@ def main() -> None:
             rows,
             seed=asked.seed,
             steps=asked.steps,
-            cpu_seconds=round(time.process_time() - began),
+            cpu_seconds=round(time.process_time() - began) + (0 if before is None else before["facts"]["cpu_seconds"]),
         )
     raise SystemExit(bool(wrong or caught < len(bugs)))
 

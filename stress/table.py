@@ -83,6 +83,7 @@ def results() -> str:
                 "trials per second": "per_second",
                 "writing transactions per trial": "writes_per_trial",
                 "CPU ms per trial": "cpu_ms",
+                "trials before": "begun",
             },
         ),
         "## Long studies",
@@ -93,6 +94,7 @@ def results() -> str:
                 "what": "what",
                 "CPU seconds": "cpu",
                 "of Optuna alone": "optuna",
+                "MB": "mb",
             },
         ),
     ]

@@ -1,6 +1,10 @@
 """Trials per second of an objective that takes no time, beside TPE on the same storage in the same run; and long studies.
 
-usage: python -m stress.throughput [--seconds 15] [--store sqlite,postgresql] [--workers 1,8] [--long 10000]
+Both get turns of a few seconds, one after the other, each with a study of its own that goes on in its next turn, so that what
+else the machine does counts for both. Studies have some trials when the first turn begins.
+
+usage: python -m stress.throughput [--seconds 4] [--turns 5] [--begun 80] [--store sqlite,postgresql] [--workers 1,8]
+    [--long 10000]
 """
 
 from __future__ import annotations
@@ -12,7 +16,8 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import optuna
@@ -32,6 +37,10 @@ SAMPLERS: dict[str, Callable[[], Any]] = {
 }
 
 
+#: Seconds between two turns, in which trials that have been begun are finished.
+PAUSE = 0.5
+
+
 def objective(trial: optuna.Trial) -> float:
     """Evaluate at once."""
     return (trial.suggest_float("x", 0, 1) - 0.3) ** 2 + trial.suggest_float("y", -5, 5) ** 2
@@ -44,8 +53,8 @@ def opened(url: str, sampler: str) -> tuple[optuna.Study, Any]:
     return optuna.load_study(storage=storage, study_name="s", sampler=SAMPLERS[sampler]()), engine
 
 
-def worker(url: str, sampler: str, begin: float, seconds: float) -> dict[str, Any]:
-    """Run as many trials as there is time for."""
+def worker(url: str, sampler: str, turns: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """Run as many trials as there is time for in its turns, each from one moment to another."""
     study, engine = opened(url, sampler)
     wrote = [0, False]
 
@@ -56,39 +65,55 @@ def worker(url: str, sampler: str, begin: float, seconds: float) -> dict[str, An
         wrote[0] += bool(wrote[1])
         wrote[1] = False
 
+    study.get_trials(deepcopy=False)
     sqlalchemy.event.listen(engine, "before_cursor_execute", executed)
     sqlalchemy.event.listen(engine, "commit", committed)
-    time.sleep(max(0.0, begin - time.monotonic()))
     done, cpu = 0, time.process_time()
-    while time.monotonic() < begin + seconds:
-        study.optimize(objective, n_trials=1)
-        done += 1
+    for first, last in turns:
+        time.sleep(max(0.0, first - time.monotonic()))
+        while time.monotonic() < last:
+            study.optimize(objective, n_trials=1)
+            done += 1
     return {"n": done, "writes": wrote[0], "cpu": time.process_time() - cpu}
 
 
-def run(url: str, sampler: str, workers: int, seconds: float) -> dict[str, Any]:
-    """Let workers run for some seconds and count their trials."""
+def begin(url: str, sampler: str, trials: int) -> None:
+    """Create a study with some trials."""
     optuna.create_study(storage=open_storage(url), study_name="s")
+    study, _ = opened(url, sampler)
+    study.optimize(objective, n_trials=trials)
+
+
+def compete(urls: dict[str, str], workers: int, turns: int, seconds: float) -> dict[str, list[dict[str, Any]]]:
+    """Let the workers of each sampler take turns with those of the others; return what each says it has done."""
     read, write = os.pipe()
-    begin, pids = time.monotonic() + 2.0 + workers / 4, list[int]()
-    for _ in range(workers):
-        pid = os.fork()
-        if pid == 0:
-            warnings.simplefilter("ignore")
-            optuna.logging.set_verbosity(optuna.logging.ERROR)
-            os.close(read)
-            try:
-                said = worker(url, sampler, begin, seconds)
-            except BaseException as error:
-                said = {"n": 0, "writes": 0, "cpu": 0.0, "error": f"{type(error).__name__}: {error}"[:150]}
-            os.write(write, (json.dumps(said) + "\n").encode())
-            os._exit(0)
-        pids.append(pid)
+    start, pids = time.monotonic() + 1.0 + workers * len(urls) / 4, list[int]()
+    for place, (sampler, url) in enumerate(urls.items()):
+        moments = [start + (i * len(urls) + place) * (seconds + PAUSE) for i in range(turns)]
+        mine = [(moment, moment + seconds) for moment in moments]
+        for _ in range(workers):
+            pid = os.fork()
+            if pid == 0:
+                warnings.simplefilter("ignore")
+                optuna.logging.set_verbosity(optuna.logging.ERROR)
+                os.close(read)
+                try:
+                    said = worker(url, sampler, mine)
+                except BaseException as error:
+                    said = {"n": 0, "writes": 0, "cpu": 0.0, "error": f"{type(error).__name__}: {error}"[:150]}
+                os.write(write, (json.dumps({"sampler": sampler, **said}) + "\n").encode())
+                os._exit(0)
+            pids.append(pid)
     os.close(write)
     with os.fdopen(read) as answers:
         found = [json.loads(line) for line in answers.read().splitlines()]
     for pid in pids:
         os.waitpid(pid, 0)
+    return {sampler: [one for one in found if one["sampler"] == sampler] for sampler in urls}
+
+
+def summary(found: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
+    """Return what workers have done in all turns together."""
     n = sum(one["n"] for one in found)
     errors = [one["error"] for one in found if "error" in one]
     return {
@@ -162,10 +187,14 @@ def long(trials: int) -> None:
         file = f"{folder}/long.db"
         long_study(file, trials)
         opening = cpu_of(lambda: load_result(file, "s").trials)
+        result, page = load_result(file, "s"), Path(folder) / "report.html"
+        writing = cpu_of(lambda: result.report(page))
         alone = cpu_of(
             lambda: optuna.load_study(study_name="s", storage=f"sqlite:///{file}").get_trials(deepcopy=False)
         )
         record("long", {"what": "open and read all trials", "trials_before": trials, "cpu": opening, "optuna": alone})
+        what = {"what": "write the report", "trials_before": trials, "cpu": writing, "optuna": ""}
+        record("long", {**what, "mb": round(page.stat().st_size / 1e6, 2)})
         study = optuna.load_study(study_name="s", storage=open_storage(file))
         space, memory = optuna_space(as_space(SPACE)), TrialMemory()
 
@@ -206,7 +235,9 @@ def long(trials: int) -> None:
 def main() -> None:
     """Measure and store the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--seconds", type=float, default=4.0, help="length of a turn")
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--begun", type=int, default=80, help="trials that a study has before the first turn")
     parser.add_argument("--store", default="sqlite,postgresql")
     parser.add_argument("--workers", default="1,8")
     parser.add_argument("--long", type=int, default=10_000)
@@ -220,11 +251,15 @@ def main() -> None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="calibo-stress-"))
             server = stack.enter_context(postgres.server()) if store == "postgresql" else None
             for workers in map(int, given.workers.split(",")):
+                urls: dict[str, str] = {}
                 for i, sampler in enumerate(SAMPLERS):
                     name = f"t{workers}x{i}"
-                    url = f"sqlite:///{folder}/{name}.db" if server is None else server.database(name)
-                    found = run(url, sampler, workers, given.seconds)
-                    record("throughput", {"store": store, "sampler": sampler, "workers": workers, **found})
+                    urls[sampler] = f"sqlite:///{folder}/{name}.db" if server is None else server.database(name)
+                    begin(urls[sampler], sampler, given.begun)
+                found = compete(urls, workers, given.turns, given.seconds)
+                for sampler in SAMPLERS:
+                    row = {"store": store, "sampler": sampler, "workers": workers, "begun": given.begun}
+                    record("throughput", row | summary(found[sampler], given.turns * given.seconds))
 
 
 if __name__ == "__main__":

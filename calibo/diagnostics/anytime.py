@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy.special import betainc, betaln, logsumexp
 
 from calibo.arguments import checked
-from calibo.checks import check_probability
+from calibo.checks import check_probability, shown
 from calibo.data import Array
 from calibo.errors import DataError
 
@@ -34,6 +34,8 @@ ODDS_RATIOS: tuple[float, ...] = (1.3, 1.7, 2.7, 4.5, 7.4, 20.0)
 
 #: For fewer numbers of results than this, bands are computed for just these.
 _FEW_BANDS = 32
+#: Numbers of results that a count of them can be told from the next one by.
+_MOST_RESULTS = 2.0**53
 
 
 @checked
@@ -52,7 +54,10 @@ def log_wealth(
         p: Stated probability of each success, in (0, 1).
         concentration: Concentration of the mixture around p, c.
     """
-    k, t, p = (np.asarray(values, dtype=np.float64) for values in (successes, results, p))
+    try:
+        k, t, p = np.broadcast_arrays(*(np.asarray(values, dtype=np.float64) for values in (successes, results, p)))
+    except ValueError:
+        raise DataError("there must be as many counts of successes as numbers of results, and probabilities") from None
     a, b = concentration * p, concentration * (1.0 - p)
     whole = betaln(a + k, b + t - k) - betaln(a, b) - k * np.log(p) - (t - k) * np.log1p(-p)
     with np.errstate(divide="ignore"):
@@ -103,9 +108,10 @@ def count_band(results: npt.ArrayLike, p: float, *, confidence: float = 0.95, te
         Lower and upper ends, each ``n``.
     """
     check_probability("probability", p)
-    t = np.asarray(results, dtype=np.int64)
-    if np.any(t < 0):
-        raise DataError(f"the number of results must be 0 or more, got {int(t.min())}")
+    given = np.asarray(results, dtype=np.float64)
+    if not np.all((given >= 0) & (given < _MOST_RESULTS)):
+        raise DataError(f"numbers of results must be 0 or more, and less than {_MOST_RESULTS:g}, got {shown(results)}")
+    t = given.astype(np.int64)
     limit = log_threshold(confidence, tests)
     if t.size < _FEW_BANDS or t.max() > 2 * t.size:
         return _band_ends(t, p, limit)
@@ -156,8 +162,11 @@ def confidence_sequence(
     Returns:
         Lower and upper ends, each ``n``; 0 and 1 if there are no results.
     """
-    k, t = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(results, dtype=np.float64))
-    if np.any((k < 0) | (k > t)):
+    try:
+        k, t = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(results, dtype=np.float64))
+    except ValueError:
+        raise DataError("there must be as many counts of successes as numbers of results") from None
+    if not np.all((k >= 0) & (k <= t) & np.isfinite(t)):
         raise DataError("a count of successes must lie between 0 and the number of results")
     limit = log_threshold(confidence, tests)
     low, high = np.zeros(k.shape), np.ones(k.shape)

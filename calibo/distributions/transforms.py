@@ -190,6 +190,7 @@ class YeoJohnson(OutcomeTransform):
     high: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not (0.0 <= self.power <= 2.0 and self.scale > 0.0 and self.low <= self.location <= self.high):
             raise RecipeError(
                 "the power must lie in [0, 2], the scale be positive and the location between low and high, got "

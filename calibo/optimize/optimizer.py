@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from calibo.checks import check_seed, check_whole
+from calibo.checks import check_seed, check_whole, read_mapping, shown
 from calibo.classifiers.composite import Outer
 from calibo.data import Dataset, Params, Suggestion
-from calibo.errors import DataError, RecipeError, ValueRejected
+from calibo.errors import DataError, RecipeError, SpaceError, ValueRejected
 from calibo.optimize.auto import log_change
 from calibo.optimize.composite import Composite, composed, default_method
 from calibo.optimize.predictions import fitted_plan
@@ -551,7 +551,10 @@ class Optimizer:
     def _trial(self, what: Suggestion | Mapping[str, Any], context: Mapping[str, Any] | None) -> Trial:
         """Return the pending trial of a suggestion, or a new one of parameters, in the context that was observed."""
         if isinstance(what, Mapping):
-            given = {**what, **(context or {})}
+            params = read_mapping(what)
+            if params is None:
+                raise SpaceError(f"parameters are a mapping by name, got {shown(what)}, which cannot be read")
+            given = {**params, **(context or {})}
             own = {name: value for name, value in given.items() if name in self.space.contexts}
             X = self.space.encode([{**given, **checked_context(self.space, own)}])
             announce_broken(self.space, X[0], "the parameters told")

@@ -201,4 +201,8 @@ def _slices(of: Reported, model: Modelled, objective: int) -> tuple[Slice, ...]:
     except DataError:  # no feasible trial
         return ()
     names = () if space.is_pool else space.names
-    return slices_at(model.plan, best, names, space=space, direction=direction, outcome=objective)
+    try:
+        return slices_at(model.plan, best, names, space=space, direction=direction, outcome=objective)
+    except SpaceError:
+        # The best trial was told without all parameters, or in a range that has changed since.
+        return ()

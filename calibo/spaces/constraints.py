@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from calibo.checks import is_text, read_mapping, shown
 from calibo.errors import SpaceError
 
 #: Relations that may be written, and what each is turned into when its two sides change places.
@@ -58,19 +59,20 @@ class LinearConstraint:
         Raises:
             SpaceError: If a number is not finite, a name is not a string, the relation is unknown, or no parameter is left.
         """
-        if not isinstance(coefficients, Mapping):
-            raise SpaceError(f'a constraint takes coefficients by name, e.g. {{"a": 2, "b": -1}}, got {coefficients!r}')
-        if relation not in _RELATIONS.values():
-            raise SpaceError(f'the relation of a constraint is "<=", ">=" or "==", got {relation!r}')
-        for name in coefficients:
-            if not isinstance(name, str) or not name:
-                raise SpaceError(f"a constraint names parameters by non-empty strings, got {name!r}")
-        numbers = {name: _finite(f"coefficient of {name!r}", value) for name, value in coefficients.items()}
+        given = read_mapping(coefficients)
+        if given is None:
+            raise SpaceError(
+                f'a constraint takes coefficients by name, e.g. {{"a": 2, "b": -1}}, got {shown(coefficients)}'
+            )
+        if not is_text(relation) or relation not in _RELATIONS.values():
+            raise SpaceError(f'the relation of a constraint is "<=", ">=" or "==", got {shown(relation)}')
+        for name in given:
+            if not is_text(name) or not name:
+                raise SpaceError(f"a constraint names parameters by non-empty strings, got {shown(name)}")
+        numbers = {name: _finite(f"coefficient of {name!r}", value) for name, value in given.items()}
         terms = tuple((name, value) for name, value in numbers.items() if value != 0.0)
         if not terms:
-            raise SpaceError(
-                f"a constraint needs a parameter with a coefficient other than 0, got {dict(coefficients)}"
-            )
+            raise SpaceError(f"a constraint needs a parameter with a coefficient other than 0, got {given}")
         object.__setattr__(self, "terms", terms)
         object.__setattr__(self, "relation", relation)
         object.__setattr__(self, "bound", _finite("bound of a constraint", bound))
@@ -86,8 +88,8 @@ class LinearConstraint:
         Raises:
             SpaceError: If the text is no linear constraint.
         """
-        if not isinstance(text, str):
-            raise SpaceError(f'a constraint is text such as "a + b <= 1" or a LinearConstraint, got {text!r}')
+        if not is_text(text):
+            raise SpaceError(f'a constraint is text such as "a + b <= 1" or a LinearConstraint, got {shown(text)}')
         try:
             tree = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError) as error:

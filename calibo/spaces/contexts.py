@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibo.arguments import checked
+from calibo.checks import is_text, read_mapping, shown
 from calibo.data import Array
 from calibo.errors import ContextWarning, RecipeError, SpaceError
 from calibo.spaces.parameters import Float, Int, Parameter
@@ -62,20 +64,21 @@ def checked_context(space: Space, context: Mapping[str, Any] | None, *, partly: 
     Raises:
         SpaceError: If a name is unknown or missing, or a value is not one that its parameter can have.
     """
-    given = {} if context is None else context
-    if not isinstance(given, Mapping):
-        raise SpaceError(f'a context is a dict by name, such as {{"temperature": 21.5}}, got {context!r}')
-    unknown = [name for name in given if name not in space.contexts]
+    _check_space(space)
+    given = {} if context is None else read_mapping(context)
+    if given is None:
+        raise SpaceError(f'a context is a dict by name, such as {{"temperature": 21.5}}, got {shown(context)}')
+    unknown = [name for name in given if not is_text(name) or name not in space.contexts]
     if unknown:
         known = f"its contexts are {list(space.contexts)}" if space.contexts else "it has no contexts"
         raise SpaceError(
-            f"{', '.join(map(repr, unknown))} is no context of the space ({known}): declare one as Context(Float(10, 40)), "
+            f"{', '.join(map(shown, unknown))} is no context of the space ({known}): declare one as Context(Float(10, 40)), "
             "or hold a parameter with fixed={...}"
         )
     missing = [name for name in space.contexts if name not in given]
     if missing and not partly:
-        shown = ", ".join(f'"{name}": ...' for name in missing)
-        raise SpaceError(f"the context {', '.join(map(repr, missing))} must be given: context={{{shown}}}")
+        wanted = ", ".join(f'"{name}": ...' for name in missing)
+        raise SpaceError(f"the context {', '.join(map(repr, missing))} must be given: context={{{wanted}}}")
     columns = dict(zip(space.names, space.columns, strict=True))
     return {name: _inside(name, columns[name], value) for name, value in given.items()}
 
@@ -87,18 +90,26 @@ def held_values(space: Space, fixed: Mapping[str, Any] | None, context: Mapping[
         SpaceError: If a context is missing, or fixed, or one of its values is not one that it can have.
     """
     observed = checked_context(space, context)
-    if fixed is not None and not isinstance(fixed, Mapping):
-        raise SpaceError(f'fixed values are a dict by name, such as {{"material": "steel"}}, got {fixed!r}')
-    both = [name for name in fixed or {} if name in space.contexts]
+    given = {} if fixed is None else read_mapping(fixed)
+    if given is None:
+        raise SpaceError(f'fixed values are a dict by name, such as {{"material": "steel"}}, got {shown(fixed)}')
+    both = [name for name in given if is_text(name) and name in space.contexts]
     if both:
         raise SpaceError(f"{', '.join(map(repr, both))} is a context: give it by context={{...}}, not by fixed")
-    return {**(fixed or {}), **observed}
+    return {**given, **observed}
 
 
+@checked
 def moved_point(space: Space, x: Array, values: Mapping[str, Any]) -> Array:
     """Return a point, d, with other values in some columns."""
+    _check_space(space)
+    x = np.asarray(x, dtype=np.float64)
+    if x.shape != (len(space.names),):
+        raise SpaceError(f"a point has {len(space.names)} coordinates, got the shape {x.shape}")
     moved = x.copy()
     for name, value in values.items():
+        if name not in space.names:
+            raise SpaceError(f"the space has no parameter {shown(name)}; it has {list(space.names)}")
         j = space.names.index(name)
         moved[j] = space.columns[j].encode(value)
     if not np.array_equal(space.active(moved[None, :]), space.active(x[None, :])):
@@ -109,10 +120,19 @@ def moved_point(space: Space, x: Array, values: Mapping[str, Any]) -> Array:
     return moved
 
 
+@checked
 def check_no_contexts(space: Space, what: str, instead: str) -> None:
     """Raise a ``RecipeError`` if a space has contexts, on which ``what`` depends."""
+    _check_space(space)
     if space.contexts:
         raise RecipeError(f"{what} depends on the context ({', '.join(space.contexts)}): {instead}")
+
+
+def _check_space(space: object) -> None:
+    from calibo.spaces.base import Space  # which imports this module
+
+    if not isinstance(space, Space):
+        raise SpaceError(f"expected a space, such as as_space({{...}}), got {shown(space)}")
 
 
 def _inside(name: str, column: Parameter, value: Any) -> Any:

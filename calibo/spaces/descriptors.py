@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from calibo.checks import is_text, read_items, read_mapping, shown
 from calibo.data import Array
 from calibo.errors import SpaceError
 
@@ -84,9 +85,9 @@ def spread_out(rows: Rows) -> Array:
 
 def _raw(choices: Sequence[Any], table: Any) -> list[Any]:
     """Return what describes each choice: a number, a sequence or a mapping."""
-    if isinstance(table, str) and table.lower() == SMILES:
+    if is_text(table) and table.lower() == SMILES:
         return _molecules(choices)
-    if isinstance(table, str | os.PathLike):
+    if is_text(table) or isinstance(table, os.PathLike):
         return _looked_up(choices, _from_csv(table), f"the file {os.fspath(table)}")
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(table, pandas.DataFrame):
@@ -94,11 +95,12 @@ def _raw(choices: Sequence[Any], table: Any) -> list[Any]:
             twice = list(table.index[table.index.duplicated()])
             raise SpaceError(f"descriptors: the table has several rows for {twice}; keep one each")
         return _looked_up(choices, dict(zip(table.index, table.to_dict("records"), strict=True)), "the table's index")
-    if isinstance(table, Mapping):
-        return _looked_up(choices, table, "descriptors")
-    if isinstance(table, Sequence | np.ndarray) and len(table) == len(choices):
-        return list(table)
-    raise SpaceError(f"descriptors must be {_FORMS}; got {type(table).__name__} {table!r:.80}")
+    if (named := read_mapping(table)) is not None:
+        return _looked_up(choices, named, "descriptors")
+    rows = read_items(table) if isinstance(table, Sequence | np.ndarray) else None
+    if rows is not None and len(rows) == len(choices):
+        return rows
+    raise SpaceError(f"descriptors must be {_FORMS}; got {type(table).__name__} {shown(table, 80)}")
 
 
 def _looked_up(choices: Sequence[Any], table: Mapping[Any, Any], where: str) -> list[Any]:
@@ -122,15 +124,17 @@ def _looked_up(choices: Sequence[Any], table: Mapping[Any, Any], where: str) -> 
 
 def _numbers(choice: Any, row: Any) -> tuple[float, ...]:
     """Return one row as numbers; those of mappings by the sorted names, so that their order does not matter."""
-    if isinstance(row, Mapping):
-        row = [row[name] for name in sorted(row, key=str)]
-    values: list[Any] = [row] if isinstance(row, Real | str) else list(row)
+    named = read_mapping(row)
+    if named is not None:
+        row = [named[name] for name in sorted(named, key=str)]
+    items = [row] if isinstance(row, Real | str) else read_items(row)
     try:
+        values: list[Any] = [math.nan] if items is None else items
         numbers = tuple(math.nan if isinstance(value, str | bool) else float(value) for value in values)
-    except (TypeError, ValueError):
+    except Exception:  # of Python, or of the user's own class
         numbers = (math.nan,)
     if not all(map(math.isfinite, numbers)):
-        raise SpaceError(f"descriptors of {choice!r} must be finite numbers, got {row!r:.200}")
+        raise SpaceError(f"descriptors of {choice!r} must be finite numbers, got {shown(row, 200)}")
     return numbers
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from calibo.checks import is_text, read_items, read_mapping, shown
 from calibo.errors import SpaceError
 from calibo.spaces.contexts import Context
 from calibo.spaces.parameters import Categorical, Float, Int, Ordinal, Parameter, plain
@@ -36,9 +37,9 @@ def parameters_of(space: Any) -> Mapping[str, Any] | None:
         return _from_configspace(space)
     if isinstance(space, Mapping):
         return space
-    if isinstance(space, list | tuple) and space and all(map(_is_ax, space)):
-        named: list[Mapping[str, Any]] = list(space)
-        return {str(one["name"]): _from_ax(str(one["name"]), one) for one in named}
+    named = read_items(space) if isinstance(space, list | tuple) else None
+    if named and all(map(_is_ax, named)):
+        return {str(one["name"]): _from_ax(str(one["name"]), one) for one in map(dict, named)}
     return None
 
 
@@ -68,15 +69,16 @@ def as_parameter(name: str, given: Any) -> Parameter:
         if names := _names(given, module):
             return convert(name, given, names)
     if isinstance(given, Mapping):
-        if given.get("type") in _AX:
-            return _from_ax(name, given)
+        named = read_mapping(given)
+        if named is not None and _is_ax_type(named.get("type")):
+            return _from_ax(name, named)
         raise _refused(name, given, "Float(0, 1); a table of specifications is read by space_from_dict(table)")
     if isinstance(given, range):
         return _from_range(name, given)
     if isinstance(given, tuple):
         return _from_tuple(name, given)
-    if isinstance(given, list):
-        return _from_list(name, given)
+    if isinstance(given, list) and (items := read_items(given)) is not None:
+        return _from_list(name, items)
     if isinstance(given, np.ndarray):
         raise _refused(name, f"an array of {given.size} values", f"Ordinal({given.ravel()[:3].tolist()!r:.40} ...)")
     raise _refused(name, given, "Float(0, 1), Int(1, 8) or Categorical([...])")
@@ -90,7 +92,7 @@ def _names(given: Any, package: str) -> tuple[str, ...]:
 
 def _refused(name: str, given: Any, line: str) -> SpaceError:
     return SpaceError(
-        f"parameter {name!r} must be a Float, Int, Categorical or Ordinal, got {given!r:.120}; write {line}"
+        f"parameter {shown(name)} must be a Float, Int, Categorical or Ordinal, got {shown(given, 120)}; write {line}"
     )
 
 
@@ -161,7 +163,12 @@ def _from_hyperparameter(name: str, given: Any, names: Sequence[str]) -> Paramet
 
 
 def _is_ax(given: Any) -> bool:
-    return isinstance(given, Mapping) and "name" in given and given.get("type") in _AX
+    named = read_mapping(given)
+    return named is not None and "name" in named and _is_ax_type(named.get("type"))
+
+
+def _is_ax_type(given: Any) -> bool:
+    return is_text(given) and given in _AX
 
 
 def _from_ax(name: str, given: Mapping[str, Any]) -> Parameter:
@@ -176,8 +183,14 @@ def _from_ax(name: str, given: Mapping[str, Any]) -> Parameter:
     if given["type"] == "fixed":
         return Categorical([given["value"]])
     if given["type"] == "choice":
-        return (Ordinal if given.get("is_ordered") else Categorical)(list(given["values"]))
-    low, high = given["bounds"]
+        choices = read_items(given["values"])
+        if choices is None:
+            raise _refused(name, dict(given), "a list of values, such as Categorical([...])")
+        return (Ordinal if given.get("is_ordered") else Categorical)(choices)
+    bounds = read_items(given["bounds"])
+    if bounds is None or len(bounds) != 2:
+        raise _refused(name, dict(given), "two bounds, such as Float(0, 1)")
+    low, high = bounds
     kind = given.get("value_type", given.get("parameter_type"))
     whole = kind == "int" if kind is not None else isinstance(low, int) and isinstance(high, int)
     log = bool(given.get("log_scale", False) or given.get("scaling") == "log")

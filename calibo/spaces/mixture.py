@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from calibo.checks import check_whole
+from calibo.checks import check_whole, read_mapping, real_number, shown
 from calibo.errors import SpaceError
 from calibo.spaces.constraints import LinearConstraint
 from calibo.spaces.parameters import Float, Int, Parameter
@@ -40,16 +40,18 @@ class Mixture:
     at_most: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.components, Mapping) or len(self.components) < 2:
+        given = read_mapping(self.components)
+        if given is None or len(given) < 2:
             raise SpaceError(
                 'a mixture takes the bounds of two or more components by name, e.g. {"water": (0, 0.6), "salt": (0, 1)}, '
-                f"got {self.components!r}"
+                f"got {shown(self.components)}"
             )
-        if isinstance(self.total, bool) or not isinstance(self.total, int | float) or not math.isfinite(self.total):
-            raise SpaceError(f"the total of a mixture must be a finite number, got {self.total!r}")
-        components = {name: _component(name, given) for name, given in self.components.items()}
+        total = real_number(self.total)
+        if total is None or not math.isfinite(total):
+            raise SpaceError(f"the total of a mixture must be a finite number, got {shown(self.total)}")
+        components = {name: _component(name, one) for name, one in given.items()}
         object.__setattr__(self, "components", components)
-        object.__setattr__(self, "total", float(self.total))
+        object.__setattr__(self, "total", total)
         if self.at_most is None:
             return
         check_whole("at_most of a mixture", self.at_most, error=SpaceError)
@@ -65,8 +67,8 @@ class Mixture:
 
     def __repr__(self) -> str:
         limits = "" if self.at_most is None else f", at_most={self.at_most}"
-        shown = {name: (p.low, p.high) if _plain(p) else p for name, p in self._parts.items()}
-        return f"Mixture({shown}, total={self.total:.12g}{limits})"
+        parts = {name: (p.low, p.high) if _plain(p) else p for name, p in self._parts.items()}
+        return f"Mixture({parts}, total={self.total:.12g}{limits})"
 
     @property
     def _parts(self) -> dict[str, Float | Int]:

@@ -255,7 +255,10 @@ def _coded(name: str, values: Values, *, nominal: bool) -> tuple[Parameter, Arra
 
 
 def _coded_numbers(name: str, values: Values) -> tuple[Parameter, Array]:
-    numbers = values.astype(np.float64)
+    try:
+        numbers = values.astype(np.float64)
+    except (OverflowError, ValueError):
+        raise SpaceError(f"column {name!r} has a number that is too large for a float; rescale it") from None
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
         raise SpaceError(f"row {row}, column {name!r}: expected a finite number, got {values[row]}; drop the row")

@@ -11,19 +11,20 @@ from __future__ import annotations
 import functools
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import optuna
 from optuna.storages import BaseStorage
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from calibo.arguments import checked
 from calibo.data import Suggestion
 from calibo.errors import StudyError
 from calibo.secrets import redacted
 from calibo.spaces.parameters import plain
+from calibo.study.backends import Known
 from calibo.study.leased import LeasedStorage, backend_of
 from calibo.study.optuna_private import part
 from calibo.trials import standard_errors, suggestion_from_json, suggestion_to_json
@@ -51,13 +52,27 @@ _STOPPED = "calibo:stopped"
 _TOTAL = "calibo:total"
 
 
-def write_suggestion(study: optuna.Study, trial: FrozenTrial, suggestion: Suggestion) -> None:
-    """Store what was suggested for a trial; its params are the numbers in which Optuna stores them."""
+def write_suggestion(
+    study: optuna.Study, trial: FrozenTrial, suggestion: Suggestion, known: Collection[int] | None = None
+) -> bool:
+    """Store what was suggested for a trial, for other workers to see.
+
+    Args:
+        study: The study.
+        trial: The running trial.
+        suggestion: What was suggested; its params are the numbers in which Optuna stores them.
+        known: Numbers of the trials whose suggestions were known when this one was made; ``None`` if that does not matter.
+
+    Returns:
+        ``False`` if a worker has stored another point in the meantime, so that it should be made again.
+    """
     storage = part(study, "_storage")
     _write_to_trial(storage, trial, _SUGGESTION, suggestion_to_json(suggestion))
+    before = None if known is None else Known(part(study, "_study_id"), _SUGGESTION, frozenset({*known, trial.number}))
     if isinstance(storage, LeasedStorage):
-        # Other workers are to see it now.
-        storage.flush(part(trial, "_trial_id"))
+        return storage.flush(part(trial, "_trial_id"), known=before)
+    # Of workers that choose at the same moment the later trials give way.
+    return before is None or not before.lacks(study.get_trials(deepcopy=False), before=trial.number)
 
 
 def read_suggestion(trial: FrozenTrial) -> Suggestion | None:
@@ -66,9 +81,9 @@ def read_suggestion(trial: FrozenTrial) -> Suggestion | None:
     return None if text is None else _suggestion(text, trial.number)
 
 
-def has_suggestion(trial: FrozenTrial) -> bool:
-    """Return whether a suggestion is stored with a trial."""
-    return _read(_SUGGESTION, trial.system_attrs, trial.number) is not None
+def published(trials: Iterable[FrozenTrial]) -> set[int]:
+    """Return the numbers of the trials with which a suggestion is stored, be it a damaged one or that of another trial."""
+    return {trial.number for trial in trials if _SUGGESTION in trial.system_attrs}
 
 
 @checked
@@ -119,6 +134,7 @@ def read_output(trial: FrozenTrial) -> str | None:
     return None if text is None else str(json.loads(text))
 
 
+@checked
 def write_context(trial: optuna.Trial, context: Mapping[str, Any]) -> None:
     """Store the contexts that were observed in a trial, where they differ from those that it was suggested for.
 
@@ -149,17 +165,27 @@ def read_description(study: optuna.Study) -> dict[str, Any] | None:
     return found
 
 
-def write_stopped(study: optuna.Study, sentence: str | None) -> None:
-    """Store why the last run of a study was stopped early; ``None`` if it was not."""
+def write_stopped(study: optuna.Study, sentence: str) -> None:
+    """Store why a study was stopped early; it holds until a worker begins another trial."""
     if read_stopped(study) != sentence:
-        _write(_STOPPED, sentence, None, functools.partial(_set_study_attribute, study))
+        reason = {"sentence": sentence, "begun": _begun(study)}
+        _write(_STOPPED, reason, None, functools.partial(_set_study_attribute, study))
 
 
 def read_stopped(study: optuna.Study) -> str | None:
-    """Return why the last run of a study was stopped early; ``None`` if it was not."""
+    """Return why a study was stopped early; ``None`` if it was not, or went on since."""
     text = _read(_STOPPED, _study_attributes(study), None)
     found = None if text is None else _json(text, "reason for stopping", study)
-    return found if isinstance(found, str) else None
+    if not isinstance(found, dict) or not isinstance(found.get("sentence"), str):
+        return (
+            found if isinstance(found, str) else None
+        )  # a study that was stored by an earlier calibo has the sentence
+    return found["sentence"] if found.get("begun") == _begun(study) else None
+
+
+def _begun(study: optuna.Study) -> int:
+    """Return how many trials of a study were ever begun."""
+    return sum(one.state is not TrialState.WAITING for one in study.get_trials(deepcopy=False))
 
 
 def write_total(study: optuna.Study, total: int) -> None:
@@ -184,7 +210,10 @@ def study_seed(study: optuna.Study) -> int:
 
 def read_seed(study: optuna.Study) -> int | None:
     """Return the seed of a study, or ``None`` if it has none yet."""
-    seed = _study_attributes(study).get(_SEED)
+    storage, study_id = part(study, "_storage"), part(study, "_study_id")
+    # It is written once, and asked for at every suggestion.
+    known = isinstance(storage, LeasedStorage)
+    seed = storage.get_once(study_id, _SEED) if known else _study_attributes(study).get(_SEED)
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise _damaged("seed", study)
     return seed

@@ -37,6 +37,30 @@ class BudgetReached(Exception):
     """A study has as many trials as it may have."""
 
 
+class Outdated(Exception):
+    """Another worker has stored something since, that what is to be written should take into account."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a worker knew of the trials of a study that are running when it decided what to write.
+
+    Attributes:
+        study_id: The study.
+        key: The system attribute that trials publish.
+        numbers: Numbers of the trials of which it was known, and that of the trial itself.
+    """
+
+    study_id: int
+    key: str
+    numbers: frozenset[int]
+
+    def lacks(self, trials: Sequence[FrozenTrial], before: int | None = None) -> bool:
+        """Return whether a running trial has published what was not known, of those with a number below ``before``."""
+        running = (one for one in trials if one.state is TrialState.RUNNING and self.key in one.system_attrs)
+        return any(one.number not in self.numbers and (before is None or one.number < before) for one in running)
+
+
 @dataclass
 class Writes:
     """What is to be written to a trial in one go.
@@ -97,12 +121,15 @@ class Backend(ABC):
         values: Sequence[float] | None = None,
         *,
         attempt: int | None = None,
+        known: Known | None = None,
     ) -> None:
         """Write to a trial that is not finished, and finish it if a state is given.
 
         Raises:
             UpdateFinishedTrialError: If it is finished already.
             Superseded: If an attempt is given, and there is a later one.
+            Outdated: If what was known is given, and there is more. Storages without transactions may have written it
+                nevertheless.
         """
 
     @abstractmethod
@@ -190,18 +217,24 @@ class PlainBackend(Backend):
         values: Sequence[float] | None = None,
         *,
         attempt: int | None = None,
+        known: Known | None = None,
     ) -> None:
         """Write to a trial that is not finished, one thing after the other, its state last."""
         trial = self.storage.get_trial(trial_id)
         self.storage.check_trial_is_updatable(trial_id, trial.state)
         if attempt is not None and f"{PREFIX}{attempt + 1}" in trial.system_attrs:
             raise Superseded
-        known = trial.distributions
-        for name, (value, distribution) in writes.params.items():
-            if name not in known:
-                self.storage.set_trial_param(trial_id, name, value, distribution)
+        if known is not None and known.lacks(self.trials(known.study_id)):
+            raise Outdated
         for key, value in writes.system_attrs.items():
             self.storage.set_trial_system_attr(trial_id, key, value)
+        # Of workers that write at the same moment, and see each other now, the later trials give way. Parameters can be set
+        # once only.
+        if known is not None and known.lacks(self.trials(known.study_id), before=trial.number):
+            raise Outdated
+        for name, (value, distribution) in writes.params.items():
+            if name not in trial.distributions:
+                self.storage.set_trial_param(trial_id, name, value, distribution)
         for key, value in writes.user_attrs.items():
             self.storage.set_trial_user_attr(trial_id, key, value)
         for step, value in writes.intermediate.items():

@@ -13,6 +13,7 @@ import math
 import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,13 +25,15 @@ from optuna.storages import BaseStorage, RDBStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from calibo.errors import StudyError
-from calibo.study.backends import Backend, BudgetReached, Superseded, Writes
+from calibo.study.backends import Backend, BudgetReached, Known, Outdated, Superseded, Writes
 from calibo.study.leases import INTERRUPTED, PREFIX, Lease
 from calibo.study.optuna_private import part, tables
 from calibo.study.transactions import reading
 
 #: Identifiers that are asked for at once; databases have limits of their own.
 _AT_ONCE = 500
+#: More than any identifier: no trial is new.
+_LARGEST = 2**31 - 1
 
 
 class SqlBackend(Backend):
@@ -40,6 +43,7 @@ class SqlBackend(Backend):
         self.storage: BaseStorage = storage
         self._engine = storage.engine
         self._tables = tables()
+        self._sql = _statements()
         self._known: dict[int, _Known] = defaultdict(_Known)
         self._lock = threading.RLock()
 
@@ -51,22 +55,23 @@ class SqlBackend(Backend):
 
     def create(self, study_id: int, lease: Lease, limit: int | None = None) -> FrozenTrial:
         """Create a running trial together with its first lease."""
-        trials, studies = self._tables["trials"], self._tables["studies"]
         start = datetime.now()
         with self._transaction() as connection:
             # Numbers follow each other, so that workers create trials one after the other.
-            locked = connection.execute(sa.select(studies.c.study_id).filter_by(study_id=study_id).with_for_update())
-            if locked.first() is None:
-                raise KeyError(f"there is no study {study_id}")
-            count = sa.select(sa.func.count()).select_from(trials).where(trials.c.study_id == study_id)
-            number = connection.execute(count).scalar_one()
+            self._lock_study(connection, study_id)
+            number = connection.execute(self._sql.count, {"study": study_id}).scalar_one()
             if limit is not None and number - self._interrupted(connection, study_id) >= limit:
                 raise BudgetReached
             row = {"number": number, "study_id": study_id, "state": TrialState.RUNNING, "datetime_start": _utc(start)}
-            made = connection.execute(trials.insert().values(row))
+            made = connection.execute(self._sql.insert["trials"], row)
             trial_id = made.inserted_primary_key[0]  # pyright: ignore[reportOptionalSubscript]
-            connection.execute(self._tables["trial_system_attributes"].insert().values(_row(trial_id, lease)))
+            connection.execute(self._sql.insert["trial_system_attributes"], _row(trial_id, lease))
         return _frozen(trial_id, number, TrialState.RUNNING, start, None, system_attrs={lease.key: lease.value})
+
+    def _lock_study(self, connection: sa.Connection, study_id: int) -> None:
+        """Let other workers wait that lock the study, until the end of the transaction."""
+        if connection.execute(self._sql.lock_study, {"study": study_id}).first() is None:
+            raise KeyError(f"there is no study {study_id}")
 
     def _interrupted(self, connection: sa.Connection, study_id: int) -> int:
         """Return how many trials of a study were interrupted."""
@@ -90,7 +95,7 @@ class SqlBackend(Backend):
         try:
             with self._transaction() as connection:
                 # Two observers cannot both insert the same attempt.
-                connection.execute(self._tables["trial_system_attributes"].insert().values(_row(trial_id, lease)))
+                connection.execute(self._sql.insert["trial_system_attributes"], _row(trial_id, lease))
                 if not self._change_state(connection, trial_id, TrialState.RUNNING, state):
                     raise _Late
                 self._put_all(connection, trial_id, writes, replaces=True)
@@ -119,13 +124,14 @@ class SqlBackend(Backend):
         values: Sequence[float] | None = None,
         *,
         attempt: int | None = None,
+        known: Known | None = None,
     ) -> None:
         """Write to a trial that is not finished, and finish it if a state is given, in one transaction."""
         try:
-            self._write(trial_id, writes, state, values, attempt, replaces=writes.replaces)
+            self._write(trial_id, writes, state, values, attempt, known, replaces=writes.replaces)
         except sqlalchemy.exc.IntegrityError:
             # Some of it is there already.
-            self._write(trial_id, writes, state, values, attempt, replaces=True)
+            self._write(trial_id, writes, state, values, attempt, known, replaces=True)
 
     def _write(
         self,
@@ -134,20 +140,25 @@ class SqlBackend(Backend):
         state: TrialState | None,
         values: Sequence[float] | None,
         attempt: int | None,
+        known: Known | None,
         *,
         replaces: bool,
     ) -> None:
-        trials, attributes = self._tables["trials"], self._tables["trial_system_attributes"]
         with self._transaction() as connection:
-            found = sa.select(trials.c.state).where(trials.c.trial_id == trial_id).with_for_update()
-            before = connection.execute(found).scalar_one_or_none()
+            if known is not None:
+                # Whoever publishes at the same moment waits for this transaction, and then sees what it wrote.
+                self._lock_study(connection, known.study_id)
+                published = connection.execute(self._sql.published, {"study": known.study_id, "key": known.key})
+                if not known.numbers.issuperset(published.scalars()):
+                    raise Outdated
+            before = connection.execute(self._sql.lock_trial, {"trial": trial_id}).scalar_one_or_none()
             if before is None:
                 raise KeyError(f"there is no trial {trial_id}")
             if before.is_finished():
                 raise UpdateFinishedTrialError(f"the trial is finished already ({before.name.lower()})")
             if attempt is not None:
-                later = (attributes.c.trial_id == trial_id) & (attributes.c.key == f"{PREFIX}{attempt + 1}")
-                if connection.execute(sa.select(attributes.c.trial_id).where(later)).first() is not None:
+                later = {"trial": trial_id, "key": f"{PREFIX}{attempt + 1}"}
+                if connection.execute(self._sql.attribute, later).first() is not None:
                     raise Superseded
             self._put_all(connection, trial_id, writes, replaces=replaces)
             if values is not None:
@@ -170,21 +181,21 @@ class SqlBackend(Backend):
         """
         with self._lock:
             known = self._known[study_id]
-            trials = self._tables["trials"]
-            new = trials.c.trial_id > known.latest
-            if held:
-                new &= trials.c.trial_id.not_in(sorted(held))
             left = sorted(known.unfinished.difference(held))
             known.unfinished.update(held)
+            if not known.trials:
+                known.update(self._read(self._sql.all, {"study": study_id}, held, joined=True))
+                return known.by_number()
+            latest = known.latest
             for some in _chunks(left) or [[]]:
-                wanted = (trials.c.study_id == study_id) & (new | trials.c.trial_id.in_(some))
-                known.update(self._read(wanted, many=not known.trials))
-                new = sa.false()
+                wanted = {"study": study_id, "latest": latest, "ids": some}
+                known.update(self._read(self._sql.new, wanted, held))
+                latest = _LARGEST
             return known.by_number()
 
     def trial(self, trial_id: int) -> FrozenTrial:
         """Return one trial as it is now."""
-        found = self._read(self._tables["trials"].c.trial_id == trial_id, many=False)
+        found = self._read(self._sql.one, {"trial": trial_id})
         if not found:
             raise KeyError(f"there is no trial {trial_id}")
         return found[0]
@@ -227,16 +238,14 @@ class SqlBackend(Backend):
         return connection.execute(trials.update().where(where).values(change)).rowcount == 1
 
     def _put_all(self, connection: sa.Connection, trial_id: int, writes: Writes, *, replaces: bool) -> None:
-        params = self._tables["trial_params"]
         rows = [
             {"trial_id": trial_id, "param_name": n, "param_value": v, "distribution_json": distribution_to_json(d)}
             for n, (v, d) in writes.params.items()
         ]
         if rows and replaces:
-            where = (params.c.trial_id == trial_id) & params.c.param_name.in_(list(writes.params))
-            connection.execute(params.delete().where(where))
+            connection.execute(self._sql.delete["trial_params"], {"trial": trial_id, "names": list(writes.params)})
         if rows:
-            connection.execute(params.insert(), rows)
+            connection.execute(self._sql.insert["trial_params"], rows)
         self._put(connection, "trial_system_attributes", trial_id, writes.system_attrs, replaces=replaces)
         self._put(connection, "trial_user_attributes", trial_id, writes.user_attrs, replaces=replaces)
         self._put_intermediate(connection, trial_id, writes.intermediate)
@@ -246,49 +255,44 @@ class SqlBackend(Backend):
     ) -> None:
         if not attributes:
             return
-        into = self._tables[table]
         if replaces:
-            where = (into.c.trial_id == trial_id) & into.c.key.in_(list(attributes))
-            connection.execute(into.delete().where(where))
+            connection.execute(self._sql.delete[table], {"trial": trial_id, "names": list(attributes)})
         rows = [{"trial_id": trial_id, "key": k, "value_json": json.dumps(v)} for k, v in attributes.items()]
-        connection.execute(into.insert(), rows)
+        connection.execute(self._sql.insert[table], rows)
 
     def _put_values(self, connection: sa.Connection, trial_id: int, values: Sequence[float]) -> None:
         table = self._tables["trial_values"]
         kinds = table.c.value_type.type.enum_class  # pyright: ignore[reportAttributeAccessIssue]
-        connection.execute(table.delete().where(table.c.trial_id == trial_id))
         rows = [{"trial_id": trial_id, "objective": i, **_number(v, kinds, "value")} for i, v in enumerate(values)]
-        connection.execute(table.insert(), rows)
+        connection.execute(self._sql.delete["trial_values"], {"trial": trial_id, "names": list(range(len(values)))})
+        connection.execute(self._sql.insert["trial_values"], rows)
 
     def _put_intermediate(self, connection: sa.Connection, trial_id: int, reported: Mapping[int, float]) -> None:
         if not reported:
             return
         table = self._tables["trial_intermediate_values"]
         kinds = table.c.intermediate_value_type.type.enum_class  # pyright: ignore[reportAttributeAccessIssue]
-        where = (table.c.trial_id == trial_id) & table.c.step.in_(list(reported))
-        connection.execute(table.delete().where(where))
         rows = [
             {"trial_id": trial_id, "step": s, **_number(v, kinds, "intermediate_value")} for s, v in reported.items()
         ]
-        connection.execute(table.insert(), rows)
+        names = {"trial": trial_id, "names": list(reported)}
+        connection.execute(self._sql.delete["trial_intermediate_values"], names)
+        connection.execute(self._sql.insert["trial_intermediate_values"], rows)
 
-    def _read(self, wanted: sa.ColumnElement[bool], *, many: bool) -> list[FrozenTrial]:
-        """Return the trials that a condition describes; ``many`` joins them, else they are asked for by identifier."""
-        trials = self._tables["trials"]
-        columns = (
-            trials.c.trial_id,
-            trials.c.number,
-            trials.c.state,
-            trials.c.datetime_start,
-            trials.c.datetime_complete,
-        )
+    def _read(
+        self, query: sa.Select[Any], values: Mapping[str, Any], held: Collection[int] = (), *, joined: bool = False
+    ) -> list[FrozenTrial]:
+        """Return the trials that a query finds but those held, with what belongs to them.
+
+        ``joined`` asks for what belongs to any trial of the study, else it is asked for by identifier.
+        """
         try:
             with reading(), self._transaction() as connection:
-                rows = connection.execute(sa.select(*columns).where(wanted).order_by(trials.c.trial_id)).all()
+                rows = [row for row in connection.execute(query, values) if row[0] not in held]
                 if not rows:
                     return []
-                ids = [row.trial_id for row in rows]
-                parts = {name: self._read_part(connection, name, wanted if many else None, ids) for name in _PARTS}
+                asked = [values] if joined else [{"ids": some} for some in _chunks([row[0] for row in rows])]
+                parts = {name: self._read_part(connection, name, asked, joined) for name in _PARTS}
             return [_from_rows(row, parts) for row in rows]
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise StudyError(
@@ -297,18 +301,13 @@ class SqlBackend(Backend):
             ) from error
 
     def _read_part(
-        self, connection: sa.Connection, name: str, wanted: sa.ColumnElement[bool] | None, ids: list[int]
+        self, connection: sa.Connection, name: str, asked: Sequence[Mapping[str, Any]], joined: bool
     ) -> dict[int, list[tuple[Any, ...]]]:
         """Return the rows of one of the tables that belong to trials, by trial."""
-        table, trials = self._tables[name], self._tables["trials"]
-        columns = [table.c.trial_id, *(table.c[column] for column in _PARTS[name])]
-        if wanted is None:
-            queries = [sa.select(*columns).where(table.c.trial_id.in_(some)) for some in _chunks(ids)]
-        else:
-            queries = [sa.select(*columns).join(trials, table.c.trial_id == trials.c.trial_id).where(wanted)]
+        query = (self._sql.joined if joined else self._sql.by_trial)[name]
         found: dict[int, list[tuple[Any, ...]]] = {}
-        for query in queries:
-            for row in connection.execute(query):
+        for values in asked:
+            for row in connection.execute(query, values):
                 found.setdefault(row[0], []).append(tuple(row[1:]))
         return found
 
@@ -348,6 +347,89 @@ _PARTS: dict[str, tuple[str, ...]] = {
     "trial_system_attributes": ("key", "value_json"),
     "trial_intermediate_values": ("step", "intermediate_value", "intermediate_value_type"),
 }
+
+
+@dataclass(frozen=True)
+class _Statements:
+    """Statements that every trial needs: they are built once, which takes as long as a database needs to answer one.
+
+    Attributes:
+        lock_study: Locks the study ``study``.
+        lock_trial: Locks the trial ``trial`` and returns its state.
+        count: Number of trials of a study.
+        published: Numbers of the running trials of a study that have the system attribute ``key``.
+        attribute: The trial ``trial``, if it has the system attribute ``key``.
+        all, new, one: Trials of a study; those beyond ``latest`` or among ``ids``; the trial ``trial``.
+        joined, by_trial: What belongs to all trials of a study, or to the trials ``ids``, by table.
+        insert: Adds rows to a table.
+        delete: Removes what the trial ``trial`` has by some ``names`` (keys, steps, numbers) from a table.
+    """
+
+    lock_study: sa.Select[Any]
+    lock_trial: sa.Select[Any]
+    count: sa.Select[Any]
+    published: sa.Select[Any]
+    attribute: sa.Select[Any]
+    all: sa.Select[Any]
+    new: sa.Select[Any]
+    one: sa.Select[Any]
+    joined: Mapping[str, sa.Select[Any]]
+    by_trial: Mapping[str, sa.Select[Any]]
+    insert: Mapping[str, sa.Insert]
+    delete: Mapping[str, sa.Delete]
+
+
+#: What tells the rows of a trial apart in a table.
+_NAMES = {
+    "trial_params": "param_name",
+    "trial_values": "objective",
+    "trial_user_attributes": "key",
+    "trial_system_attributes": "key",
+    "trial_intermediate_values": "step",
+}
+
+
+@functools.cache
+def _statements() -> _Statements:
+    known = tables()
+    trials, studies, attributes = known["trials"], known["studies"], known["trial_system_attributes"]
+    of_study, of_trial = trials.c.study_id == sa.bindparam("study"), trials.c.trial_id == sa.bindparam("trial")
+    columns = [trials.c[name] for name in ("trial_id", "number", "state", "datetime_start", "datetime_complete")]
+    chosen = sa.select(*columns).order_by(trials.c.trial_id)
+    new = (trials.c.trial_id > sa.bindparam("latest")) | trials.c.trial_id.in_(sa.bindparam("ids", expanding=True))
+    with_key = attributes.c.key == sa.bindparam("key")
+    published = trials.join(attributes, attributes.c.trial_id == trials.c.trial_id)
+    parts = {name: sa.select(*(known[name].c[one] for one in ("trial_id", *_PARTS[name]))) for name in _PARTS}
+    return _Statements(
+        lock_study=sa.select(studies.c.study_id).where(studies.c.study_id == sa.bindparam("study")).with_for_update(),
+        lock_trial=sa.select(trials.c.state).where(of_trial).with_for_update(),
+        count=sa.select(sa.func.count()).select_from(trials).where(of_study),
+        published=sa.select(trials.c.number)
+        .select_from(published)
+        .where(of_study & (trials.c.state == TrialState.RUNNING) & with_key),
+        attribute=sa.select(attributes.c.trial_id).where((attributes.c.trial_id == sa.bindparam("trial")) & with_key),
+        all=chosen.where(of_study),
+        new=chosen.where(of_study & new),
+        one=chosen.where(of_trial),
+        joined={
+            name: query.join(trials, known[name].c.trial_id == trials.c.trial_id).where(of_study)
+            for name, query in parts.items()
+        },
+        by_trial={
+            name: query.where(known[name].c.trial_id.in_(sa.bindparam("ids", expanding=True)))
+            for name, query in parts.items()
+        },
+        insert={name: known[name].insert() for name in ("trials", *_PARTS)},
+        delete={
+            name: known[name]
+            .delete()
+            .where(
+                (known[name].c.trial_id == sa.bindparam("trial"))
+                & known[name].c[one].in_(sa.bindparam("names", expanding=True))
+            )
+            for name, one in _NAMES.items()
+        },
+    )
 
 
 # A study has few distributions, and Optuna never changes one.

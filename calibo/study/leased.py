@@ -31,7 +31,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from calibo.errors import CaliboWarning, LateResultWarning, StudyError
-from calibo.study.backends import CLAIM, Backend, PlainBackend, Superseded, Writes
+from calibo.study.backends import CLAIM, Backend, Known, Outdated, PlainBackend, Superseded, Writes
 from calibo.study.database import SqlBackend
 from calibo.study.keeper import Held, keeper, remember
 from calibo.study.leases import (
@@ -177,6 +177,7 @@ class LeasedStorage(BaseStorage):
         self.limits: dict[int, int] = {}
         self._names: dict[int, str] = {}
         self._directions: dict[int, list[StudyDirection]] = {}
+        self._once: dict[tuple[int, str], Any] = {}
         # Studies of trials that wait, and the first distribution of every parameter of a study.
         self._waiting: dict[int, int] = {}
         self._distributions: dict[int, dict[str, BaseDistribution]] = defaultdict(dict)
@@ -243,6 +244,15 @@ class LeasedStorage(BaseStorage):
     def get_study_system_attrs(self, study_id: int) -> dict[str, Any]:
         """Return the system attributes of a study."""
         return self._try(lambda: self.backend.storage.get_study_system_attrs(study_id), "reading the study")
+
+    def get_once(self, study_id: int, key: str) -> Any:
+        """Return a system attribute of a study that is never changed once it is there; ``None`` as long as it is not."""
+        if (study_id, key) not in self._once:
+            stored = self.get_study_system_attrs(study_id)
+            if key not in stored:
+                return None
+            self._once[study_id, key] = stored[key]
+        return self._once[study_id, key]
 
     def get_all_studies(self) -> list[Any]:
         """Return all studies, except those that only exist for the moment of a claim."""
@@ -443,23 +453,35 @@ class LeasedStorage(BaseStorage):
             local.trial.intermediate_values = {**local.trial.intermediate_values, step: intermediate_value}
         self.flush(trial_id)
 
-    def flush(self, trial_id: int, patience: float | None = None) -> None:
-        """Write what has been held back for a trial; ``patience`` instead of the storage's own."""
+    def flush(self, trial_id: int, patience: float | None = None, *, known: Known | None = None) -> bool:
+        """Write what has been held back for a trial.
+
+        Args:
+            trial_id: The trial.
+            patience: Used instead of the storage's own.
+            known: What was known of others when it was decided what to write.
+
+        Returns:
+            ``False`` if others have published more than was known: then it should be decided and written again.
+        """
         local = self._own(trial_id)
         with self._lock:
             writes = None if local is None else local.take()
             if local is None or not writes:
-                return
+                return True
             try:
                 persistently(
-                    lambda: self.backend.write(trial_id, writes, attempt=local.attempt),
+                    lambda: self.backend.write(trial_id, writes, attempt=local.attempt, known=known),
                     self.patience if patience is None else patience,
                     f"writing to trial {local.trial.number}",
                 )
                 local.wrote(writes)
+            except Outdated:
+                return False
             except (UpdateFinishedTrialError, Superseded):
                 # Another worker has it in the meantime; that is settled when this one tells its outcome.
-                return
+                return True
+        return True
 
     # Trials: reading.
 

@@ -19,7 +19,7 @@ from calibo.errors import ObjectiveError, RecipeError, StudyError
 from calibo.optimize import StoppingRule, Strategy
 from calibo.progress import progress_bar
 from calibo.spaces import as_space, check_no_contexts, checked_context
-from calibo.study.attributes import write_stopped, write_total
+from calibo.study.attributes import write_total
 from calibo.study.budget import Budget, counted
 from calibo.study.copying import copied
 from calibo.study.distributions import optuna_space
@@ -82,10 +82,11 @@ def minimize(
     """Minimize an objective, with a calibrated forecast of every trial before it is run.
 
     A trial whose objective raises, or returns anything but a finite number, is a failed one: the run goes on with a
-    warning, and ``Result.failures`` has the reasons. If the first 5 trials of a study all fail, or none succeeds, the run
-    ends with an ``ObjectiveError``. Ctrl-C, SIGTERM and SIGHUP end it with ``Interrupted`` (a ``KeyboardInterrupt``), which
-    has the ``result`` so far; the trial that was running is not counted against its parameters. Other exceptions that are
-    no ``Exception`` (``asyncio.CancelledError``) end it as they are, once the trial is settled in the same way.
+    warning, and ``Result.failures`` has the reasons. If the first 5 trials of a study, those of all workers together, fail,
+    or none succeeds, the run ends with an ``ObjectiveError``. Ctrl-C, SIGTERM and SIGHUP end it with ``Interrupted`` (a
+    ``KeyboardInterrupt``), which has the ``result`` so far; the trial that was running is not counted against its
+    parameters. Other exceptions that are no ``Exception`` (``asyncio.CancelledError``) end it as they are, once the trial
+    is settled in the same way.
 
     Many workers may call this with the same storage and study name, on one machine or many: see ``open_storage``.
 
@@ -250,7 +251,6 @@ def _run(
 
     with storage_errors(), quiet_optuna(), bar:
         clear_stop(study)
-        write_stopped(study, None)
         if stopping is not None and stopping.stops(study):
             return None
         asked = [*callbacks, *([] if stopping is None else [stopping])]

@@ -61,6 +61,11 @@ def tables() -> dict[str, Any]:
     return {name: found[name] for name in TABLES}
 
 
+def table_names() -> frozenset[str]:
+    """Return the names of all tables of Optuna's databases, that of their version included."""
+    return frozenset({*tables()["trials"].metadata.tables, "alembic_version"})
+
+
 def part(owner: object, name: str) -> Any:
     """Return an attribute of one of Optuna's objects or classes.
 

@@ -174,7 +174,8 @@ class Result:
     def best_params_of(self, objective: int | None) -> Params:
         """Return the parameters of the feasible trial with the best value of one objective, or of the only one."""
         best = best_trial(self._ordered, self.directions, objective)
-        if self.optuna_space is None:
+        if self.optuna_space is None or not len(best.x):
+            # A trial that was told without having all parameters, or in a range that has changed since.
             return dict(best.params)
         return self.optuna_space.params(next(one for one in self.optuna_trials if one.number == best.number).params)
 

@@ -6,8 +6,8 @@ import contextlib
 import threading
 import warnings
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
+from calibo.data import Suggestion
 from calibo.errors import FallbackWarning, RepeatWarning, SpaceError, SpaceWarning
 from calibo.optimize import Progress, Strategy, propose
 from calibo.optimize.auto import log_change
@@ -25,7 +26,7 @@ from calibo.optimize.strategy import check_outcomes
 from calibo.spaces import Space, as_space
 from calibo.spaces.base import announce_broken
 from calibo.spaces.conditional import pinned
-from calibo.study.attributes import has_suggestion, read_suggestion, study_seed, write_suggestion
+from calibo.study.attributes import published, read_suggestion, study_seed, write_suggestion
 from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of
 from calibo.study.holding import ContextSource, checked_fixed, held_in
 from calibo.study.inference import inferred_space, unexplored
@@ -35,6 +36,24 @@ from calibo.study.method import StudyMethod, method_for
 from calibo.study.optuna_private import part
 from calibo.study.trials import TrialMemory, completed_frozen, directions_of, study_data, trials_inside
 from calibo.trials import convert_forecasts, outcome_directions
+
+#: Two points are near each other if no coordinate on the unit cube differs by more.
+NEARBY = 0.1
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """What was chosen for a trial.
+
+    Attributes:
+        suggestion: The suggestion as it is stored.
+        stored: Values of the parameters, as the trial stores them.
+        known: Numbers of the trials whose points were known.
+    """
+
+    suggestion: Suggestion
+    stored: dict[str, Any]
+    known: set[int]
 
 
 class CalibratedSampler(BaseSampler):
@@ -175,10 +194,13 @@ class CalibratedSampler(BaseSampler):
             space = space.restricted(search_space)
         held = held_in(space, trial, self._fixed, self._context)
         with self._publishing:
-            seen, stored = self._suggest(study, trial, space, held)
-            if _stored_since(study, trial, seen):
+            chosen = self._choose(study, trial, space, held)
+            if not self._store(study, trial, space, chosen, chosen.known):
                 # Another process was choosing at the same moment and has stored its point since: it is pending now.
-                stored = self._suggest(study, trial, space, held)[1]
+                if _stored_nearby(study, space, chosen):
+                    chosen = self._choose(study, trial, space, held)
+                self._store(study, trial, space, chosen)
+            stored = chosen.stored
         return {name: value for name, value in stored.items() if name in search_space}
 
     def _known_space(self, study: optuna.Study) -> OptunaSpace | None:
@@ -199,10 +221,8 @@ class CalibratedSampler(BaseSampler):
             )
         return space
 
-    def _suggest(
-        self, study: optuna.Study, trial: FrozenTrial, space: OptunaSpace, held: Mapping[str, Any]
-    ) -> tuple[set[int], dict[str, Any]]:
-        """Choose and store values for a trial; return the numbers of the trials whose points were known, and the values."""
+    def _choose(self, study: optuna.Study, trial: FrozenTrial, space: OptunaSpace, held: Mapping[str, Any]) -> _Chosen:
+        """Choose values for a trial."""
         trials = study.get_trials(deepcopy=False)
         directions = directions_of(study)
         method = self._method or method_for(study, None, trials=[one for one in trials if one.number != trial.number])
@@ -233,7 +253,7 @@ class CalibratedSampler(BaseSampler):
         }
         given = suggestion.params if set(suggestion.params) == set(space.names) else exact
         stored = space.stored(suggestion.x, given)
-        published = replace(
+        whole = replace(
             suggestion,
             params=space.internal(stored),
             forecasts=convert_forecasts(suggestion.forecasts, outcome_directions(directions, constraints)),
@@ -241,14 +261,24 @@ class CalibratedSampler(BaseSampler):
             constraints=constraints,
             columns=() if len(stored) == len(space.names) else space.names,
         )
+        return _Chosen(whole, stored, published(trials))
+
+    def _store(
+        self,
+        study: optuna.Study,
+        trial: FrozenTrial,
+        space: OptunaSpace,
+        chosen: _Chosen,
+        known: Collection[int] | None = None,
+    ) -> bool:
+        """Store what was chosen for a trial; return ``False`` if that should be chosen again (``write_suggestion``)."""
         storage = part(study, "_storage")
         if self._takes_all and isinstance(storage, LeasedStorage):
-            for name, value in stored.items():
+            for name, value in chosen.stored.items():
                 distribution = space.distributions[name]
                 internal = distribution.to_internal_repr(value)
                 storage.set_trial_param(part(trial, "_trial_id"), name, internal, distribution)
-        write_suggestion(study, trial, published)
-        return {one.number for one in trials if has_suggestion(one)}, stored
+        return write_suggestion(study, trial, chosen.suggestion, known)
 
     def _searched(
         self, space: OptunaSpace, trial: FrozenTrial, trials: Sequence[FrozenTrial], held: Mapping[str, Any]
@@ -375,7 +405,11 @@ def _suggested_before(trial: FrozenTrial, search_space: Mapping[str, BaseDistrib
         return None  # a choice that there is no longer
 
 
-def _stored_since(study: optuna.Study, trial: FrozenTrial, seen: set[int]) -> bool:
-    """Return whether an earlier trial that is still running has stored a point that was not known before."""
+def _stored_nearby(study: optuna.Study, space: OptunaSpace, chosen: _Chosen) -> bool:
+    """Return whether a running trial has stored a point near the one that was chosen without knowing it.
+
+    Others hardly change where the acquisition function is large.
+    """
     running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-    return any(one.number < trial.number and one.number not in seen and has_suggestion(one) for one in running)
+    new = [one for one in running if one.number not in chosen.known and one.number != chosen.suggestion.number]
+    return any(float(np.abs(one.x - chosen.suggestion.x).max()) < NEARBY for one in trials_inside(new, space))

@@ -9,6 +9,7 @@ no lock file that could go stale, and a worker that dies while it creates a stor
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -29,7 +30,7 @@ from calibo.secrets import redacted, without_secrets
 from calibo.study.database import SqlBackend
 from calibo.study.leased import LeasedStorage, backend_of
 from calibo.study.leases import LEASE_SECONDS
-from calibo.study.optuna_private import PRIVATE, part
+from calibo.study.optuna_private import PRIVATE, part, table_names
 from calibo.study.persistence import PATIENCE
 from calibo.study.spool import Spool
 from calibo.study.transactions import begin, reading
@@ -50,6 +51,9 @@ READING = (
     *("get_trial_user_attrs", "get_trial_system_attrs", "get_trial_id_from_study_id_trial_number"),
     *("get_best_trial", "get_current_version"),
 )
+
+#: Versions of the tables that Optuna has accepted in this process: to ask it takes a tenth of a second.
+_accepted: set[str] = set()
 
 #: What Optuna and the drivers of databases raise if a storage cannot be opened, wrong settings in its URL included.
 _FAILURES = (optuna.exceptions.StorageInternalError, RuntimeError, TypeError, ValueError)
@@ -107,8 +111,13 @@ def _open_database(url: URL, create: bool) -> RDBStorage:
     if not create and (not file.exists() or not file.stat().st_size):
         raise StudyError(f"{file}: there is no such file, or nothing in it, so there is no study in it")
     with _sqlite_errors(file):
-        _create(file)
-        return SqliteStorage(url.set(database=str(file)).render_as_string(hide_password=False))
+        version = _create(file)
+        known = version in _accepted
+        name = url.set(database=str(file)).render_as_string(hide_password=False)
+        storage = SqliteStorage(name, skip_compatibility_check=known, skip_table_creation=known)
+        if version is not None:
+            _accepted.add(version)
+        return storage
 
 
 def _seconds(name: str, given: float, least: float = 0.1) -> float:
@@ -201,8 +210,12 @@ def _sqlite_file(url: URL) -> Path | None:
     return Path(name).expanduser().absolute()
 
 
-def _create(file: Path) -> None:
-    """Create the tables in a file that has none yet; of many workers one does it and the others wait."""
+def _create(file: Path) -> str | None:
+    """Create the tables in a file that has none yet; of many workers one does it and the others wait.
+
+    Returns:
+        The version of its tables; ``None`` if it does not have all that this Optuna has.
+    """
     if not file.parent.is_dir():
         raise StudyError(f"the folder {file.parent} does not exist; create it, or give another place for {file.name}")
     with contextlib.closing(sqlite3.connect(file, timeout=BUSY_TIMEOUT, isolation_level=None)) as connection:
@@ -215,11 +228,16 @@ def _create(file: Path) -> None:
                 for statement in script:
                     connection.execute(statement)
             connection.execute("COMMIT")
+            tables = _tables(connection)
         elif "studies" not in tables or "trials" not in tables:
             raise StudyError(
                 f"{file} is a database of something else (its tables: {', '.join(sorted(tables)[:5])}) and was left as "
                 "it is; give the study a file of its own"
             )
+        if not tables >= table_names():
+            return None
+        versions = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+        return str(versions[0][0]) if len(versions) == 1 else None
 
 
 def _tables(connection: sqlite3.Connection) -> set[str]:
@@ -227,7 +245,8 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
     return {name for (name,) in rows}
 
 
-def _table_script() -> list[str]:
+@functools.cache
+def _table_script() -> tuple[str, ...]:
     """Return the statements that create an empty Optuna storage, read off one made in memory."""
     pool = {"poolclass": sqlalchemy.pool.StaticPool}
     template = RDBStorage("sqlite://", engine_kwargs=pool)
@@ -235,9 +254,10 @@ def _table_script() -> list[str]:
         raw = template.engine.raw_connection()
         dump = list(raw.driver_connection.iterdump())  # pyright: ignore[reportOptionalMemberAccess]
         raw.close()
+        _accepted.add(template.get_current_version())
     finally:
         template.engine.dispose()
-    return [line for line in dump if line not in ("BEGIN TRANSACTION;", "COMMIT;")]
+    return tuple(line for line in dump if line not in ("BEGIN TRANSACTION;", "COMMIT;"))
 
 
 @contextlib.contextmanager

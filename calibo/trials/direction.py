@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibo.arguments import checked
-from calibo.checks import as_floats, is_array, is_text, read_items, shown
+from calibo.checks import as_floats, is_array, is_text, read_items, read_mapping, shown
 from calibo.data import Array, Forecast
 from calibo.errors import DataError, RecipeError, ValueRejected
 
@@ -47,9 +47,8 @@ class Direction(enum.Enum):
         """Return the directions of one or several objectives, given in order or by the names of the objectives."""
         if isinstance(names, str | Direction):
             return (cls.of(names),)
-        if isinstance(names, Mapping) and names:
-            return tuple(cls.of(name) for name in names.values())
-        items = read_items(names)
+        named = read_mapping(names)
+        items = read_items(names) if named is None else list(named.values())
         if not items:
             raise RecipeError(f'directions are a list such as ["minimize", "maximize"], got {shown(names)}')
         return tuple(cls.of(name) for name in items)
@@ -65,15 +64,16 @@ def objective_names(directions: Directions | None) -> tuple[str, ...]:
     Raises:
         RecipeError: If a name is no text, is empty, or is a number, which counts objectives.
     """
-    if not isinstance(directions, Mapping):
+    named = read_mapping(directions)
+    if named is None:
         return ()
-    for name in directions:
+    for name in named:
         if not isinstance(name, str) or not name.strip() or name.strip().isdigit():
             raise RecipeError(
                 'directions by name are a mapping such as {"error": "minimize", "latency": "minimize"}; a name is a text '
-                f"that is not empty and not a number, got {name!r}"
+                f"that is not empty and not a number, got {shown(name)}"
             )
-    return tuple(directions)
+    return tuple(named)
 
 
 def by_name(given: object, names: Sequence[str], what: str) -> object:
@@ -92,12 +92,13 @@ def by_name(given: object, names: Sequence[str], what: str) -> object:
     """
     if not isinstance(given, Mapping):
         return given
-    if set(given) != set(names):
+    named = read_mapping(given)
+    if named is None or set(named) != set(names):
         known = ", ".join(map(repr, names)) or "none: name them with directions={...}"
         raise ValueRejected(
-            f"{what} by name must have exactly the names of the objectives ({known}), got {', '.join(map(repr, given))}"
+            f"{what} by name must have exactly the names of the objectives ({known}), got {shown(given)}"
         )
-    values = [given[name] for name in names]
+    values = [named[name] for name in names]
     return values[0] if len(values) == 1 else values
 
 
@@ -127,6 +128,11 @@ def convert_forecasts(
         raise DataError(f"forecasts must be Forecasts, or None, got {shown(forecasts)}")
     if len(forecasts) != len(directions):
         raise DataError(f"expected one forecast for each of {len(directions)} outcomes, got {len(forecasts)}")
+    return signed_forecasts(forecasts, directions)
+
+
+def signed_forecasts(forecasts: Sequence[_Forecast], directions: Sequence[Direction]) -> tuple[_Forecast, ...]:
+    """Convert forecasts that are known to be right: a study's are converted at every suggestion."""
     pairs = zip(forecasts, directions, strict=True)
     return tuple(f.negated() if f is not None and way is Direction.MINIMIZE else f for f, way in pairs)
 

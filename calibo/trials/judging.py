@@ -156,6 +156,7 @@ def check_single(directions: Sequence[Direction], asked: str) -> None:
         )
 
 
+@checked
 def outcome_of(outcome: int | str, names: Sequence[str]) -> int | str:
     """Return the index of an objective that is given by its name; anything else as it is."""
     return names.index(outcome) if isinstance(outcome, str) and outcome in names else outcome

@@ -25,7 +25,7 @@ from calibo.data import (
     shown_value,
 )
 from calibo.errors import DataError, FallbackWarning
-from calibo.trials.direction import Direction, convert_forecasts, convert_values, outcome_directions
+from calibo.trials.direction import Direction, convert_values, outcome_directions, signed_forecasts
 
 #: Outcomes beyond this size, in either direction, count as this for strategies: differences and sums of many stay floats.
 LARGEST_OUTCOME = 1e300
@@ -274,6 +274,6 @@ def _known_forecasts(
     return tuple(
         None
         if trial.forecasts is None
-        else convert_forecasts([trial.forecast_of(one, len(directions)) for one in asked], outcomes)
+        else signed_forecasts([trial.forecast_of(one, len(directions)) for one in asked], outcomes)
         for trial in done
     )

@@ -11,6 +11,9 @@ from calibo.checks import check_name, read_items, read_mapping, shown
 from calibo.errors import ValueRejected
 from calibo.trials.direction import by_name
 
+#: Constraints that a trial may have.
+MOST_CONSTRAINTS = 1_000
+
 
 def finite_value(value: object, what: str = "the objective's value") -> float:
     """Return ``value``, called ``what`` in messages, as a float; strings, booleans and ``None`` are no numbers.
@@ -68,6 +71,11 @@ def finite_constraints(constraints: object) -> dict[str, float]:
         raise ValueRejected(
             "constraints are numbers by name, such as {'memory': used - limit}, or a sequence of numbers, each met where "
             f"it is not positive; got {shown(constraints)}"
+        )
+    if len(named) > MOST_CONSTRAINTS:
+        raise ValueRejected(
+            f"a trial has at most {MOST_CONSTRAINTS:,} constraints, as each has a model of its own, got {len(named):,}: "
+            "combine them, such as by their largest"
         )
     names = [check_name("the name of a constraint", name, ValueRejected) for name in named]
     return {

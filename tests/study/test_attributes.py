@@ -22,7 +22,6 @@ from calibo.study import open_storage
 from calibo.study.attributes import (
     PIECE_LENGTH,
     VERSION,
-    has_suggestion,
     read_description,
     read_seed,
     read_sem,
@@ -61,20 +60,14 @@ def _asked(storage: BaseStorage | None = None) -> tuple[optuna.Study, FrozenTria
     return study, study.trials[trial.number]
 
 
-def read(trial: FrozenTrial) -> Suggestion | None:
-    found = read_suggestion(trial)
-    assert has_suggestion(trial) is (found is not None)
-    return found
-
-
 @settings(max_examples=30)
 @given(suggestion=suggestions)
 def test_there_and_back_exactly(suggestion: Suggestion) -> None:
     study, trial = _asked()
-    assert read(trial) is None
+    assert read_suggestion(trial) is None
     write_suggestion(study, trial, suggestion)
     again = study.trials[0]
-    assert read(again) == suggestion
+    assert read_suggestion(again) == suggestion
     lengths = [len(json.dumps(value)) for value in again.system_attrs.values()]
     assert max(lengths) <= PIECE_LENGTH
 
@@ -102,17 +95,17 @@ def test_all_storages_keep_it(kind: str, tmp_path: Path) -> None:
     write_suggestion(study, trial, _suggestion())
     study.tell(0, 1.0)
     assert len(study.trials[0].system_attrs) > 1
-    assert read(study.trials[0]) == _suggestion()
+    assert read_suggestion(study.trials[0]) == _suggestion()
 
 
 def test_a_copy_with_another_trial_is_not_its_own() -> None:
     study, trial = _asked()
     write_suggestion(study, trial, _suggestion())
     study.add_trial(optuna.create_trial(state=TrialState.WAITING, system_attrs=study.trials[0].system_attrs))
-    assert read(study.trials[1]) is None
+    assert read_suggestion(study.trials[1]) is None
     study.ask()
     write_suggestion(study, study.trials[1], Suggestion({"x": 0.5}, number=1))
-    assert read(study.trials[1]) == Suggestion({"x": 0.5}, number=1)
+    assert read_suggestion(study.trials[1]) == Suggestion({"x": 0.5}, number=1)
 
 
 def test_half_a_record_is_none_and_one_of_another_version_is_refused() -> None:
@@ -122,12 +115,12 @@ def test_half_a_record_is_none_and_one_of_another_version_is_refused() -> None:
     keys = sorted(attributes)
     for lost in keys:
         torn = {key: value for key, value in attributes.items() if key != lost}
-        assert read(_with(trial, torn)) is None
+        assert read_suggestion(_with(trial, torn)) is None
     with pytest.raises(StudyError, match=f"format version {VERSION + 1}, and this calibo reads version {VERSION}"):
-        read(_with(trial, attributes | {keys[0]: attributes[keys[0]] | {"version": VERSION + 1}}))
+        read_suggestion(_with(trial, attributes | {keys[0]: attributes[keys[0]] | {"version": VERSION + 1}}))
     write_suggestion(study, trial, _suggestion(shift=1.0))
     mixed = study.trials[0].system_attrs | {keys[1]: attributes[keys[1]]}
-    assert read(_with(trial, mixed)) is None
+    assert read_suggestion(_with(trial, mixed)) is None
 
 
 def _with(trial: FrozenTrial, attributes: dict[str, Any]) -> FrozenTrial:

@@ -22,9 +22,11 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from calibo import CalibratedSampler, Float
+from calibo.data import Suggestion
 from calibo.errors import CaliboWarning, LateResultWarning, StudyError
 from calibo.study import load_result, minimize, open_storage
-from calibo.study.backends import Writes
+from calibo.study.attributes import read_suggestion, write_suggestion
+from calibo.study.backends import Known, Writes
 from calibo.study.keeper import keeper
 from calibo.study.leased import LeasedStorage, backend_of
 from calibo.study.leases import INTERRUPTED, MAX_ATTEMPTS, Lease, read_lease
@@ -32,7 +34,7 @@ from calibo.trials import State
 
 posix = pytest.mark.skipif(os.name != "posix", reason="forks a worker")
 SPACE = {"x": Float(0.0, 1.0)}
-KINDS = ["sqlite", "journal", "postgresql"]
+KINDS = ["sqlite", "journal", "postgresql", pytest.param("grpc", marks=pytest.mark.extras)]
 _names = (f"d{i}" for i in itertools.count())
 
 
@@ -50,16 +52,32 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Leas
     where: Any = tmp_path / "a.db"
     if request.param == "postgresql":
         where = request.getfixturevalue("postgresql").database(f"{next(_names)}x{os.getpid()}")
+    if request.param == "grpc":
+        where = request.getfixturevalue("grpc_port")
+        _emptied(_proxy(where))
 
     def again(by_clock_only: bool = False, **options: Any) -> LeasedStorage:
         given = JournalStorage(JournalFileBackend(str(tmp_path / "log"))) if request.param == "journal" else where
-        storage = open_storage(given, **options)
+        storage = open_storage(_proxy(where) if request.param == "grpc" else given, **options)
         assert isinstance(storage, LeasedStorage)
         storage._by_clock_only = by_clock_only
         storage._set_up()
         return storage
 
     return again
+
+
+def _proxy(port: int) -> BaseStorage:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        proxy = optuna.storages.GrpcStorageProxy(host="localhost", port=port)
+    proxy.wait_server_ready(timeout=60)
+    return proxy
+
+
+def _emptied(storage: BaseStorage) -> None:
+    for study in storage.get_all_studies():
+        storage.delete_study(study._study_id)
 
 
 def _study(storage: BaseStorage, **options: Any) -> optuna.Study:
@@ -326,6 +344,66 @@ class _Outage:
             self.left -= 1
             raise StorageInternalError("the server closed the connection unexpectedly")
         self._real(trial_id, writes, state, values, **more)
+
+
+def test_a_point_is_published_unless_others_have_one_that_was_not_known(opened: Callable[..., LeasedStorage]) -> None:
+    ours, theirs = _study(opened()), _study(opened())
+    mine, other = ours.ask(), theirs.ask()
+
+    def published(study: optuna.Study, trial: optuna.Trial, known: set[int]) -> bool:
+        study._storage.set_trial_system_attr(trial._trial_id, "point", trial.number)
+        known = {*known, trial.number}
+        return study._storage.flush(trial._trial_id, known=Known(study._study_id, "point", frozenset(known)))
+
+    assert published(ours, mine, set())
+    assert not published(theirs, other, set())
+    assert published(theirs, other, {mine.number})
+    assert {one.system_attrs["point"] for one in _study(opened()).trials} == {0, 1}
+    # Trials that are finished are no reason to choose again.
+    ours.tell(mine, 1.0)
+    third = ours.ask()
+    assert published(ours, third, {other.number})
+
+
+class _Racing(CalibratedSampler):
+    """Lets another worker publish a point while this one is choosing its own for the first time."""
+
+    def __init__(self, publish: Callable[[], None], **options: Any) -> None:
+        super().__init__("gp_ei", space=SPACE, seed=3, **options)
+        self.publish: Callable[[], None] | None = publish
+        self.chosen: list[float] = []
+
+    def _choose(self, *args: Any) -> Any:
+        chosen = super()._choose(*args)
+        self.chosen.append(chosen.stored["x"])
+        if self.publish is not None:
+            publish, self.publish = self.publish, None
+            publish()
+        return chosen
+
+
+@pytest.mark.parametrize(("away", "times"), [(0.01, 2), (0.3, 1)])
+def test_a_point_is_chosen_again_only_if_another_worker_has_published_one_near_it(
+    opened: Callable[..., LeasedStorage], away: float, times: int
+) -> None:
+    ours, theirs = _study(opened()), _study(opened())
+    for _ in range(5):
+        trial = ours.ask()
+        ours.tell(trial, (trial.suggest_float("x", 0, 1) - 0.5) ** 2)
+    other = theirs.ask()
+
+    def publish() -> None:
+        x = ours.sampler.chosen[0]  # pyright: ignore[reportAttributeAccessIssue]
+        write_suggestion(theirs, theirs.trials[other.number], Suggestion({"x": x - away if x > 0.5 else x + away}))
+
+    ours.sampler = _Racing(publish, takes_all=True)
+    trial = ours.ask()
+    x = trial.suggest_float("x", 0, 1)
+    assert len(ours.sampler.chosen) == times and x == ours.sampler.chosen[-1]
+    ours._storage.flush(trial._trial_id)
+    stored = next(one for one in _study(opened()).trials if one.number == trial.number)
+    suggestion = read_suggestion(stored)
+    assert suggestion is not None and suggestion.params == {"x": x} and stored.params == {"x": x}
 
 
 def test_an_outage_is_waited_for(opened: Callable[..., LeasedStorage], caplog: pytest.LogCaptureFixture) -> None:

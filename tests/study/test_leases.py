@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import optuna
@@ -64,12 +65,17 @@ def test_a_parked_trial_waits_for_its_outcome(clock: list[float]) -> None:
         clock[0] += 100.0
 
 
+@pytest.mark.skipif(os.name != "posix", reason="forks a process")
 def test_a_process_that_has_ended_here_is_known_to_have_ended() -> None:
-    import subprocess
-    import sys
-
-    code = "from calibo.study.owners import this_process; print(this_process())"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.write(write, this_process().encode())
+        os._exit(0)
+    os.close(write)
+    os.waitpid(pid, 0)
+    with os.fdopen(read) as said:
+        ended = said.read()
     assert ended.count("/") == 5 and not certainly_ended(this_process())
     parts = ended.split("/")
     if not parts[1]:

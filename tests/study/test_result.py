@@ -48,6 +48,18 @@ def test_the_history_has_a_row_for_every_trial(result: Result) -> None:
     assert (history["finished"] >= history["started"]).all()
 
 
+def test_the_best_trial_may_have_been_told_without_its_parameters(tmp_path: Path) -> None:
+    sampler = CalibratedSampler("gp_ei", seed=0, space={"x": Float(0.0, 1.0)})
+    study = optuna.create_study(storage=open_storage(tmp_path / "a.db"), study_name="s", sampler=sampler)
+    for _ in range(3):
+        trial = study.ask()
+        study.tell(trial, trial.suggest_float("x", 0.0, 1.0))
+    study.tell(study.ask(), -5.0)
+    found = load_result(tmp_path / "a.db", "s", space={"x": Float(0.0, 1.0)}, method="gp_ei")
+    assert found.best_value == -5.0 and found.best_params == {}
+    assert found.report(tmp_path / "r.html").exists()
+
+
 def test_predictions_are_in_the_users_sign(result: Result) -> None:
     points = [result.best_params, {"x": 10.0, "k": 6, "s": "l"}]
     table = result.predict(points)

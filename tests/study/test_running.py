@@ -15,6 +15,7 @@ import optuna
 import pytest
 
 from calibo import Float
+from calibo.errors import ObjectiveError, TrialFailedWarning
 from calibo.study import Interrupted, load_result, minimize, open_storage
 from calibo.study.signals import Signalled, ending_signals, uninterrupted
 from calibo.trials import State
@@ -96,6 +97,24 @@ def test_an_interruption_while_an_outcome_is_stored(tmp_path: Path, error: type[
     assert [one.value for one in stored] == measured and len(measured) == (3 if error is KeyboardInterrupt else 5)
 
 
+def test_the_first_five_failures_are_counted_over_all_workers(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def fails(params: dict[str, float]) -> float:
+        calls.append(1)
+        raise ValueError("broken")
+
+    def worker(n_trials: int) -> None:
+        with pytest.raises(ObjectiveError, match="succeeded"), pytest.warns(TrialFailedWarning):
+            minimize(fails, SPACE, n_trials, "gp_ei", tmp_path / "a.db", "s", seed=1, progress=False)
+
+    worker(3)
+    worker(9)
+    assert len(calls) == 5  # the second one ends with the fifth
+    worker(9)
+    assert len(calls) == 6  # one that comes later with the first of its own
+
+
 def test_signals_wait_for_a_block_and_a_second_one_does_not() -> None:
     done: list[int] = []
     with pytest.raises(KeyboardInterrupt), uninterrupted():
@@ -131,7 +150,7 @@ from calibo.study import minimize, open_storage
 library = ctypes.PyDLL(None)  # holds Python's lock, as a C extension may
 def objective(params):
     print("begun", flush=True)
-    library.sleep(4)
+    library.sleep(3)
     return 0.25
 minimize(objective, {"x": Float(0, 1)}, 1, "gp_ei", open_storage(sys.argv[1], lease=1.0), "s", seed=1, progress=False)
 """
@@ -139,7 +158,7 @@ minimize(objective, {"x": Float(0, 1)}, 1, "gp_ei", open_storage(sys.argv[1], le
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="calls sleep of the C library")
 def test_an_objective_that_holds_pythons_lock_is_not_taken_for_dead(tmp_path: Path) -> None:
-    """The watcher renews its lease, four times as long as the lease lasts, and a suspended worker's it does not."""
+    """The watcher renews its lease, three times as long as the lease lasts, and a suspended worker's it does not."""
     command = [sys.executable, "-c", WORKER, str(tmp_path / "a.db")]
     worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert worker.stdout is not None and worker.stdout.readline() == "begun\n"

@@ -18,12 +18,13 @@ from optuna.trial import TrialState
 from scipy.spatial.distance import pdist
 
 from calibo.classifiers import MLP, XGBoost
+from calibo.data import Suggestion
 from calibo.errors import FallbackWarning, RecipeError, SpaceWarning
 from calibo.methods import gp_ei, lfbo, ocbo
 from calibo.search import RandomDraw
 from calibo.spaces import Categorical, Float, Int, Ordinal, ProductSpace
 from calibo.study import CalibratedSampler, open_storage
-from calibo.study.attributes import read_suggestion
+from calibo.study.attributes import read_suggestion, write_suggestion
 from calibo.study.distributions import optuna_space
 from calibo.study.trials import directions_of, read_trials, study_data
 
@@ -171,19 +172,19 @@ def test_threads_do_not_get_in_one_anothers_way() -> None:
 
 
 def test_a_point_that_an_earlier_trial_stores_meanwhile_is_pending(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two processes choose at the same moment: the later trial chooses again."""
-    sampler, other = (CalibratedSampler("gp_ei", seed=1, space={"x": Float(0.0, 1.0)}) for _ in range(2))
-    study, suggest, chosen = _study(sampler), CalibratedSampler._suggest, []
+    """Two processes choose the same point at the same moment: the later trial chooses again."""
+    sampler = CalibratedSampler("gp_ei", seed=1, space={"x": Float(0.0, 1.0)})
+    study, choose, chosen = _study(sampler), CalibratedSampler._choose, []
     earlier, later = (study._storage.get_trial(study._storage.create_new_trial(study._study_id)) for _ in range(2))
 
     def while_another_chooses(self: CalibratedSampler, study: Any, trial: Any, spaces: Any, held: Any) -> Any:
-        found = suggest(self, study, trial, spaces, held)
+        found = choose(self, study, trial, spaces, held)
         chosen.append(trial.number)
         if len(chosen) == 1:
-            suggest(other, study, earlier, spaces, held)
+            write_suggestion(study, earlier, Suggestion({"x": found.stored["x"]}))
         return found
 
-    monkeypatch.setattr(CalibratedSampler, "_suggest", while_another_chooses)
+    monkeypatch.setattr(CalibratedSampler, "_choose", while_another_chooses)
     sampler.sample_relative(study, later, sampler.infer_relative_search_space(study, later))
     assert chosen == [later.number] * 2
 

@@ -11,7 +11,7 @@ import pytest
 from calibo import CalibratedSampler, Float, Optimizer, Patience, RegretBelow, StopWhen, maximize, methods, minimize
 from calibo.errors import RecipeError
 from calibo.search import RandomDraw
-from calibo.study import Interrupted, Result, load_result
+from calibo.study import Interrupted, Result, load_result, open_storage
 
 SPACE = {"x": Float(-1.0, 1.0)}
 OCBO, GP_EI = methods.ocbo(search=RandomDraw(64, 32)), methods.gp_ei(search=RandomDraw(64, 32))
@@ -77,6 +77,20 @@ def test_a_study_that_is_done_stays_as_it_is_until_more_is_asked_for(tmp_path: P
     assert len(more.trials) == len(first.trials) + 2
     assert more.stopped is None
     assert load_result(where["storage"], "done").stopped is None
+
+
+def test_a_worker_that_comes_late_leaves_the_reason_as_it_is(tmp_path: Path) -> None:
+    where: dict[str, Any] = {"storage": str(tmp_path / "study.db"), "study_name": "stopped"}
+    first = run(stop=Patience(1), **where)
+    late = run(2, total=len(first.trials), **where)
+    assert len(late.trials) == len(first.trials)
+    assert late.stopped == first.stopped == load_result(where["storage"], "stopped").stopped
+    # A trial that waits changes nothing either, but one that is begun does.
+    study = optuna.load_study(study_name="stopped", storage=open_storage(where["storage"]))
+    study.enqueue_trial({"x": 0.5})
+    assert load_result(where["storage"], "stopped").stopped == first.stopped
+    study.ask()
+    assert load_result(where["storage"], "stopped").stopped is None
 
 
 def test_the_reason_survives_an_interruption_of_a_later_run(tmp_path: Path) -> None:

@@ -1,0 +1,82 @@
+"""Ray Tune with a calibrated sampler, as docs/ray.md has it: killed in the middle, and restored."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.extras
+
+TRIALS, FINISHED = 9, 5
+
+SCRIPT = """
+import os, sys
+from pathlib import Path
+
+import ray
+from ray import tune
+from ray.tune.search.optuna import OptunaSearch
+
+from calibo import CalibratedSampler
+
+folder = Path(sys.argv[1])
+
+
+def train(config):
+    tune.report({"loss": (config["x"] - 0.3) ** 2 + config["y"] ** 2})
+    with open(folder / "log", "a") as log:
+        log.write("done\\n")
+
+
+ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, configure_logging=False)
+if tune.Tuner.can_restore(folder / "runs" / "first"):
+    print("RESTORED", flush=True)
+    tuner = tune.Tuner.restore(str(folder / "runs" / "first"), train, resume_unfinished=True)
+else:
+    search = OptunaSearch(sampler=CalibratedSampler("gp_ei", seed=1, n_initial=3))
+    tuner = tune.Tuner(
+        train,
+        param_space={"x": tune.uniform(0, 1), "y": tune.uniform(-1, 1)},
+        tune_config=tune.TuneConfig(
+            search_alg=search, metric="loss", mode="min", num_samples=%d, max_concurrent_trials=1
+        ),
+        run_config=tune.RunConfig(name="first", storage_path=str(folder / "runs"), verbose=0),
+    )
+results = tuner.fit()
+print("FOUND", len(results), len(results.errors), len({result.config["x"] for result in results}))
+"""
+
+
+def _started(folder: Path) -> subprocess.Popen[str]:
+    (folder / "script.py").write_text(SCRIPT % TRIALS)
+    environment = {**os.environ, "TUNE_GLOBAL_CHECKPOINT_S": "0", "RAY_AIR_NEW_OUTPUT": "0"}
+    command = [sys.executable, str(folder / "script.py"), str(folder)]
+    return subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE, text=True)
+
+
+def _finished(folder: Path) -> int:
+    log = folder / "log"
+    return log.read_text().count("done") if log.exists() else 0
+
+
+def test_a_run_that_is_killed_goes_on_when_it_is_restored(tmp_path: Path) -> None:
+    first = _started(tmp_path)
+    end = time.monotonic() + 120
+    while _finished(tmp_path) < FINISHED:
+        assert first.poll() is None and time.monotonic() < end
+        time.sleep(0.05)
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    before = _finished(tmp_path)
+    assert before < TRIALS
+    second = _started(tmp_path)
+    said, _ = second.communicate(timeout=120)
+    assert "RESTORED" in said and f"FOUND {TRIALS} 0 {TRIALS}" in said
+    # What was saved is not evaluated again: at most the trials around the kill are.
+    assert _finished(tmp_path) <= TRIALS + 3
