@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri
 
 from calibo.arguments import check_fields
 from calibo.calibration.base import LevelMap, Recalibrator
@@ -36,6 +36,12 @@ _BLOCK = 2048
 _LARGEST_SHIFT = 3.0
 #: Of more past forecasts, so many stand for all others where each is compared with the others.
 _OTHERS = 256
+#: How many times as wide the kernel of less similar forecasts is, and how many similar ones they count as together.
+_WIDER_KERNEL, _LESS_SIMILAR = 3.0, 2.0
+#: How many forecasts the model's own distribution counts as where that makes an interval wider, away from the data.
+_OWN = 2.0
+#: Logarithm of the distance from the data, on the unit cube, at which half of that weight is reached, and its width.
+_AWAY, _AWAY_WIDTH = -2.5, 0.3
 #: Distance of the grid on which the scale of latent values is computed, and how far it reaches beyond the past forecasts, in
 #: bandwidths.
 _STEP, _MARGIN = 1.0, 4.0
@@ -58,10 +64,13 @@ class ConditionalQuantile(Recalibrator):
     there have one sign. u_i = z_i - m_i is what was left of a past error, with m_i such a mean without the outcome of z_i
     itself. The size of the error at x that is left has the distribution function
 
-      G(a) = (prior H(a / s) + sum_i w_i Phi((log a - log |u_i|) / smoothing)) / (prior + sum_i w_i),
+      G(a) = (2 F(a) + prior H(a / s) + sum_i w_i Phi((log a - log |u_i|) / smoothing)) / (2 + prior + sum_i w_i),
 
     and the central interval of coverage p ends T(p) = G^-1(p) standard deviations from the median, for all p at once. So
-    intervals are nested, with the median inside, and quantiles increase strictly. H(a) = a / sqrt(2 + a^2) is the
+    intervals are nested, with the median inside, and quantiles increase strictly. F is the same with a kernel three times
+    as wide, and without F: where few forecasts are similar, less similar ones decide. Away from the data an interval is
+    wider if that makes it wider to count the model's own normal distribution as two forecasts more: a few small errors
+    there do not show that the model is too cautious everywhere. H(a) = a / sqrt(2 + a^2) is the
     distribution function of |t|, Student's with 2 degrees of freedom: without like forecasts nobody knows how wrong the
     model is, and its intervals are shown wider than it says (80 % ones 1.5 times), and the wider by
     s = 1 + small_sample d / t for d columns and t forecasts (at most 6), since the hyperparameters of a model of few data
@@ -85,7 +94,7 @@ class ConditionalQuantile(Recalibrator):
 
     similarity: Similarity = field(default_factory=Similarity)
     prior: float = 0.3
-    smoothing: float = 0.35
+    smoothing: float = 0.3
     small_sample: float = 4.0
     largest: float = 8.0
     steady: float = 1.0
@@ -183,18 +192,30 @@ class ConditionalMap:
 
     def stretched(self, reach: Reach) -> StretchedScores:
         """Return how the normal scores of measurements are moved and stretched, given how far these reach, `... x q`."""
-        shape, flat = reach.log_spread.shape, reach.flat()
-        own = self._students(np.exp(_LOG_SIZES))
+        shape, below = reach.log_spread.shape, self._below(self.left)
         shifts, sizes = list[Array](), list[Array]()
-        for block in _blocks(flat):
+        for block in _blocks(reach.flat()):
             weights = self._weights(block)
             shifts.append(mean_error(weights, self.error, self.steady))
-            sizes.append(_quantiles(weights, self._below(self.left), own, self.prior, _COVERAGES))
+            sizes.append(self._sizes(block, weights, below))
         values = np.concatenate(sizes).reshape(*shape, len(_COVERAGES))
         return StretchedScores(_KNOTS, values, np.concatenate(shifts).reshape(shape))
 
-    def _weights(self, reach: Reach) -> Array:
-        return self.weights * self.similarity.weights(reach, self.past)
+    def _sizes(self, reach: Reach, weights: Array, below: Array) -> Array:
+        """Return T at the coverages, `m x K`, of m forecasts, given weights of t past errors, and what is below these."""
+        size = np.exp(_LOG_SIZES)
+        unknown = _Counted(np.full((1, 1), self.prior), self._students(size))
+        less = self._weights(reach, self.similarity.wider(_WIDER_KERNEL))
+        backed = unknown + _Counted(np.full((1, 1), _LESS_SIMILAR), (unknown + _Counted.of(less, below)).mean)
+        found = backed + _Counted.of(weights, below)
+        if reach.log_distance is None:
+            return inverted(found.mean, _COVERAGES)
+        away = expit((reach.log_distance[:, None] - _AWAY) / _AWAY_WIDTH)
+        cautious = found + _Counted(_OWN * away, self._normal(size))
+        return np.maximum(inverted(found.mean, _COVERAGES), inverted(cautious.mean, _COVERAGES))
+
+    def _weights(self, reach: Reach, similarity: Similarity | None = None) -> Array:
+        return self.weights * (similarity or self.similarity).weights(reach, self.past)
 
     def _below(self, size: Array) -> Array:
         """Return smoothed distribution functions of t errors, `t x A`."""
@@ -224,9 +245,10 @@ class ConditionalMap:
 
     def latent_factors(self, reach: Reach) -> Array:
         """Return the factors on latent standard deviations, `... x q`, without the grid."""
-        own, level = self._normal(np.exp(_LOG_SIZES)), np.array([_LATENT_COVERAGE])
-        below = self._below(self.size)
-        sizes = [_quantiles(self._weights(block), below, own, _LATENT_PRIOR, level) for block in _blocks(reach.flat())]
+        own = _Counted(np.full((1, 1), _LATENT_PRIOR), self._normal(np.exp(_LOG_SIZES)))
+        level, below = np.array([_LATENT_COVERAGE]), self._below(self.size)
+        found = [own + _Counted.of(self._weights(block), below) for block in _blocks(reach.flat())]
+        sizes = [inverted(part.mean, level) for part in found]
         return np.concatenate(sizes).reshape(reach.log_spread.shape) / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
 
     @cached_property
@@ -274,18 +296,27 @@ def _blocks(flat: Reach) -> Iterator[Reach]:
     return (flat[i : i + _BLOCK] for i in range(0, max(len(flat.rank), 1), _BLOCK))
 
 
-def _quantiles(weights: Array, below: Array, own: Array, prior: float, coverages: Array) -> Array:
-    """Return the half widths of central intervals in standard deviations, `m x K`, for K coverages.
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Distribution functions of the sizes of errors of m forecasts, and how much they count.
 
-    Args:
-        weights: Weights of t past errors at m forecasts, `m x t`.
-        below: Their smoothed distribution functions, `t x A`.
-        own: That of the model's own errors, A.
-        prior: Its weight.
-        coverages: K central coverages.
+    Attributes:
+        count: `m x 1`, or `1 x 1` for all forecasts alike.
+        mean: Probabilities of the sizes, `m x A` or `A`.
     """
-    total = prior + weights.sum(axis=-1, keepdims=True)
-    return inverted((prior * own + weights @ below) / total, coverages)
+
+    count: Array
+    mean: Array
+
+    @classmethod
+    def of(cls, weights: Array, below: Array) -> _Counted:
+        """Return that of t past errors with weights, `m x t`, given their smoothed distribution functions, `t x A`."""
+        count = weights.sum(axis=-1, keepdims=True)
+        return cls(count, (weights @ below) / np.maximum(count, np.finfo(np.float64).tiny))
+
+    def __add__(self, other: _Counted) -> _Counted:
+        count = self.count + other.count
+        return _Counted(count, (self.count * self.mean + other.count * other.mean) / count)
 
 
 def inverted(cdf: Array, levels: Array) -> Array:

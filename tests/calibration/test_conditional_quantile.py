@@ -15,6 +15,7 @@ from scipy.stats import t
 from calibo.calibration import Calibrated, ConditionalQuantile, Evidence, OutcomeScale, Similarity, StoredAndLeaveOneOut
 from calibo.calibration.conditional_quantile import ConditionalMap
 from calibo.calibration.nearness import Nearness
+from calibo.calibration.reach import Reach
 from calibo.data import Array, Dataset
 from calibo.distributions import Composed, Gaussian, Levels, LowerTailPower, Relevelled, Stretched, Transformed
 from calibo.errors import RecipeError
@@ -65,9 +66,9 @@ def by_definition(
     own = 1.0 + by.small_sample * evidence.X.shape[1] / n
     counts = np.ones(n) if evidence.weights is None else evidence.weights
 
-    def weights(mean: float, std: float) -> Array:
-        spread = [np.log(std / s) / by.similarity.spread for s in base.std]
-        median = [(rank(mean) - rank(m)) / by.similarity.rank for m in base.mean]
+    def weights(mean: float, std: float, wider: float = 1.0) -> Array:
+        spread = [np.log(std / s) / by.similarity.spread / wider for s in base.std]
+        median = [(rank(mean) - rank(m)) / by.similarity.rank / wider for m in base.mean]
         return counts * np.exp(-0.5 * np.square(spread) - 0.5 * np.square(median))
 
     def shift(w: Array) -> float:
@@ -75,11 +76,12 @@ def by_definition(
 
     others = [np.where(np.arange(n) == i, 0.0, weights(base.mean[i], base.std[i])) for i in range(n)]
     left = np.clip(np.abs(z - np.array([shift(w) for w in others])), 1e-5, by.largest)
-    w = weights(mean, std)
+    w, less = weights(mean, std), weights(mean, std, 3.0)
 
     def G(log_a: float) -> float:
-        model = 2.0 * t.cdf(np.exp(log_a) / own, 2) - 1.0
-        return float((by.prior * model + w @ ndtr((log_a - np.log(left)) / by.smoothing)) / (by.prior + w.sum()))
+        model, below = 2.0 * t.cdf(np.exp(log_a) / own, 2) - 1.0, ndtr((log_a - np.log(left)) / by.smoothing)
+        F = (by.prior * model + less @ below) / (by.prior + less.sum())
+        return float((2.0 * F + by.prior * model + w @ below) / (2.0 + by.prior + w.sum()))
 
     return shift(w), float(np.exp(brentq(lambda v: G(v) - coverage, -12.0, 6.0)))
 
@@ -125,6 +127,41 @@ def test_errors_of_one_sign_move_the_median_and_narrow_the_intervals() -> None:
     assert widths[0][1] < 0.6 * widths[1][1] and widths[0][0] == pytest.approx(widths[1][0], rel=0.25)
     latent = ConditionalQuantile().fit(evidence)(Gaussian(np.zeros(2), at.std, noise_std=0.01), X)
     np.testing.assert_array_equal(latent.mean, 0.0, err_msg="what searches act on stays where it is")
+
+
+def test_where_no_forecast_is_similar_less_similar_ones_decide() -> None:
+    """All known errors are small or large; a forecast with twice the spread of any known one follows them."""
+    rng, at = np.random.default_rng(0), Gaussian(np.zeros(1), np.array([1.0]))
+    past = Gaussian(rng.normal(size=30), np.full(30, 0.3))
+    widths = []
+    for factor in (0.3, 3.0):
+        y = past.mean + factor * past.std * rng.standard_normal(30)
+        shown = ConditionalQuantile().fit(Evidence(rng.random((30, 1)), y, past))(at, np.zeros((1, 1)))
+        widths.append(float(np.ptp(shown.interval(0.8))))
+    assert widths[0] < 1.5 and widths[1] > 4.0
+
+
+@pytest.mark.parametrize(("size", "count"), [(0.2, 2), (0.2, 40), (3.0, 2)], ids=["small", "small and many", "large"])
+def test_away_from_the_data_few_small_errors_do_not_narrow_an_interval_much(size: float, count: int) -> None:
+    """Beside the data they do; large errors widen it wherever it is, and many small ones narrow it."""
+    rng = np.random.default_rng(0)
+    X, z = rng.random((count, 2)), size * np.resize([1.0, -1.0], count)
+    mean = rng.normal(size=count)
+    data = Dataset(X=X, Y=(mean + z)[:, None])
+    evidence = Evidence(
+        X, mean + z, Gaussian(mean, np.ones(count)), nearness=Nearness.of(data), log_distance=np.zeros(count)
+    )
+    level_map = fitted(ConditionalQuantile(small_sample=0.0), evidence)
+    widths = [
+        level_map.stretched(Reach(np.zeros(1), np.zeros(1), np.array([distance]))).values[0, 7]
+        for distance in (-6.0, 0.0)
+    ]
+    without = level_map.stretched(Reach(np.zeros(1), np.zeros(1))).values[0, 7]
+    if size < 1.0:
+        assert widths[1] < 0.6 if count > 2 else 0.6 < widths[1] < 1.5
+        assert without < widths[1]
+    else:
+        assert min(*widths, without) > 1.5
 
 
 def test_an_error_does_not_move_its_own_forecast() -> None:
