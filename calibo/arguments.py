@@ -37,18 +37,26 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     An argument that is any iterable is read once, and given to the function as a list.
     """
-    signature = inspect.signature(function)
+    parameters = inspect.signature(function).parameters.values()
+    places = tuple(one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD))
 
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        # A wrong keyword or a missing argument is refused here by Python itself, in its own words.
-        bound = signature.bind(*args, **kwargs)
         expected = _expected(function)
-        for name, value in bound.arguments.items():
-            if name in expected:
-                bound.arguments[name] = _read(value) if expected[name].listed else value
-                _check(f"{function.__name__}: {name}", bound.arguments[name], expected[name])
-        return function(*bound.args, **bound.kwargs)
+
+        def fitting(name: str, value: object) -> object:
+            one = expected.get(name)
+            if one is None:
+                return value
+            value = _read(value) if one.listed else value
+            if not one.fits(value):
+                _refuse(f"{function.__name__}: {name}", value, one)
+            return value
+
+        given = [fitting(name, value) for name, value in zip(places, args, strict=False)]
+        # Whether there are too few or too many is said by Python itself, in its own words.
+        rest = {name: fitting(name, value) for name, value in kwargs.items()}
+        return function(*given, *args[len(places) :], **rest)  # pyright: ignore[reportCallIssue]
 
     return wrapped
 
@@ -82,11 +90,6 @@ class _Expected:
         self.fits: Fits = _fits(annotation)
         self.words: str = _words(annotation)
         self.listed: bool = get_origin(annotation) is Iterable
-
-
-def _check(what: str, value: object, expected: _Expected) -> None:
-    if not expected.fits(value):
-        _refuse(what, value, expected)
 
 
 def _refuse(what: str, value: object, expected: _Expected) -> NoReturn:

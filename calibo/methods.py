@@ -66,6 +66,9 @@ from calibo.search import Langevin, MutatedBest, Mutation, Search
 _TRUST = 200.0
 #: Number of results above which Gaussian processes are no longer exact.
 _LARGE = 1000
+#: Number of results below which hyperparameters are fitted at every step: of models that the search acts on, and of those
+#: that are only shown, of which coverage and CRPS are the same with a fit whenever the data have grown by 5 %.
+_ALWAYS, _ALWAYS_SHOWN = 100, 20
 #: Search of methods whose predictions cost more than those of a Gaussian process: fewer candidates than Mutation()'s, and a
 #: shortlist for the further points of a batch.
 _FEWER = Mutation(1200, 800, shortlist=256)
@@ -95,9 +98,11 @@ def auto(*, search: Search | None = None, replicate: bool = False, anchors: int 
         replicate: Whether a point may be suggested again also where measurements do not look noisy.
         anchors: How many of the best observations are searched around.
     """
-    options = {"search": search, "replicate": replicate, "anchors": anchors}
+    shown = Warped(_process(NoisePrior.wide(), always_below=_ALWAYS_SHOWN))
+    options = {"surrogate": shown, "search": search, "replicate": replicate, "anchors": anchors}
     acting = Warped(_process(NoisePrior.wide()), shapes=(OutcomeShape.HALF_RANK,))
-    return Auto(ocbo(rule=ImprovementByNoise(), acting=acting, **options), ocbo(**options), large=_LARGE)
+    method = ocbo(rule=ImprovementByNoise(), acting=acting, **options)
+    return Auto(method, ocbo(**options), large=_LARGE, always_below=_ALWAYS)
 
 
 @checked
@@ -238,10 +243,10 @@ def ocbo_local(
     return ModelBased(Calibrated(inner, by=by), rule or ExpectedImprovement(), name="ocbo_local", **options)
 
 
-def _process(noise: NoisePrior = NoisePrior()) -> Scheduled:  # noqa: B008 (frozen)
+def _process(noise: NoisePrior = NoisePrior(), always_below: int = _ALWAYS) -> Scheduled:  # noqa: B008 (frozen)
     """Return the Gaussian process of methods for any number of results, with a prior of the noise."""
     few, many = (GaussianProcess(noise=noise, subset=subset) for subset in (400, 300))
-    return Scheduled(GPBySize(few, NearestNeighbourGP(many), exact_below=_LARGE))
+    return Scheduled(GPBySize(few, NearestNeighbourGP(many), exact_below=_LARGE), always_below=always_below)
 
 
 def _by_reach(surrogate: Surrogate | None) -> Calibrated:

@@ -111,7 +111,7 @@ class CalibratedModel(ModelWrapper):
         similar = similar_forecasts(self.evidence, self.base.predict(X, latent=False), X, self.by.kernel)
         if self.by.learns_from_similar:
             return [in_words(count) for count in similar.tolist()]
-        outcomes = len(np.unique(np.column_stack([self.evidence.X, self.evidence.y]), axis=0))
+        outcomes = int(self.evidence.outcomes.max()) + 1
         return [f"{outcomes} past forecasts, {int(count)} of them similar" for count in similar.tolist()]
 
     @property
@@ -210,7 +210,7 @@ def similar_forecasts(evidence: Evidence, distribution: Distribution, X: Array, 
     weights = kernel.weights(
         scale.reach(distribution, distance), scale.reach(evidence.distribution, evidence.log_distance)
     )
-    _, outcome = np.unique(np.column_stack([evidence.X, evidence.y]), axis=0, return_inverse=True)
+    outcome = evidence.outcomes
     order = np.argsort(outcome, kind="stable")
     first = np.searchsorted(outcome[order], np.arange(outcome.max() + 1))
     return np.maximum.reduceat(weights[:, order], first, axis=1).sum(axis=1)

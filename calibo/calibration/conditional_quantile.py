@@ -1,12 +1,13 @@
-"""Recalibration that depends on how far a forecast reaches: quantiles of past errors of forecasts like this one."""
+"""Recalibration that depends on how far a forecast reaches: mean and quantiles of past errors of forecasts like this one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri
 
 from calibo.arguments import check_fields
 from calibo.calibration.base import LevelMap, Recalibrator
@@ -31,6 +32,16 @@ _LOG_SIZES = np.linspace(np.log(1e-5), np.log(100.0), 72)
 _WIDEST = 6.0
 #: Points whose weights are held at a time.
 _BLOCK = 2048
+#: A past error counts at most this much, in standard deviations, when the median is moved by the mean of them.
+_LARGEST_SHIFT = 3.0
+#: Of more past forecasts, so many stand for all others where each is compared with the others.
+_OTHERS = 256
+#: How many times as wide the kernel of less similar forecasts is, and how many similar ones they count as together.
+_WIDER_KERNEL, _LESS_SIMILAR = 3.0, 2.0
+#: How many forecasts the model's own distribution counts as where that makes an interval wider, away from the data.
+_OWN = 2.0
+#: Logarithm of the distance from the data, on the unit cube, at which half of that weight is reached, and its width.
+_AWAY, _AWAY_WIDTH = -2.5, 0.3
 #: Distance of the grid on which the scale of latent values is computed, and how far it reaches beyond the past forecasts, in
 #: bandwidths.
 _STEP, _MARGIN = 1.0, 4.0
@@ -42,22 +53,30 @@ _MOST_STEPS = 120
 
 @dataclass(frozen=True)
 class ConditionalQuantile(Recalibrator):
-    """Quantiles of the size of past errors, weighted by how alike the forecasts were, and shrunk towards the model's own.
+    """Mean and quantiles of past errors, weighted by how alike the forecasts were, and shrunk towards the model's own.
 
     With z_i the normal scores of past outcomes and w_i(x) the similarity of their forecasts to that at x, in relative spread,
-    in where the median lies and in the distance from the data (`Similarity`), the size |z| of the error at x has the
-    distribution function
+    in where the median lies and in the distance from the data (`Similarity`), the median is moved by
 
-      G(a) = (prior H(a / s) + sum_i w_i Phi((log a - log |z_i|) / smoothing)) / (prior + sum_i w_i),
+      m(x) = sum_i w_i z_i / (steady + sum_i w_i)
 
-    and the central interval of coverage p ends at T(p) = G^-1(p) standard deviations of the model, for all p at once. So
-    intervals are nested, with the median inside, and quantiles increase strictly. H(a) = a / sqrt(2 + a^2) is the
+    standard deviations of the model: once a search has converged, a model expects too much of places far away, and errors
+    there have one sign. u_i = z_i - m_i is what was left of a past error, with m_i such a mean without the outcome of z_i
+    itself. The size of the error at x that is left has the distribution function
+
+      G(a) = (2 F(a) + prior H(a / s) + sum_i w_i Phi((log a - log |u_i|) / smoothing)) / (2 + prior + sum_i w_i),
+
+    and the central interval of coverage p ends T(p) = G^-1(p) standard deviations from the median, for all p at once. So
+    intervals are nested, with the median inside, and quantiles increase strictly. F is the same with a kernel three times
+    as wide, and without F: where few forecasts are similar, less similar ones decide. Away from the data an interval is
+    wider if that makes it wider to count the model's own normal distribution as two forecasts more: a few small errors
+    there do not show that the model is too cautious everywhere. H(a) = a / sqrt(2 + a^2) is the
     distribution function of |t|, Student's with 2 degrees of freedom: without like forecasts nobody knows how wrong the
     model is, and its intervals are shown wider than it says (80 % ones 1.5 times), and the wider by
     s = 1 + small_sample d / t for d columns and t forecasts (at most 6), since the hyperparameters of a model of few data
     are uncertain, too.
 
-    A latent value is scaled by the factor of its measurement's 80 % interval, with the model's own normal distribution in
+    A latent value stays where it is, scaled by the 80 % quantile of |z| with the model's own normal distribution in
     place of H, with weight 1, and whatever the distance from the data: errors of measurements do not tell the shape of the
     latent distribution, acquisition functions keep their closed forms, and a search is not drawn to where nothing is known.
 
@@ -70,13 +89,15 @@ class ConditionalQuantile(Recalibrator):
         smoothing: Width by which the logarithm of a past error is smoothed.
         small_sample: How much wider the model's own intervals are taken for few data.
         largest: Limit of the size of a past error, in standard deviations.
+        steady: Weight of the model's own median, in forecasts; infinite if it is not to be moved.
     """
 
     similarity: Similarity = field(default_factory=Similarity)
     prior: float = 0.3
-    smoothing: float = 0.25
+    smoothing: float = 0.3
     small_sample: float = 4.0
     largest: float = 8.0
+    steady: float = 1.0
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -84,6 +105,7 @@ class ConditionalQuantile(Recalibrator):
         for name, value in (("prior", self.prior), ("smoothing", self.smoothing), ("largest", self.largest)):
             check_between(name, value, 0.0, np.inf)
         check_between("small_sample", self.small_sample, 0.0, np.inf, including="low")
+        check_between("steady", self.steady, 0.0, np.inf, including="high")
 
     @property
     def kernel(self) -> Similarity:
@@ -95,23 +117,39 @@ class ConditionalQuantile(Recalibrator):
 
     def fit(self, evidence: Evidence) -> LevelMap:
         scale = OutcomeScale(evidence.y)
-        size = np.clip(np.abs(evidence.scores), np.exp(_LOG_SIZES[0]), self.largest)
+        size = self._size(evidence.scores)
         wider = min(1.0 + self.small_sample * evidence.X.shape[1] / len(evidence), _WIDEST)
         weights = np.ones(len(evidence)) if evidence.weights is None else evidence.weights
         # In increasing order of the errors, for quantiles of them.
         order = np.argsort(size, kind="stable")
         past = scale.reach(evidence.distribution, evidence.log_distance)[order]
+        error, weights = np.clip(evidence.scores[order], -_LARGEST_SHIFT, _LARGEST_SHIFT), weights[order]
+        left = evidence.scores[order] - self._shifts(past, error, weights, evidence.outcomes[order])
         return ConditionalMap(
             self.similarity,
             scale,
             past,
             size[order],
-            weights[order],
+            weights,
+            error,
+            self._size(left),
             self.smoothing,
             self.prior,
+            self.steady,
             wider,
             evidence.nearness,
         )
+
+    def _size(self, error: Array) -> Array:
+        return np.clip(np.abs(error), np.exp(_LOG_SIZES[0]), self.largest)
+
+    def _shifts(self, past: Reach, error: Array, weights: Array, outcome: np.ndarray) -> Array:
+        """Return by how much the median of each past forecast is moved by the others, t: not by those of its own outcome."""
+        if np.isinf(self.steady):
+            return np.zeros(len(error))
+        others = np.unique(np.linspace(0, len(error) - 1, _OTHERS).round().astype(np.intp))
+        counted = weights[others] * (outcome[:, None] != outcome[others]) * self.similarity.weights(past, past[others])
+        return mean_error(counted, error[others], self.steady)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +162,11 @@ class ConditionalMap:
         past: Reach of the t past forecasts, in increasing order of their errors.
         size: Sizes of their errors in standard deviations, t.
         weights: How much each of them counts, t.
+        error: Their errors in standard deviations, within limits, t.
+        left: Sizes of the errors that are left when the median is moved, t.
         smoothing: Width by which the logarithm of a size is smoothed.
         prior: Weight of the model's own distribution.
+        steady: Weight of the model's own median.
         wider: Factor on the standard deviation of the model's own distribution.
         nearness: The data, by which points are near or far, if it is told.
     """
@@ -135,8 +176,11 @@ class ConditionalMap:
     past: Reach
     size: Array
     weights: Array
+    error: Array
+    left: Array
     smoothing: float
     prior: float
+    steady: float
     wider: float
     nearness: Nearness | None = None
 
@@ -144,28 +188,38 @@ class ConditionalMap:
         if distribution.measurement is not distribution:
             return relevel(distribution, Tempered(self._factors(self.scale.reach(distribution))))
         reach = self.scale.reach(distribution, None if self.nearness is None else self.nearness(X))
-        return relevel(distribution, StretchedScores(_KNOTS, self.sizes(reach, _COVERAGES)))
+        return relevel(distribution, self.stretched(reach))
 
-    def sizes(self, reach: Reach, coverages: Array, *, latent: bool = False) -> Array:
-        """Return T(p), the half widths of central intervals in standard deviations, `... x q x K`, for K coverages.
+    def stretched(self, reach: Reach) -> StretchedScores:
+        """Return how the normal scores of measurements are moved and stretched, given how far these reach, `... x q`."""
+        shape, below = reach.log_spread.shape, self._below(self.left)
+        shifts, sizes = list[Array](), list[Array]()
+        for block in _blocks(reach.flat()):
+            weights = self._weights(block)
+            shifts.append(mean_error(weights, self.error, self.steady))
+            sizes.append(self._sizes(block, weights, below))
+        values = np.concatenate(sizes).reshape(*shape, len(_COVERAGES))
+        return StretchedScores(_KNOTS, values, np.concatenate(shifts).reshape(shape))
 
-        Args:
-            reach: How far the forecasts reach, `... x q`.
-            coverages: K central coverages.
-            latent: Whether those are of latent values: where nothing is known they have the model's own shape.
-        """
-        shape, flat = reach.log_spread.shape, reach.flat()
+    def _sizes(self, reach: Reach, weights: Array, below: Array) -> Array:
+        """Return T at the coverages, `m x K`, of m forecasts, given weights of t past errors, and what is below these."""
         size = np.exp(_LOG_SIZES)
-        own, prior = (self._normal(size), _LATENT_PRIOR) if latent else (self._students(size), self.prior)
-        parts = [
-            self._sizes(flat[i : i + _BLOCK], coverages, own, prior) for i in range(0, max(len(flat.rank), 1), _BLOCK)
-        ]
-        return np.concatenate(parts).reshape(*shape, len(coverages))
+        unknown = _Counted(np.full((1, 1), self.prior), self._students(size))
+        less = self._weights(reach, self.similarity.wider(_WIDER_KERNEL))
+        backed = unknown + _Counted(np.full((1, 1), _LESS_SIMILAR), (unknown + _Counted.of(less, below)).mean)
+        found = backed + _Counted.of(weights, below)
+        if reach.log_distance is None:
+            return inverted(found.mean, _COVERAGES)
+        away = expit((reach.log_distance[:, None] - _AWAY) / _AWAY_WIDTH)
+        cautious = found + _Counted(_OWN * away, self._normal(size))
+        return np.maximum(inverted(found.mean, _COVERAGES), inverted(cautious.mean, _COVERAGES))
 
-    @cached_property
-    def _past_below(self) -> Array:
-        """Smoothed distribution functions of the past errors, `t x A`."""
-        return ndtr((_LOG_SIZES - np.log(self.size)[:, None]) / self.smoothing)
+    def _weights(self, reach: Reach, similarity: Similarity | None = None) -> Array:
+        return self.weights * (similarity or self.similarity).weights(reach, self.past)
+
+    def _below(self, size: Array) -> Array:
+        """Return smoothed distribution functions of t errors, `t x A`."""
+        return ndtr((_LOG_SIZES - np.log(size)[:, None]) / self.smoothing)
 
     def _students(self, size: Array) -> Array:
         """Return H, the probability of an error of at most some size where nothing is known, in its shape."""
@@ -176,31 +230,33 @@ class ConditionalMap:
         """Return the model's own probability of an error of at most some size, in its shape."""
         return 2.0 * ndtr(size / self.wider) - 1.0
 
-    def _sizes(self, reach: Reach, coverages: Array, own: Array, prior: float) -> Array:
-        weights = self.weights * self.similarity.weights(reach, self.past)
-        total = prior + weights.sum(axis=-1, keepdims=True)
-        return inverted((prior * own + weights @ self._past_below) / total, coverages)
-
     def _factors(self, reach: Reach) -> Array:
         """Return the factors on latent standard deviations, `... x q`: from a grid, since searches ask at many points."""
         if self._table is None:
             return self.latent_factors(reach)
         spreads, ranks, table = self._table
-        rows, by_row = _spline(reach.log_spread, spreads)
-        columns, by_column = _spline(reach.rank, ranks)
-        values = table.take(rows[..., :, None] * len(ranks) + columns[..., None, :])
-        return np.exp(np.einsum("...ij,...ij->...", values, by_row[..., :, None] * by_column[..., None, :]))
+        row, by_row = _spline(reach.log_spread, spreads)
+        column, by_column = _spline(reach.rank, ranks)
+        width = table.shape[1]
+        around = (width * np.arange(3)[:, None] + np.arange(3)).ravel()
+        values = table.take((width * row + column)[..., None] + around)
+        by_node = (by_row[..., :, None] * by_column[..., None, :]).reshape(values.shape)
+        return np.exp(np.einsum("...i,...i->...", values, by_node))
 
     def latent_factors(self, reach: Reach) -> Array:
         """Return the factors on latent standard deviations, `... x q`, without the grid."""
-        size = self.sizes(reach, np.array([_LATENT_COVERAGE]), latent=True)[..., 0]
-        return size / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
+        own = _Counted(np.full((1, 1), _LATENT_PRIOR), self._normal(np.exp(_LOG_SIZES)))
+        level, below = np.array([_LATENT_COVERAGE]), self._below(self.size)
+        found = [own + _Counted.of(self._weights(block), below) for block in _blocks(reach.flat())]
+        sizes = [inverted(part.mean, level) for part in found]
+        return np.concatenate(sizes).reshape(reach.log_spread.shape) / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
 
     @cached_property
     def _table(self) -> tuple[Array, Array, Array] | None:
         """Grids of the two features, and the logarithm of the factor at their nodes; `None` if they would be too large.
 
-        The factor is that of the quantile of the past errors without smoothing, which costs a fraction of the time.
+        The factor is that of the quantile of the past errors without smoothing, which costs a fraction of the time. The
+        first and last nodes of each feature are repeated, so that every node has two beside it.
         """
         spreads = _grid(self.past.log_spread, self.similarity.spread)
         ranks = _grid(self.past.rank, self.similarity.rank)
@@ -211,7 +267,7 @@ class ConditionalMap:
         # Some spreads at a time: memory of large arrays costs more than their arithmetic.
         rows = max(_CELLS // max(by_rank.size, 1), 1)
         parts = [self._log_factors(by_spread[i : i + rows], by_rank) for i in range(0, len(spreads), rows)]
-        return spreads, ranks, np.concatenate(parts)
+        return spreads, ranks, np.pad(np.concatenate(parts), 1, mode="edge")
 
     def _log_factors(self, by_spread: Array, by_rank: Array) -> Array:
         """Return the logarithms of factors at the nodes, `g x h`, given weights of past errors in each feature, `. x t`."""
@@ -228,6 +284,39 @@ class ConditionalMap:
         between = self.wider * ndtri(0.5 + 0.5 * np.minimum(level, 1.0))
         factors = np.minimum(between, size[reached]) / ndtri(0.5 + 0.5 * _LATENT_COVERAGE)
         return np.log(factors)
+
+
+def mean_error(weights: Array, error: Array, steady: float) -> Array:
+    """Return the mean of t past errors for each of m forecasts, m, given their weights, `m x t`; shrunk towards 0."""
+    return np.zeros(len(weights)) if np.isinf(steady) else (weights @ error) / (steady + weights.sum(axis=-1))
+
+
+def _blocks(flat: Reach) -> Iterator[Reach]:
+    """Return the reach of some forecasts at a time; one block if there are none."""
+    return (flat[i : i + _BLOCK] for i in range(0, max(len(flat.rank), 1), _BLOCK))
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Distribution functions of the sizes of errors of m forecasts, and how much they count.
+
+    Attributes:
+        count: `m x 1`, or `1 x 1` for all forecasts alike.
+        mean: Probabilities of the sizes, `m x A` or `A`.
+    """
+
+    count: Array
+    mean: Array
+
+    @classmethod
+    def of(cls, weights: Array, below: Array) -> _Counted:
+        """Return that of t past errors with weights, `m x t`, given their smoothed distribution functions, `t x A`."""
+        count = weights.sum(axis=-1, keepdims=True)
+        return cls(count, (weights @ below) / np.maximum(count, np.finfo(np.float64).tiny))
+
+    def __add__(self, other: _Counted) -> _Counted:
+        count = self.count + other.count
+        return _Counted(count, (self.count * self.mean + other.count * other.mean) / count)
 
 
 def inverted(cdf: Array, levels: Array) -> Array:
@@ -257,14 +346,20 @@ def _grid(values: Array, bandwidth: float) -> Array:
 
 
 def _spline(values: Array, nodes: Array) -> tuple[np.ndarray, Array]:
-    """Return the three nodes of an even grid around each value, `... x 3`, and their weights; ends for values outside.
+    """Return the node of an even grid nearest to each value, and weights of it and those beside it, `... x 3`.
+
+    Values outside are taken to be at the ends.
 
     The weights are those of a quadratic spline, whose slope is continuous: where it jumps, as between straight pieces, a
     search that climbs by slopes does not settle, and took three times as many steps on Hartmann-6.
     """
-    place = np.clip((values - nodes[0]) / (nodes[1] - nodes[0]), 0.0, len(nodes) - 1.0)
+    place = np.minimum(np.maximum((values - nodes[0]) / (nodes[1] - nodes[0]), 0.0), len(nodes) - 1.0)
     middle = np.rint(place)
     away = place - middle
-    index = middle.astype(np.intp)[..., None] + np.arange(-1, 2)
-    weights = np.stack([0.5 * np.square(0.5 - away), 0.75 - np.square(away), 0.5 * np.square(0.5 + away)], axis=-1)
-    return np.clip(index, 0, len(nodes) - 1), weights
+    weights = np.empty((*place.shape, 3))
+    weights[..., 0], weights[..., 1], weights[..., 2] = (
+        0.5 * np.square(0.5 - away),
+        0.75 - np.square(away),
+        0.5 * np.square(0.5 + away),
+    )
+    return middle.astype(np.intp), weights

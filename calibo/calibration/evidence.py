@@ -54,6 +54,11 @@ class Evidence:
         """
         return np.nan_to_num(self.distribution.normal_scores(self.y), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
+    @cached_property
+    def outcomes(self) -> np.ndarray:
+        """The number of the outcome that each forecast is of, t: stored and left-out forecasts of one share it."""
+        return np.unique(np.column_stack([self.X, self.y]), axis=0, return_inverse=True)[1].reshape(-1)
+
     @property
     def pit(self) -> Array:
         """Probability integral transforms F_t(y_t), t; uniform if the forecasts are calibrated."""

@@ -117,6 +117,10 @@ class Similarity:
         for name, value in (("spread", self.spread), ("rank", self.rank), ("distance", self.distance)):
             check_between(f"the bandwidth {name}", value, 0.0, np.inf)
 
+    def wider(self, factor: float) -> Similarity:
+        """Return the kernel with all bandwidths times a factor."""
+        return Similarity(factor * self.spread, factor * self.rank, factor * self.distance)
+
     def weights(self, at: Reach, past: Reach) -> Array:
         """Return weights in [0, 1] of t past forecasts at points `... x q`, `... x q x t`."""
         with np.errstate(invalid="ignore", over="ignore"):

@@ -29,6 +29,8 @@ from calibo.errors import DataError
 THRESHOLD_LEVELS: tuple[float, ...] = (0.005, 0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975, 0.995)
 #: Shares of the wealth that are bet, of which the wealth is the average.
 STAKES: tuple[float, ...] = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
+#: What a comparison supposes that a mean does not, in words.
+UNBOUNDED_MISSES = "if large misses count no more than others"
 
 
 class Preference(Enum):
@@ -62,8 +64,8 @@ class Comparison:
     def mixed(self) -> bool:
         """Whether the mean scores say the opposite of the preference.
 
-        The comparison bounds what a single result can say, a mean does not: with a few large misses the forecaster that
-        was better at most results can have the larger mean.
+        The comparison bounds what a single result can say, a mean does not: a few large misses can give the forecaster that
+        scores better without them the larger mean.
         """
         against = {
             Preference.BETTER: self.crps > self.reference_crps,
@@ -81,7 +83,8 @@ class Comparison:
         scores = f"mean CRPS {self.crps:.3g} and {self.reference_crps:.3g}, {self.of} results"
         if self.preference is Preference.UNCLEAR:
             return f"whether {first} or {second} forecasts better cannot be told yet ({scores})"
-        return f"{first} forecasts {self.preference.value} than {second} ({scores})"
+        qualified = f" {UNBOUNDED_MISSES}, but not on average" if self.mixed else ""
+        return f"{first} forecasts {self.preference.value} than {second}{qualified} ({scores})"
 
 
 @checked

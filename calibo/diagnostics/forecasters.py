@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibo.arguments import checked
 from calibo.data import Marginal
 from calibo.diagnostics.anytime import confidence_sequence
-from calibo.diagnostics.comparison import Comparison, Preference, compare
+from calibo.diagnostics.comparison import UNBOUNDED_MISSES, Comparison, Preference, compare
 from calibo.diagnostics.coverage import bounded, matched_outcomes
 from calibo.diagnostics.scoring_rules import crps, interval_score
 from calibo.diagnostics.tables import CalibrationRow, CalibrationTable, Table, Verdict, calibration_table
@@ -39,7 +39,7 @@ _CLEAR = {
     "better": ", better by more than chance",
     "worse": ", worse by more than chance",
     "unclear": " (may be chance)",
-    "mixed": ", though most results say the opposite",
+    "mixed": f", the other way round {UNBOUNDED_MISSES}",
 }
 
 
@@ -179,7 +179,7 @@ class ForecasterTable(Table):
             "verdict: of all three together. Honest: nothing speaks against the intervals. A forecaster that is right is "
             "ever called too narrow or too wide with probability 5 % at most, however often one looks.",
             f"ratio, IS80: mean CRPS and 80 % interval score over those of {self.reference}, smaller is sharper. Better "
-            "or worse: by more than chance. Mixed: better at most results, but worse on average, or the other way round.",
+            f"or worse: by more than chance. Mixed: better {UNBOUNDED_MISSES}, but worse on average, or the other way round.",
         ]
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ from calibo.diagnostics.anytime import (
     results_to_refute,
     tilted_count_band,
 )
-from calibo.diagnostics.comparison import Comparison, Preference, compare
+from calibo.diagnostics.comparison import UNBOUNDED_MISSES, Comparison, Preference, compare
 from calibo.diagnostics.coverage import bounded, covered, pit, points_needed
 from calibo.errors import DataError, RecipeError
 
@@ -212,8 +212,8 @@ _HELP = {
 }
 #: The same where the mean scores say the opposite.
 _MIXED = {
-    Preference.BETTER: "calibration is better at most results, by more than chance, but worse on average",
-    Preference.WORSE: "calibration is worse at most results, by more than chance, but better on average",
+    Preference.BETTER: f"calibration helps {UNBOUNDED_MISSES}, by more than chance, but is worse on average",
+    Preference.WORSE: f"calibration hurts {UNBOUNDED_MISSES}, by more than chance, but is better on average",
 }
 
 

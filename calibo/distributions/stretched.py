@@ -1,6 +1,7 @@
-"""Gaussian distributions with stretched normal scores, alike on both sides: wider or narrower, with other tails.
+"""Gaussian distributions with stretched normal scores, alike on both sides of the median, which may be moved.
 
-Notation: K knots; q points with batch dimensions in front, ``... x q``; zeta a calibrated normal score, T(zeta) the model's.
+Notation: K knots; q points with batch dimensions in front, ``... x q``; zeta a calibrated normal score, s + T(zeta) the
+model's.
 """
 
 from __future__ import annotations
@@ -22,18 +23,20 @@ from calibo.errors import RecipeError
 
 @dataclass(frozen=True, eq=False)
 class StretchedScores(LevelFunction):
-    """R(p) = Phi(T(Phi^-1(p))) with T odd, increasing and linear between knots: T(0) = 0, and the last slope beyond.
+    """R(p) = Phi(s + T(Phi^-1(p))) with T odd, increasing and linear between knots: T(0) = 0, and the last slope beyond.
 
-    A central interval stays central, and the median stays the median. In normal scores, unlike in levels, intervals can grow
-    by any factor without rounding.
+    Without a shift s a central interval stays central, and the median stays the median. In normal scores, unlike in levels,
+    intervals can grow by any factor without rounding.
 
     Attributes:
         knots: Normal scores zeta_1 < ... < zeta_K, all positive.
         values: T(zeta_1) < ... < T(zeta_K), all positive, ``K`` for all points or ``... x q x K``.
+        shift: s, the model's normal score of the median, finite: a number for all points or ``... x q``.
     """
 
     knots: Array
     values: Array
+    shift: Array | float = 0.0
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -41,6 +44,8 @@ class StretchedScores(LevelFunction):
             raise RecipeError("stretched scores are an array of values for a row of knots")
         if not (np.diff(self._whole) > 0.0).all():
             raise RecipeError("stretched scores must be positive and increase from knot to knot")
+        if not np.isfinite(self.shift).all():
+            raise RecipeError(f"the shift of stretched scores must be finite, got {self.shift!r}")
 
     @cached_property
     def _whole(self) -> Array:
@@ -59,16 +64,17 @@ class StretchedScores(LevelFunction):
         return np.concatenate([inner, inner[..., -1:]], axis=-1)
 
     def stretch(self, zeta: Array | float) -> Array:
-        """Return T(zeta), ``... x q``."""
+        """Return s + T(zeta), ``... x q``."""
         size = np.abs(np.asarray(zeta, dtype=np.float64))
         j = np.searchsorted(self.knots, size, side="right")
-        return np.sign(zeta) * (pick(self._whole, j) + pick(self.slopes, j) * (size - self._from[j]))
+        return self.shift + np.sign(zeta) * (pick(self._whole, j) + pick(self.slopes, j) * (size - self._from[j]))
 
     def compress(self, score: Array | float) -> Array:
-        """Return T^-1(score), ``... x q``."""
-        size = np.abs(np.asarray(score, dtype=np.float64))
+        """Return T^-1(score - s), ``... x q``."""
+        away = np.asarray(score, dtype=np.float64) - self.shift
+        size = np.abs(away)
         j = (self.values <= size[..., None]).sum(axis=-1)
-        return np.sign(score) * (self._from[j] + (size - pick(self._whole, j)) / pick(self.slopes, j))
+        return np.sign(away) * (self._from[j] + (size - pick(self._whole, j)) / pick(self.slopes, j))
 
     def forward(self, p: Array | float) -> Array:
         return ndtr(self.stretch(ndtri(p)))
@@ -77,10 +83,12 @@ class StretchedScores(LevelFunction):
         return ndtr(self.compress(ndtri(r)))
 
     def over_samples(self) -> StretchedScores:
-        return self if self.values.ndim == 1 else StretchedScores(self.knots, self.values[..., None, :, :])
+        shift = self.shift if np.ndim(self.shift) == 0 else np.asarray(self.shift)[..., None, :]
+        values = self.values if self.values.ndim == 1 else self.values[..., None, :, :]
+        return StretchedScores(self.knots, values, shift)
 
     def negated(self) -> StretchedScores:
-        return self
+        return StretchedScores(self.knots, self.values, -self.shift)
 
     @cached_property
     def second_moment(self) -> Array:
@@ -96,7 +104,7 @@ class StretchedScores(LevelFunction):
 
 @dataclass(frozen=True, repr=False)
 class Stretched(Composed):
-    """Y = mean + std T(Z), Z standard normal: moments, tails and improvement in closed form.
+    """Y = mean + std (s + T(Z)), Z standard normal: moments, tails and improvement in closed form.
 
     Attributes:
         base: The model's Gaussian distribution, ``... x q``.
@@ -120,7 +128,7 @@ class Stretched(Composed):
 
     @property
     def mean(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base.mean
+        return self.base.mean + self.base.std * self.levels.shift
 
     @property
     def std(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -28,6 +28,9 @@ def distinct_points(X: Array) -> tuple[Array, np.ndarray]:
         return X.reshape(0, X.shape[-1]), np.zeros(X.shape[:-1], dtype=np.intp)
     sets = X.reshape(-1, *X.shape[-2:])
     count, q, d = sets.shape
+    if q == 1:
+        # Searches ask for single points thousands of times, and these share nothing.
+        return sets.reshape(count, d), np.arange(count).reshape(X.shape[:-1])
     shared = (sets == sets[:1]).all(axis=(0, 2))
     own = sets[:, ~shared].reshape(-1, d)
     index = np.empty((count, q), dtype=np.intp)

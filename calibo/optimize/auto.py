@@ -62,12 +62,15 @@ class Auto(Strategy):
         method: The parts, some of which choose themselves; its ``acting`` surrogate is used where the table says so.
         rows: The parts for a list of rows, with the same surrogate.
         large: Number of results above which the exact model is given up, for the words.
+        always_below: With fewer results the hyperparameters of what the search acts on are fitted at every step, also if
+            it acts on the model inside what is shown, whose surrogate may have a schedule of its own.
         name: Name of the method.
     """
 
     method: ModelBased
     rows: ModelBased
     large: int
+    always_below: int = 100
     name: str = "auto"
 
     def __post_init__(self) -> None:
@@ -94,6 +97,9 @@ class Auto(Strategy):
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         ranked = acts_on_ranks(data)
+        acts_on_shown = not ranked or data.constraints > 0
+        if acts_on_shown and data.refit is None and len(data) < self.always_below:
+            data = replace(data, refit=True)
         whole = self.method if ranked else replace(self.method, acting=None)
         plan = (self.rows if data.from_pool else whole).plan(data, rng=rng)
         avoid = np.vstack([data.X_pending, data.X_failed]) if repeats_tell(data, plan) else plan.avoid

@@ -50,8 +50,8 @@ _VERDICT = (
     "with probability 5 % at most, however often one looks."
 )
 _COMPARED = (
-    "Better or worse: than the reference by more than chance. Mixed: better at most results but worse on average, because "
-    "of a few large misses, or the other way round."
+    "Better or worse: than the reference by more than chance. Mixed: better if large misses count no more than others, but "
+    "worse on average, or the other way round."
 )
 _MEANING = (
     "Each result was forecast from the results before it, in the order in which they arrived: that is what is meant "

@@ -15,6 +15,7 @@ from scipy.stats import t
 from calibo.calibration import Calibrated, ConditionalQuantile, Evidence, OutcomeScale, Similarity, StoredAndLeaveOneOut
 from calibo.calibration.conditional_quantile import ConditionalMap
 from calibo.calibration.nearness import Nearness
+from calibo.calibration.reach import Reach
 from calibo.data import Array, Dataset
 from calibo.distributions import Composed, Gaussian, Levels, LowerTailPower, Relevelled, Stretched, Transformed
 from calibo.errors import RecipeError
@@ -54,28 +55,35 @@ def fitted(by: ConditionalQuantile, evidence: Evidence) -> ConditionalMap:
 # --- the closed form ----------------------------------------------------------------------------------------------------
 
 
-def by_definition(by: ConditionalQuantile, evidence: Evidence, mean: float, std: float, coverage: float) -> float:
-    """Solve G(a) = coverage at one forecast, by a sum over the evidence and bisection."""
+def by_definition(
+    by: ConditionalQuantile, evidence: Evidence, mean: float, std: float, coverage: float
+) -> tuple[float, float]:
+    """Return the shift at one forecast, and the solution of G(a) = coverage, by sums over the evidence and bisection."""
     y, base, n = evidence.y, evidence.distribution, len(evidence)
     order = np.sort(y)
     rank = lambda m: float(np.interp(m, order, ndtri((np.arange(n) + 0.5) / n)))
-    z = np.clip(np.abs((y - base.mean) / base.std), 1e-5, by.largest)
+    z = (y - base.mean) / base.std
     own = 1.0 + by.small_sample * evidence.X.shape[1] / n
-    weights = np.ones(n) if evidence.weights is None else evidence.weights
-    near = [
-        np.exp(
-            -0.5 * ((np.log(std / s)) / by.similarity.spread) ** 2
-            - 0.5 * ((rank(mean) - rank(m)) / by.similarity.rank) ** 2
-        )
-        for m, s in zip(base.mean, base.std, strict=True)
-    ]
-    w = weights * np.array(near)
+    counts = np.ones(n) if evidence.weights is None else evidence.weights
+
+    def weights(mean: float, std: float, wider: float = 1.0) -> Array:
+        spread = [np.log(std / s) / by.similarity.spread / wider for s in base.std]
+        median = [(rank(mean) - rank(m)) / by.similarity.rank / wider for m in base.mean]
+        return counts * np.exp(-0.5 * np.square(spread) - 0.5 * np.square(median))
+
+    def shift(w: Array) -> float:
+        return float(w @ np.clip(z, -3.0, 3.0) / (by.steady + w.sum()))
+
+    others = [np.where(np.arange(n) == i, 0.0, weights(base.mean[i], base.std[i])) for i in range(n)]
+    left = np.clip(np.abs(z - np.array([shift(w) for w in others])), 1e-5, by.largest)
+    w, less = weights(mean, std), weights(mean, std, 3.0)
 
     def G(log_a: float) -> float:
-        model = 2.0 * t.cdf(np.exp(log_a) / own, 2) - 1.0
-        return float((by.prior * model + w @ ndtr((log_a - np.log(z)) / by.smoothing)) / (by.prior + w.sum()))
+        model, below = 2.0 * t.cdf(np.exp(log_a) / own, 2) - 1.0, ndtr((log_a - np.log(left)) / by.smoothing)
+        F = (by.prior * model + less @ below) / (by.prior + less.sum())
+        return float((2.0 * F + by.prior * model + w @ below) / (2.0 + by.prior + w.sum()))
 
-    return float(np.exp(brentq(lambda v: G(v) - coverage, -12.0, 6.0)))
+    return shift(w), float(np.exp(brentq(lambda v: G(v) - coverage, -12.0, 6.0)))
 
 
 @settings(max_examples=40)
@@ -96,10 +104,82 @@ def test_half_widths_are_quantiles_of_the_weighted_errors(
     by, std = ConditionalQuantile(), float(np.exp(log_std))
     shown = by.fit(evidence)(Gaussian(np.array([mean]), np.array([std])), np.zeros((1, 1)))
     low, high = shown.interval(coverage)
-    expected = by_definition(by, evidence, mean, std, coverage)
+    shift, expected = by_definition(by, evidence, mean, std, coverage)
     # The distribution function is interpolated between 72 sizes.
     assert float(high[0] - low[0]) / (2.0 * std) == pytest.approx(expected, rel=0.05)
-    assert float(high[0] + low[0]) / 2.0 == pytest.approx(mean, abs=1e-9 * (std + abs(mean)))
+    assert float(high[0] + low[0]) / 2.0 == pytest.approx(mean + std * shift, abs=1e-9 * (std + abs(mean)))
+    unmoved = ConditionalQuantile(steady=np.inf).fit(evidence)(
+        Gaussian(np.array([mean]), np.array([std])), np.zeros((1, 1))
+    )
+    assert unmoved.median[0] == mean
+
+
+def test_errors_of_one_sign_move_the_median_and_narrow_the_intervals() -> None:
+    """Far forecasts that all expected too much by 1.5 standard deviations: those like them expect less, and are surer."""
+    rng = np.random.default_rng(0)
+    past = Gaussian(rng.normal(size=40), np.repeat([0.05, 1.0], 20))
+    z = np.r_[rng.standard_normal(20), rng.normal(-1.5, 0.2, 20)]
+    evidence = Evidence(rng.random((40, 1)), past.mean + past.std * z, past)
+    at, X = Gaussian(np.zeros(2), np.array([0.05, 1.0])), np.zeros((2, 1))
+    moved, unmoved = (ConditionalQuantile(steady=steady).fit(evidence)(at, X) for steady in (1.0, np.inf))
+    assert abs(moved.median[0]) < 0.04 and -1.5 < moved.median[1] < -1.0
+    widths = [np.ptp(np.array(shown.interval(0.8)), axis=0) for shown in (moved, unmoved)]
+    assert widths[0][1] < 0.6 * widths[1][1] and widths[0][0] == pytest.approx(widths[1][0], rel=0.25)
+    latent = ConditionalQuantile().fit(evidence)(Gaussian(np.zeros(2), at.std, noise_std=0.01), X)
+    np.testing.assert_array_equal(latent.mean, 0.0, err_msg="what searches act on stays where it is")
+
+
+def test_where_no_forecast_is_similar_less_similar_ones_decide() -> None:
+    """All known errors are small or large; a forecast with twice the spread of any known one follows them."""
+    rng, at = np.random.default_rng(0), Gaussian(np.zeros(1), np.array([1.0]))
+    past = Gaussian(rng.normal(size=30), np.full(30, 0.3))
+    widths = []
+    for factor in (0.3, 3.0):
+        y = past.mean + factor * past.std * rng.standard_normal(30)
+        shown = ConditionalQuantile().fit(Evidence(rng.random((30, 1)), y, past))(at, np.zeros((1, 1)))
+        widths.append(float(np.ptp(shown.interval(0.8))))
+    assert widths[0] < 1.5 and widths[1] > 4.0
+
+
+@pytest.mark.parametrize(("size", "count"), [(0.2, 2), (0.2, 40), (3.0, 2)], ids=["small", "small and many", "large"])
+def test_away_from_the_data_few_small_errors_do_not_narrow_an_interval_much(size: float, count: int) -> None:
+    """Beside the data they do; large errors widen it wherever it is, and many small ones narrow it."""
+    rng = np.random.default_rng(0)
+    X, z = rng.random((count, 2)), size * np.resize([1.0, -1.0], count)
+    mean = rng.normal(size=count)
+    data = Dataset(X=X, Y=(mean + z)[:, None])
+    evidence = Evidence(
+        X, mean + z, Gaussian(mean, np.ones(count)), nearness=Nearness.of(data), log_distance=np.zeros(count)
+    )
+    level_map = fitted(ConditionalQuantile(small_sample=0.0), evidence)
+    widths = [
+        level_map.stretched(Reach(np.zeros(1), np.zeros(1), np.array([distance]))).values[0, 7]
+        for distance in (-6.0, 0.0)
+    ]
+    without = level_map.stretched(Reach(np.zeros(1), np.zeros(1))).values[0, 7]
+    if size < 1.0:
+        assert widths[1] < 0.6 if count > 2 else 0.6 < widths[1] < 1.5
+        assert without < widths[1]
+    else:
+        assert min(*widths, without) > 1.5
+
+
+def test_an_error_does_not_move_its_own_forecast() -> None:
+    """Stored and left-out forecasts of one outcome are one experience: alone they leave all of their error."""
+    twice = Gaussian(np.zeros(2), np.ones(2))
+    both = fitted(ConditionalQuantile(), Evidence(np.full((2, 1), 0.5), np.full(2, 2.0), twice))
+    np.testing.assert_array_equal(both.left, 2.0)
+    apart = fitted(ConditionalQuantile(), Evidence(np.array([[0.2], [0.7]]), np.full(2, 2.0), twice))
+    np.testing.assert_allclose(apart.left, 1.0)
+
+
+def test_of_many_past_forecasts_some_stand_for_all() -> None:
+    """With 600 errors of a mean of one, each is moved by nearly as much as new forecasts are."""
+    rng = np.random.default_rng(0)
+    past = Gaussian(rng.normal(size=600), np.ones(600))
+    z = rng.normal(1.0, 0.1, 600)
+    level_map = fitted(ConditionalQuantile(), Evidence(rng.random((600, 1)), past.mean + z, past))
+    assert np.median(level_map.left) < 0.15
 
 
 def test_without_like_forecasts_the_intervals_are_students_with_two_degrees_of_freedom() -> None:
@@ -180,8 +260,9 @@ def test_shown_quantiles_increase_strictly_whatever_came_out(size: float, scores
     assert isinstance(shown, Stretched)
     scores_shown = shown.levels.stretch(ndtri(SHOWN)[:, None])
     assert (np.diff(scores_shown, axis=0) > 0.0).all() and np.isfinite(scores_shown).all()
-    np.testing.assert_array_equal(shown.median, at.mean)
-    assert np.isfinite(shown.std / size).all()
+    for low, high in (shown.interval(coverage) for coverage in (0.01, 0.5, 0.99)):
+        assert ((low <= shown.median) & (shown.median <= high)).all()
+    assert (np.abs(shown.levels.shift) < 3.0).all() and np.isfinite(shown.std / size).all()
 
 
 @pytest.mark.parametrize("y", [np.zeros(1), np.full(3, 7.0), np.full(30, -1e300), np.full(4, 1e-300)])
@@ -226,7 +307,7 @@ def test_far_from_all_forecasts_latent_values_keep_the_models_own_scale() -> Non
 
 def test_the_factor_of_a_latent_value_is_that_of_its_measurements_80_percent_interval() -> None:
     """Up to the tails and the weight of what is not known, of which there is little among 80 forecasts."""
-    level_map = fitted(ConditionalQuantile(), stream(80, 0, near_too_wide_far_too_narrow))
+    level_map = fitted(ConditionalQuantile(steady=np.inf), stream(80, 0, near_too_wide_far_too_narrow))
     latent = Gaussian(np.array([0.3]), np.array([0.3]), noise_std=0.4)
     measured = level_map(latent.measurement, np.zeros((1, 1)))
     width = float(np.ptp(measured.interval(0.8))) / (2.0 * 0.5 * ndtri(0.9))
@@ -305,7 +386,15 @@ def test_similar_forecasts_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"prior": 0.0}, {"smoothing": -1.0}, {"largest": 0.0}, {"small_sample": -0.1}, {"similarity": 0.35}]
+    "wrong",
+    [
+        {"prior": 0.0},
+        {"smoothing": -1.0},
+        {"largest": 0.0},
+        {"small_sample": -0.1},
+        {"similarity": 0.35},
+        {"steady": 0.0},
+    ],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(RecipeError, match=next(iter(wrong))):

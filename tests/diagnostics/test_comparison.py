@@ -109,3 +109,4 @@ def test_a_preference_that_the_means_contradict_is_mixed() -> None:
     assert better.mixed and not replace(better, crps=0.5).mixed
     assert replace(better, preference=Preference.WORSE, crps=0.5).mixed
     assert not replace(better, preference=Preference.UNCLEAR).mixed
+    assert "better than B if large misses count no more than others, but not on average" in better.sentence("A", "B")

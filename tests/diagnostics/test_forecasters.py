@@ -68,7 +68,7 @@ def test_a_mean_that_contradicts_the_comparison_is_mixed() -> None:
     table = forecaster_table({"cautious": cautious, "daring": daring}, y, reference="cautious")
     row = next(row for row in table.rows if row.name == "daring")
     assert row.crps_ratio > 1.0 and row.compared == "mixed"
-    assert "though most results say the opposite" in row.sentence()
+    assert "the other way round if large misses count no more than others" in row.sentence()
 
 
 def test_it_prints_in_80_columns_whatever_the_names() -> None:

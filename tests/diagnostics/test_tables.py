@@ -132,6 +132,17 @@ def test_whether_calibration_helps(raw: Marginal | None, words: str) -> None:
         assert "hurts" in calibration_table([raw] * 80, y, raw=[STANDARD] * 80).help_sentence()
 
 
+def test_what_is_said_of_calibration_does_not_contradict_the_means_beside_it() -> None:
+    """Narrow forecasts are nearly right 300 times and miss twice by far; the raw ones are vague and never miss."""
+    y = np.append(0.05 * np.random.default_rng(0).standard_normal(300), [400.0, -400.0])
+    narrow, vague = [Marginal(0.0, 0.05)] * 302, [Marginal(0.0, 1.0)] * 300 + [Marginal(0.0, 400.0)] * 2
+    helps, hurts = calibration_table(narrow, y, raw=vague), calibration_table(vague, y, raw=narrow)
+    assert helps.comparison is not None and helps.comparison.mixed
+    assert helps.help_sentence().startswith("calibration helps if large misses count no more than others")
+    assert "but is worse on average" in helps.help_sentence()
+    assert "but is better on average" in hurts.help_sentence()
+
+
 def test_raw_counts_stand_beside() -> None:
     y = np.random.default_rng(0).standard_normal(40)
     raw = [Marginal(0.0, 0.2)] * 40

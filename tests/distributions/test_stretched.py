@@ -25,7 +25,9 @@ MEAN, STD = np.array([0.0, -3.0, 50.0]), np.array([1.0, 0.2, 7.0])
 class TestStretched(DistributionSuite):
     def distribution(self, *batch: int) -> Stretched:
         base = Gaussian(np.broadcast_to(MEAN, (*batch, 3)), np.broadcast_to(STD, (*batch, 3)))
-        return Stretched(base, StretchedScores(KNOTS, np.broadcast_to(VALUES, (*batch, 3, 3))))
+        return Stretched(
+            base, StretchedScores(KNOTS, np.broadcast_to(VALUES, (*batch, 3, 3)), np.array([0.4, 0.0, -1.3]))
+        )
 
 
 class TestOneStretchForAllPoints(DistributionSuite):
@@ -36,12 +38,13 @@ class TestOneStretchForAllPoints(DistributionSuite):
 
 @st.composite
 def stretches(draw: st.DrawFn) -> StretchedScores:
-    """Any stretch with one to five knots, slopes over four orders of magnitude."""
+    """Any stretch with one to five knots, slopes over four orders of magnitude, moved or not."""
     size = draw(st.integers(1, 5))
     steps, slopes = (
         draw(st.lists(st.floats(*ends), min_size=size, max_size=size)) for ends in ((0.1, 1.0), (-4.6, 4.6))
     )
-    return StretchedScores(np.cumsum(steps), np.cumsum(np.array(steps) * np.exp(slopes)))
+    shift = draw(st.one_of(st.just(0.0), st.floats(-3.0, 3.0)))
+    return StretchedScores(np.cumsum(steps), np.cumsum(np.array(steps) * np.exp(slopes)), shift)
 
 
 def at(levels: StretchedScores, mean: float = 0.7, std: float = 2.5) -> Stretched:
@@ -61,15 +64,16 @@ def test_closed_forms_equal_quadrature(levels: StretchedScores, level: float) ->
     distribution, h = at(levels), float(levels.stretch(level))
     improvement = 2.5 * brute_force(levels, lambda t: max(t - h, 0.0), level)
     assert float(distribution.expected_improvement(0.7 + 2.5 * h)[0]) == pytest.approx(improvement, rel=1e-7, abs=1e-10)
-    assert float(distribution.std[0]) == pytest.approx(2.5 * np.sqrt(brute_force(levels, np.square)), rel=1e-8)
-    assert float(distribution.mean[0]) == 0.7
+    variance = brute_force(levels, lambda t: np.square(t - levels.shift))
+    assert float(distribution.std[0]) == pytest.approx(2.5 * np.sqrt(variance), rel=1e-8)
+    assert float(distribution.mean[0]) == pytest.approx(0.7 + 2.5 * float(levels.shift))
 
 
 @given(levels=stretches(), zeta=st.floats(-30.0, 30.0))
 def test_compressing_undoes_stretching(levels: StretchedScores, zeta: float) -> None:
     assert float(levels.compress(levels.stretch(zeta))) == pytest.approx(zeta, rel=1e-9, abs=1e-9)
-    assert float(levels.stretch(-zeta)) == -float(levels.stretch(zeta))
-    assert float(levels.stretch(0.0)) == 0.0
+    assert float(levels.stretch(-zeta)) == -float(levels.negated().stretch(zeta))
+    assert float(levels.stretch(0.0)) == levels.shift
 
 
 @given(levels=stretches(), coverages=st.lists(st.floats(0.01, 0.999), min_size=2, max_size=6, unique=True))
@@ -102,7 +106,7 @@ def test_log_improvement_goes_on_falling_far_out() -> None:
 
 
 def test_other_distributions_are_stretched_in_their_normal_scores() -> None:
-    levels = StretchedScores(KNOTS, VALUES)
+    levels = StretchedScores(KNOTS, VALUES, np.array([0.0, 0.5, -1.0]))
     gaussian = Gaussian(MEAN, STD)
     direct, composed = relevel(gaussian, levels), Composed(gaussian, levels)
     assert isinstance(direct, Stretched)
@@ -139,3 +143,8 @@ def test_it_is_pickled_with_what_was_computed() -> None:
 def test_scores_that_do_not_increase_are_refused(values: list[float]) -> None:
     with pytest.raises(RecipeError, match="increase from knot to knot"):
         StretchedScores(KNOTS, np.array(values))
+
+
+def test_a_shift_that_is_no_number_is_refused() -> None:
+    with pytest.raises(RecipeError, match="shift of stretched scores must be finite, got nan"):
+        StretchedScores(KNOTS, KNOTS, np.nan)

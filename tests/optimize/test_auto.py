@@ -175,6 +175,23 @@ def test_what_is_shown_is_not_what_is_acted_on() -> None:
     assert not np.allclose(auto.acquisition(X) - auto.acquisition(X)[0], ocbo.acquisition(X) - ocbo.acquisition(X)[0])
 
 
+@pytest.mark.parametrize(
+    ("known", "kept"),
+    [
+        (data(43), True),
+        (replace(data(43, objectives=2), constraints=1), False),
+        (replace(data(43), from_pool=True), False),
+    ],
+    ids=["shown only", "constraint", "rows"],
+)
+def test_what_is_only_shown_is_fitted_when_the_data_have_grown(known: Dataset, kept: bool) -> None:
+    """Two results more than 41 are less than 5 %; what the search acts on is fitted to all of them."""
+    first = methods.auto().plan(known.rows(slice(0, 41)), rng=RNG(0)).hyperparameters
+    later = methods.auto().plan(replace(known, hyperparameters=first), rng=RNG(0)).hyperparameters
+    # The last two numbers are the transform and when it was chosen.
+    assert [a[:-2] == b[:-2] for a, b in zip(first, later, strict=True)] == [kept, *[False] * (len(first) - 1)]
+
+
 def test_only_compositions_that_show_the_same_are_taken() -> None:
     with pytest.raises(RecipeError, match="method"):
         Auto("ocbo", methods.ocbo(), large=10)  # pyright: ignore[reportArgumentType]
