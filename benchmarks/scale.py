@@ -36,7 +36,7 @@ from calibo.methods import strategy
 from calibo.models import GaussianProcess, NearestNeighbourGP
 from calibo.optimize import propose
 from calibo.problems import problem
-from calibo.spaces import as_space
+from calibo.spaces import Space, as_space
 from calibo.trials import Direction, State, Trial, dataset
 
 SIZES = (100, 1_000, 5_000, 10_000, 30_000, 100_000)
@@ -65,6 +65,11 @@ def outcomes(X: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     return f + 0.02 * f.std() * rng.standard_normal(len(f)), f
 
 
+def parameters(d: int) -> Space:
+    """Return the space of d numbers from 0 to 1."""
+    return as_space({f"x{j}": Float(0.0, 1.0) for j in range(d)})
+
+
 def trials(n: int, d: int, rng: np.random.Generator) -> list[Trial]:
     """Return n finished trials, each with a forecast of all stages, as a study of the method would have stored them."""
     from scipy.special import ndtri
@@ -76,7 +81,7 @@ def trials(n: int, d: int, rng: np.random.Generator) -> list[Trial]:
     spread = y.std() * 10.0 ** rng.uniform(-1.5, 0.0, n)
     means = y + spread * rng.standard_normal(n)
     scores = ndtri(np.array(STORED_LEVELS))
-    params = [{f"x{j}": float(v) for j, v in enumerate(x)} for x in X]
+    params = parameters(d).decode(X)
 
     def forecast(mean: float, std: float) -> Forecast:
         stages = [Marginal(mean, std, tuple((mean + std * scores).tolist())) for _ in names]
@@ -95,7 +100,7 @@ def trials(n: int, d: int, rng: np.random.Generator) -> list[Trial]:
 def measured(d: int, n: int) -> dict[str, Any]:
     """Return CPU seconds of suggestions, and the peak of the memory, in this process."""
     rng = np.random.default_rng(n + d)
-    space = as_space({f"x{j}": Float(0.0, 1.0) for j in range(d)})
+    space = parameters(d)
     done, stored, seconds, first = trials(n, d, rng), (), list[float](), 0.0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     method = strategy(METHOD)

@@ -150,6 +150,8 @@ def _fits(annotation: Any) -> Fits:
         return is_array
     if origin in (tuple, list, Sequence, Iterable):
         fixed = origin is tuple and inner[-1:] != (Ellipsis,)
+        if not fixed and _is_class(inner[0]):
+            return _sequence_of(inner[0])
         return _fixed([_fits(one) for one in inner]) if fixed else _sequence(_fits(inner[0]))
     if origin in (dict, Mapping):
         return _mapping(_fits(inner[0]), _fits(inner[1]))
@@ -192,6 +194,22 @@ def _sequence(fits: Fits) -> Fits:
             return value.ndim == 1 and value.dtype.kind in "fiu"
         items = read_items(value)
         return items is not None and all(fits(item) for item in items)
+
+    return every
+
+
+def _is_class(annotation: Any) -> bool:
+    """Return whether an annotation is a class whose instances all fit."""
+    plain = isinstance(annotation, type) and get_origin(annotation) is None
+    return plain and annotation not in _PLAIN and annotation is not np.ndarray
+
+
+def _sequence_of(kind: type) -> Fits:
+    """Return the check of a sequence of instances of a class, by their types: of a hundred thousand trials there are few."""
+
+    def every(value: object) -> bool:
+        items = read_items(value)
+        return items is not None and all(issubclass(one, kind) for one in set(map(type, items)))
 
     return every
 

@@ -47,7 +47,7 @@ BEYOND = 40.0
 NEAR_BELOW, FAR_ABOVE = 0.2, 0.6
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, slots=True)
 class Marginal:
     """Predictive distribution of one outcome at one point, in the form that is stored with a trial.
 

@@ -1,4 +1,4 @@
-"""Arrays of encoded points: checks, and categorical columns as indicators (one-hot) or whole numbers."""
+"""Arrays of encoded points: checks, categorical columns as indicators (one-hot) or whole numbers, the scale of numbers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from calibo.arguments import checked
 from calibo.checks import as_floats
 from calibo.data import Activity, Array
 from calibo.errors import DataError
+
+#: Numbers whose largest is at least so many times their smallest may be spaced by ratios.
+_MAGNITUDES = 100.0
+#: Distances on the unit interval that may be rounding.
+_ROUNDING = 1e-10
 
 
 def as_points(X: npt.ArrayLike, d: int) -> Array:
@@ -35,6 +40,30 @@ def choice_numbers(X: Array, k: int | np.ndarray) -> np.ndarray:
         k: Number of choices, at least 1: one for all, or one for each of the last axis.
     """
     return np.clip(np.floor(X * k), 0, k - 1).astype(np.int64)
+
+
+def spaced_by_ratios(values: Array) -> bool:
+    """Return whether numbers of a table are to be compared by their logarithms, as batch sizes and learning rates are.
+
+    They are positive, span two orders of magnitude or more, and lie more evenly between the smallest and the largest by
+    their logarithms than as they are. Numbers that only rounding would tell apart by their logarithms are not.
+
+    Args:
+        values: Finite numbers, n.
+    """
+    different = np.unique(values)
+    if len(different) < 2 or not different[0] > 0.0 or different[-1] < _MAGNITUDES * different[0]:
+        return False
+    plain, logs = (scaled - scaled[0] for scaled in (different, np.log(different)))
+    even = np.linspace(0.0, 1.0, len(different))
+    uneven, uneven_logs = (float(np.abs(scaled / scaled[-1] - even).max()) for scaled in (plain, logs))
+    return uneven_logs < uneven and bool(np.diff(logs).min() > _ROUNDING * logs[-1])
+
+
+def log_places(values: Array, low: float, high: float) -> Array:
+    """Return the places of positive numbers, any shape, between two bounds on a logarithmic scale, in [0, 1]."""
+    start, end = np.log(low), np.log(high)
+    return np.clip((np.log(values) - start) / (end - start), 0.0, 1.0)
 
 
 @checked

@@ -18,7 +18,7 @@ from calibo.checks import read_items, read_mapping, shown
 from calibo.data import Array, Params
 from calibo.errors import SpaceError
 from calibo.spaces.base import Space, wrong_names
-from calibo.spaces.encoding import as_points
+from calibo.spaces.encoding import as_points, log_places, spaced_by_ratios
 from calibo.spaces.parameters import Categorical, Float, Ordinal, Parameter, plain
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class PoolSpace(Space):
         >>> pool.decode([[0.9]])
         [{'id': 9, 'ratio': 0.8}]
 
-    Numeric columns are scaled to [0, 1] by their smallest and largest value (0.5 if they have one value only). Bools,
+    Numeric columns are scaled to [0, 1] by their smallest and largest value (0.5 if they have one value only), on a
+    logarithmic scale if they span two orders of magnitude and lie more evenly on it, such as 1, 4, 16, ..., 1024. Bools,
     pandas categories and all else are categorical by their distinct values, sorted if they can be, else as first seen.
     Nearest means nearest on the unit cube, categorical columns included.
 
@@ -267,6 +268,8 @@ def _coded_numbers(name: str, values: Values) -> tuple[Parameter, Array]:
         raise SpaceError(f"column {name!r} spans {low} to {high}, too far for a float; rescale it")
     if high == low:
         return Ordinal([low]), np.full(len(numbers), 0.5)
+    if spaced_by_ratios(numbers):
+        return Float(low, high, log=True), log_places(numbers, low, high)
     return Float(low, high), (numbers - low) / (high - low)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from calibo.chemistry import check_installed, described, looks_like_smiles
 from calibo.data import Array
 from calibo.errors import DataError, FallbackWarning
+from calibo.spaces.encoding import log_places, spaced_by_ratios
 from calibo.tables.columns import MOST_CHOICES, Kind, Profile, coded, finite
 from calibo.tables.reading import Frame
 
@@ -41,12 +42,14 @@ class NumberEncoder(ColumnEncoder):
         high: Largest number.
         median: Replacement for missing values.
         gaps: Whether values are missing.
+        log: Whether logarithms are scaled instead of the numbers, which are then positive.
     """
 
     low: float
     high: float
     median: float
     gaps: bool
+    log: bool = False
 
     @property
     def categories(self) -> tuple[int, ...]:
@@ -57,7 +60,10 @@ class NumberEncoder(ColumnEncoder):
         missing = np.isnan(values)
         columns: list[Array] = []
         if self.high > self.low:
-            columns.append((np.where(missing, self.median, values) - self.low) / (self.high - self.low))
+            known = np.where(missing, self.median, values)
+            columns.append(
+                log_places(known, self.low, self.high) if self.log else (known - self.low) / (self.high - self.low)
+            )
         if self.gaps:
             columns.append(missing.astype(np.float64))
         return np.column_stack(columns)
@@ -231,7 +237,8 @@ def _encoder(name: str, profile: Profile, sample: Frame, molecules: Sequence[str
         known = finite(sample[name])
         known = known[~np.isnan(known)]
         median = float(np.median(known)) if len(known) else 0.5 * profile.low + 0.5 * profile.high
-        return NumberEncoder(name, profile.low, profile.high, median, profile.gaps)
+        ratios = profile.low > 0.0 and spaced_by_ratios(np.append(known, [profile.low, profile.high]))
+        return NumberEncoder(name, profile.low, profile.high, median, profile.gaps, log=ratios)
     return CategoryEncoder(name, tuple(sorted(profile.choices or ())), profile.gaps)
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.peers import comparing, problems, results, run, store, summary
+from benchmarks.peers import comparing, frozen, problems, results, run, store, summary
 from benchmarks.peers.adapters import label_of, peer
 from benchmarks.peers.adapters.base import gaussian_judged
 from benchmarks.peers.hosts import LocalHost, RemoteHost
@@ -187,6 +187,25 @@ def frame_of(regret: np.ndarray, problem_names: list[str]) -> pd.DataFrame:
 
 
 NAMES = ["bbob_f2_5d", "bbob_f7_5d", "bbob_f7_5d_noisy", "hpobench_car"]
+
+
+def test_a_search_repeats_itself_after_enough_suggestions_in_a_row_beside_earlier_points() -> None:
+    rng = np.random.default_rng(0)
+    known = rng.random((8, 3))
+    beside = known[0] + 0.005 * rng.standard_normal((frozen.ROW, 3)) / np.sqrt(3.0)
+    away = known[1] + np.array([[0.0, 0.0, 2.0 * frozen.NEAR]])
+    assert frozen.repeating_from(np.vstack([known, beside]), 5) == 8
+    assert frozen.repeating_from(np.vstack([known, beside[:-1], away]), 5) is None
+    assert frozen.repeating_from(np.vstack([known, beside[:3], away, beside]), 5) == 12
+
+
+def test_plain_improvement_goes_on_from_the_first_points_of_a_run() -> None:
+    job = Job("gp_ei", "bbob_f5_5d", 0, 9)
+    done = perform(job, LocalHost("gp_ei"))
+    problem = problems.get(job.problem, job.seed)
+    # The same method from the same results, whose first suggestion does not depend on who suggested the others.
+    assert frozen.continued(problem, 0, done, 9) == min(done.values)
+    assert frozen.continued(problem, 0, done, 7) <= min(done.values[:7])
 
 
 def test_ranks_and_wins_are_those_of_counting() -> None:

@@ -33,6 +33,14 @@ def test_columns_are_scaled_or_sorted(pool: PoolSpace) -> None:
     np.testing.assert_allclose(pool.X, [[5 / 6, 0, 0, 0.75], [0.5, 40.5 / 80, 1, 0.25], [1 / 6, 1, 0.5, 0.75]])
 
 
+def test_numbers_over_orders_of_magnitude_are_compared_by_ratios() -> None:
+    rows = [{"size": 4**i, "x": i} for i in range(6)]
+    pool = PoolSpace(rows)
+    np.testing.assert_allclose(pool.X[:, 0], np.linspace(0.0, 1.0, 6))
+    np.testing.assert_array_equal(pool.encode(rows), pool.X)
+    assert pool.decode(pool.X) == rows
+
+
 def test_rows_are_decoded_as_python_values(pool: PoolSpace) -> None:
     back = pool.decode(pool.encode(ROWS))
     assert back == ROWS

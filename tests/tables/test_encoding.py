@@ -31,6 +31,11 @@ def test_missing_numbers_are_the_median_and_say_so() -> None:
     np.testing.assert_allclose(code(frame)[:, 2] * 3 - 0.5, [0, 1, 2, 0])
 
 
+def test_numbers_over_orders_of_magnitude_are_compared_by_ratios() -> None:
+    frame = pd.DataFrame({"rate": [1e-4, 1e-2, None, 1.0], "x": [0.0, 1.0, 10.0, 100.0]})
+    np.testing.assert_allclose(made(frame)(frame), [[0, 0, 0], [0.5, 0, 0.01], [0.5, 1, 0.1], [1, 0, 1]])
+
+
 def test_only_that_a_number_is_missing_may_matter() -> None:
     frame = pd.DataFrame({"x": [3.0, None, 3.0], "z": [1.0, 2.0, 3.0]})
     assert made(frame).categories == (0, 0)
