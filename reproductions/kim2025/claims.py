@@ -1,6 +1,6 @@
 """The paper's claims as numbers, ours beside them, and whether they agree.
 
-Ratios of means carry 70 % intervals; see ``judging.py``.
+Ratios of means carry 90 % intervals; see ``judging.py``.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from figures import ALPHAS, CHANNELS, CONFIDENCE, LENGTH_SCALES, Finished
+from figures import ALPHAS, CHANNELS, LENGTH_SCALES, Finished
 from judging import Claim, Ratios, counted, held
 from settings import BO, CBO, LOCBO, LOCBO_INF, METHODS, OCBO, OCBO_L, OURS, RANDOM
 
 #: Tolerances for "similar" and "roughly a 10 % gain".
 _SIMILAR, _ROUGHLY = 0.2, 0.05
-_RATIOS = Ratios(CONFIDENCE, ".2f")
+_RATIOS = Ratios(".2f")
 judged, below, above, about = _RATIOS.claim, _RATIOS.below, _RATIOS.above, _RATIOS.about
 
 
