@@ -19,11 +19,12 @@ ROOT = Path(__file__).resolve().parents[1]
 IMAGES = Path(__file__).parent / "images"
 sys.path.insert(0, str(ROOT / "reproductions" / "deshpande2024"))
 
-from forrester import STARTS, both  # noqa: E402
+from runs import perform  # noqa: E402
+from settings import OURS, TEMPERED, UNCALIBRATED, Job  # noqa: E402
 
 from calibo.problems import problem  # noqa: E402
 
-TITLES = ("overconfident", "calibrated")
+TITLES = {UNCALIBRATED: "overconfident", TEMPERED: "calibrated"}
 
 
 def main() -> None:
@@ -31,12 +32,14 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     truth, grid = problem("forrester"), np.linspace(0.0, 1.0, 400)
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True)
-    for axis, title, run in zip(axes, TITLES, both(STARTS[0]).values(), strict=True):
+    for axis, (method, title) in zip(axes, TITLES.items(), strict=True):
+        x = np.array(perform(Job("example", "forrester", "UCB", method, OURS, 0, 3, 25))["x"])
+        y = truth(x[:, None])
         axis.plot(grid, truth(grid[:, None]), color="#888888", lw=1.5)
-        axis.plot(run.x[:3, 0], run.y[:3], "s", color="black", ms=6, label="3 results to begin with")
-        axis.plot(run.x[3:, 0], run.y[3:], "o", color="#1f5fa8", ms=6, alpha=0.6, label=f"{len(run.y) - 3} suggestions")
-        best = int(np.argmin(run.y))
-        axis.plot(run.x[best, 0], run.y[best], "*", color="#d1495b", ms=15, label=f"best: {run.y[best]:.2f}")
+        axis.plot(x[:3], y[:3], "s", color="black", ms=6, label="3 results to begin with")
+        axis.plot(x[3:], y[3:], "o", color="#1f5fa8", ms=6, alpha=0.6, label=f"{len(y) - 3} suggestions")
+        best = int(np.argmin(y))
+        axis.plot(x[best], y[best], "*", color="#d1495b", ms=15, label=f"best: {y[best]:.2f}")
         axis.set(title=title, xlabel="x")
         axis.legend(loc="upper left", fontsize=9, frameon=False)
         for side in ("top", "right"):

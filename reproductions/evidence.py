@@ -56,10 +56,9 @@ class Paper:
             LookupError: If there is not one stored claim of that part whose text begins so.
         """
         for headline in self.about["headline"]:
-            rows = [
-                row
-                for row in self.claims
-                if row["part"] == headline["part"] and row["text"].startswith(headline["text"])
+            of_part = [row for row in self.claims if row["part"] == headline["part"]]
+            rows = [row for row in of_part if row["text"] == headline["text"]] or [
+                row for row in of_part if row["text"].startswith(headline["text"])
             ]
             if len(rows) != 1:
                 what = f"{self.name}: {len(rows)} stored claims of {headline['part']} begin with {headline['text']!r}"

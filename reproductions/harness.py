@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+import calibo
 from calibo.data import Array
 
 #: Stands for the commit of runs without git, or from before commits were stored.
@@ -22,8 +23,13 @@ _START, _END = "<!-- results -->", "<!-- end of results -->"
 
 
 def present_commit() -> str:
-    """Return the commit of the code as it is, with "+" if files of the package or of the reproductions differ from it."""
-    here = Path(__file__).parent
+    """Return the commit of the code as it is, with "+" if files of the package or of the reproductions differ from it.
+
+    It is not known where the package is not the one beside the reproductions.
+    """
+    here = Path(__file__).resolve().parent
+    if Path(calibo.__file__).resolve().parents[1] != here.parent:
+        return UNKNOWN
 
     def git(*words: str) -> str:
         return subprocess.run(

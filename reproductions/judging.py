@@ -135,6 +135,25 @@ def counted(part: str, text: str, holds: Sequence[bool]) -> Claim:
     return held(part, text, f"{len(holds)} of {len(holds)}", f"{sum(holds)} of {len(holds)}", all(holds))
 
 
+def best_mean(a: Array, others: Iterable[Array], *, lower: bool) -> Statistic:
+    """Whether the mean of a is better than those of all others, an entry of each for each seed: 1 or 0."""
+    sign, rivals = (-1.0 if lower else 1.0), list(others)
+
+    def statistic(rows: np.ndarray) -> Array:
+        ours = sign * a[rows].mean(axis=1)
+        return np.all([ours > sign * b[rows].mean(axis=1) for b in rivals], axis=0).astype(np.float64)
+
+    return statistic
+
+
+def counted_over(part: str, text: str, cases: Sequence[Statistic], repeats: int) -> Claim:
+    """Return the claim that something holds in all of some cases, each of which resampled seeds may decide otherwise."""
+    total = len(cases)
+    found = resampled(lambda rows: np.sum([case(rows) for case in cases], axis=0), repeats)
+    ours = f"{found[0]:.0f} ({found[1]:.0f} to {found[2]:.0f}) of {total}"
+    return Claim(part, text, f"{total} of {total}", ours, verdict(found, repeats, low=total - 0.5))
+
+
 def mean_interval(values: Array, confidence: float) -> tuple[Array, Array]:
     """t-intervals of the mean over the rows, repeats x length; nothing but the mean itself for one row."""
     mean, n = values.mean(axis=0), len(values)

@@ -72,7 +72,8 @@ class Size:
         initial: Random evaluations of the tables.
         steps: Evaluations of the tables after them.
         composite_steps: Of Figure 7.
-        forrester_steps: Of Figure 11.
+        forrester_initial: Random evaluations of Figure 11.
+        forrester_steps: Evaluations of Figure 11 after them.
         timed: Numbers of results at which suggestions are timed.
         timings: Suggestions that are timed at each.
         fcnet: Tables of Figure 4.
@@ -85,6 +86,7 @@ class Size:
     initial: int
     steps: int
     composite_steps: int
+    forrester_initial: int
     forrester_steps: int
     timed: tuple[int, ...]
     timings: int
@@ -94,7 +96,7 @@ class Size:
     repeats: dict[str, int]
 
 
-_TABLES = 3
+_TABLES = 30
 #: The paper does not name the "two HPOBench problems" of Figures 6 and 9. It has n up to 10^6 and 5 seeds in Figure
 #: 3 and 100 seeds on the tables; for how many evaluations, the text does not say.
 FULL = Size(
@@ -102,19 +104,21 @@ FULL = Size(
     initial=10,
     steps=60,
     composite_steps=40,
+    forrester_initial=10,
     forrester_steps=22,
     timed=(50, 200),
     timings=1,
     fcnet=tuple(FCNET),
     nas=tuple(NAS),
     ablated=("protein", "parkinsons"),
-    repeats={"3": 3, "4": _TABLES, "5": _TABLES, "6": _TABLES, "7": 3, "9": _TABLES, "11": 20, "C2": 2},
+    repeats={"3": 30, "4": _TABLES, "5": _TABLES, "6": _TABLES, "7": 10, "9": _TABLES, "11": 30, "C2": 10},
 )
 SMOKE = Size(
     observations=(100,),
     initial=4,
     steps=2,
     composite_steps=1,
+    forrester_initial=3,
     forrester_steps=2,
     timed=(12,),
     timings=1,

@@ -56,3 +56,16 @@ def test_claims_are_shown(modules: dict[str, ModuleType], capsys: pytest.Capture
     ]
     judging.print_claims(rows)
     assert "refuted" in capsys.readouterr().out
+
+
+def test_cases_are_counted_for_every_choice_of_seeds(modules: dict[str, ModuleType]) -> None:
+    """A clear win, a clear loss, and one that the seeds cannot decide."""
+    judging = modules["judging"]
+    low, high, noisy = np.linspace(0.0, 0.1, 8), np.linspace(1.0, 1.1, 8), np.array([-1.0, 1.2] * 4)
+    win, loss, unsure = (judging.best_mean(a, [b], lower=True) for a, b in ((low, high), (high, low), (low, noisy)))
+    assert judging.counted_over("6", "wins", [win, win], 8).verdict == "confirmed"
+    assert judging.counted_over("6", "wins", [win, loss], 8).verdict == "refuted"
+    claim = judging.counted_over("6", "wins", [win, unsure], 8)
+    assert (claim.verdict, claim.ours[-4:]) == ("cannot tell", "of 2")
+    assert judging.counted_over("6", "wins", [win], 4).verdict == "cannot tell"
+    assert judging.best_mean(high, [low], lower=False)(np.arange(8)[None, :]).tolist() == [1.0]
