@@ -8,6 +8,9 @@
 #   make format       format the code with ruff
 #   make peers        calibo against other optimizers on a few problems (minutes), as printed tables
 #   make peers-full   the whole comparison, over several sittings (a night or two); rewrites docs/benchmarks.md
+#   make reproduce    run what is missing of the papers' reproductions (hours, may be stopped), and write docs/evidence.md;
+#                     make reproduce-kim2025 and so on for one paper, make reproduce-left to see what is left
+#   make reproduce-smoke  a few steps of every reproduction, in a minute; means nothing
 #   make clean        remove all environments
 
 SHELL := /bin/sh
@@ -30,7 +33,7 @@ PYTHON := $(shell for candidate in python3.11 python3 python3.12 python3.13 pyth
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-extras test-lowest lint types quick slow format peers peers-full peers-environments clean
+.PHONY: help demo docs test test-extras test-lowest lint types quick slow format peers peers-full peers-environments reproduce reproduce-smoke reproduce-left clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -103,6 +106,20 @@ $(PEERS)/%/.installed: benchmarks/peers/requirements/%.txt
 	@if [ -f benchmarks/peers/requirements/$*.no-deps ]; then \
 		$(PEERS)/$*/bin/python $(PIP) --no-deps -r benchmarks/peers/requirements/$*.no-deps; fi
 	@touch $@
+
+REPRODUCE := OMP_NUM_THREADS=1 $(BIN)/python reproductions/everything.py
+
+reproduce: $(VENV)/.extras-installed
+	$(REPRODUCE)
+
+reproduce-smoke: $(VENV)/.extras-installed
+	$(REPRODUCE) --smoke
+
+reproduce-left: $(VENV)/.extras-installed
+	$(REPRODUCE) --left
+
+reproduce-%: $(VENV)/.extras-installed
+	$(REPRODUCE) $*
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(PEERS)

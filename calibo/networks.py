@@ -51,10 +51,12 @@ class Indicators:
     Attributes:
         categories: Number of choices of each categorical column, 0 for a numeric one, `d`.
         activity: Which columns are active; ``None`` if all always are.
+        centred: Whether features go from -1 to 1; else from 0 to 1.
     """
 
     categories: tuple[int, ...]
     activity: Activity | None = None
+    centred: bool = True
 
     @property
     def width(self) -> int:
@@ -62,7 +64,8 @@ class Indicators:
         return width(self.categories, self.activity)
 
     def __call__(self, X: Array) -> Array:
-        return 2.0 * one_hot(X, self.categories, self.activity) - 1.0
+        features = one_hot(X, self.categories, self.activity)
+        return 2.0 * features - 1.0 if self.centred else features
 
 
 class Loss(ABC):

@@ -43,6 +43,8 @@ SHOWN = {
     "random": "random search",
 }
 EVALUATIONS = 60
+#: Suggestions in the picture of Forrester's function, as in the reproduction.
+STEPS = 25
 #: Smaller regrets, relative to the initial one, are not told apart.
 LEAST = 1e-4
 
@@ -145,8 +147,7 @@ def draw_peers(rows: list[Row], problems: int) -> None:
 
 def draw_forrester() -> None:
     """Draw both searches of Forrester's function, and what each model believes at the end of it."""
-    from forrester import STARTS  # the reproduction's
-    from settings import CALIBRATED, RULES, STEPS, UNCALIBRATED, strategy
+    from settings import OURS, STARTS, TEMPERED, UNCALIBRATED, Job, strategy  # the reproduction's
 
     from calibo import Optimizer
     from calibo.problems import problem
@@ -154,8 +155,9 @@ def draw_forrester() -> None:
     task, grid = problem("forrester"), np.linspace(0.0, 1.0, 200)
     figure, axes = _axes(9.0, 3.4)
     best: dict[str, float] = {}
-    for axis, title, kind in zip(axes, ("overconfident", "calibrated"), (UNCALIBRATED, CALIBRATED), strict=True):
-        optimizer = Optimizer(task.space(), strategy(kind, RULES["UCB"]), seed=0, n_initial=3)
+    for axis, title, kind in zip(axes, ("overconfident", "calibrated"), (UNCALIBRATED, TEMPERED), strict=True):
+        job = Job("example", "forrester", "UCB", kind, OURS, 0, len(STARTS[0]), STEPS)
+        optimizer = Optimizer(task.space(), strategy(job), seed=0, n_initial=job.initial)
         for x in STARTS[0]:
             optimizer.tell({task.names[0]: x}, float(task(np.array([[x]]))[0]))
         # What is believed after a few suggestions, when both have still everything to find.

@@ -31,6 +31,7 @@ class Reproduction:
         filed_by: Its field by which files are named.
         perform: What a job is.
         order: Of the jobs to run.
+        budget: What a job may spend, in words.
         claims: (finished parts, size) -> the claims about them.
         tables: The same -> markdown for the README.
         write: (finished parts, size, folder) writes tables and pictures.
@@ -48,6 +49,7 @@ class Reproduction:
     filed_by: str
     perform: Callable[[Any], dict[str, Any]]
     order: Callable[[Any], Any]
+    budget: Callable[[Any], str]
     claims: Callable[[Mapping[str, Any], Any], list[Claim]]
     tables: Callable[[Mapping[str, Any], Any], str]
     write: Callable[[Mapping[str, Any], Any, Path], None]
@@ -63,8 +65,17 @@ class Reproduction:
             results = Path(tempfile.mkdtemp(prefix=f"{self.folder.name}-"))
         figures = {name: self.figure(name, size) for name in arguments.parts}
         store = Store(results / "runs", self.job, self.filed_by)
-        if arguments.table or arguments.readme:
-            tables = self.tables(self.stored(figures, store), size)
+        if arguments.left:
+            left, there = self.left(figures, store)
+            print(f"{self.folder.name}: {left} of {left + there} runs are left")
+            return 0
+        if arguments.table or arguments.readme or arguments.claims:
+            there = self.there(figures, size, store)
+            done = self.stored(there, store)
+            if arguments.claims:
+                self._keep(self.claims(done, size), there, store, results / "claims.json")
+                return 0
+            tables = self.tables(done, size)
             print(tables)
             if arguments.readme:
                 readme = self.folder / "README.md"
@@ -76,11 +87,49 @@ class Reproduction:
         results.mkdir(parents=True, exist_ok=True)
         self.write(done, size, results)
         said = self.claims(done, size)
-        (results / "claims.json").write_text(json.dumps([asdict(claim) for claim in said], indent=1) + "\n")
+        self._keep(said, figures, store, results / "claims.json")
         print_claims(said)
         seconds = seconds_of(jobs, store.load())
         print(f"{ran} runs now; all of them took {seconds:.0f} s of computing; results in {results}")
         return ran
+
+    def there(self, figures: Mapping[str, Any], size: Any, store: Store) -> dict[str, Any]:
+        """Return parts with as many seeds as are stored of all their runs; whole parts of which no seed is."""
+        found = store.load().keys()
+        chosen = dict(figures)
+        for name in figures:
+            for repeats in range(size.repeats[name], 0, -1):
+                part = self.figure(name, replace(size, repeats={**size.repeats, name: repeats}))
+                if {key_of(job) for job in part.jobs} <= found:
+                    chosen[name] = part
+                    break
+        return chosen
+
+    def left(self, figures: Mapping[str, Any], store: Store) -> tuple[int, int]:
+        """Return how many runs of some parts are missing, and how many are there."""
+        needed = {key_of(job) for one in figures.values() for job in one.jobs}
+        missing = needed - store.load().keys()
+        return len(missing), len(needed) - len(missing)
+
+    def _keep(self, said: Sequence[Claim], figures: Mapping[str, Any], store: Store, file: Path) -> None:
+        """Write claims with what they rest on: seeds, budget and commit; those of parts without new ones stay as they are."""
+        before = json.loads(file.read_text()) if file.exists() else []
+        new = [{**asdict(claim), **self._basis(figures.get(claim.part), store)} for claim in said]
+        kept = [row for row in before if row["part"] not in {claim.part for claim in said}]
+        rank = {part: i for i, part in enumerate(self.parts)}
+        rows = sorted([*kept, *new], key=lambda row: rank.get(row["part"], -1))
+        file.write_text(json.dumps(rows, indent=1) + "\n")
+
+    def _basis(self, figure: Any, store: Store) -> dict[str, Any]:
+        """Return seeds, budgets and commits of the runs of a part; nothing for claims that no run decides."""
+        if figure is None or not figure.jobs:
+            return {"seeds": 0, "budget": "", "commit": ""}
+        commits = store.commits()
+        return {
+            "seeds": len({job.seed for job in figure.jobs}),
+            "budget": ", ".join(dict.fromkeys(self.budget(job) for job in figure.jobs)),
+            "commit": ", ".join(sorted({commits[key_of(job)] for job in figure.jobs})),
+        }
 
     def stored(self, figures: Mapping[str, Any], store: Store) -> dict[str, Any]:
         """Return the parts all of whose runs are stored, by name; the others are named."""
@@ -102,6 +151,8 @@ class Reproduction:
         parser.add_argument("--repeats", type=int, help=f"seeds of all {self.called}, instead of those in settings.py")
         parser.add_argument("--processes", type=int, default=2)
         parser.add_argument("--results", type=Path, help="where to write (a temporary folder for --smoke)")
+        parser.add_argument("--left", action="store_true", help="run nothing; say how many runs are left")
+        parser.add_argument("--claims", action="store_true", help="run nothing; write claims.json from what is stored")
         parser.add_argument("--table", action="store_true", help="run nothing; print what is stored as markdown")
         parser.add_argument("--readme", action="store_true", help="run nothing; put the same into the README")
         arguments = parser.parse_args(argv)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
@@ -12,10 +13,34 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+import calibo
 from calibo.data import Array
 
+#: Stands for the commit of runs without git, or from before commits were stored.
+UNKNOWN = "unknown"
 #: Between these lines of a README stand the tables made from stored runs.
 _START, _END = "<!-- results -->", "<!-- end of results -->"
+
+
+def present_commit() -> str:
+    """Return the commit of the code as it is, with "+" if files of the package or of the reproductions differ from it.
+
+    It is not known where the package is not the one beside the reproductions.
+    """
+    here = Path(__file__).resolve().parent
+    if Path(calibo.__file__).resolve().parents[1] != here.parent:
+        return UNKNOWN
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(here), *words], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--", "../calibo", "*.py")
+        return git("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return UNKNOWN
 
 
 def key_of(job: Any) -> str:
@@ -49,22 +74,30 @@ class Store:
 
     def load(self) -> dict[str, dict[str, Any]]:
         """Return the results of all finished jobs by key; a line that was cut off is left out, and so is run again."""
-        found: dict[str, dict[str, Any]] = {}
+        return {key: record["found"] for key, record in self._records().items()}
+
+    def commits(self) -> dict[str, str]:
+        """Return the commit of the code that each finished job was run with, by key."""
+        return {key: record.get("commit", UNKNOWN) for key, record in self._records().items()}
+
+    def _records(self) -> dict[str, dict[str, Any]]:
+        records: dict[str, dict[str, Any]] = {}
         for file in sorted(self.folder.glob("*.jsonl")):
             for line in file.read_text().splitlines():
                 try:
                     record = json.loads(line)
-                    found[key_of(self.kind(**record["job"]))] = record["found"]
+                    key, _ = key_of(self.kind(**record["job"])), record["found"]
                 except (json.JSONDecodeError, KeyError, TypeError):
                     continue
-        return found
+                records[key] = record
+        return records
 
-    def add(self, job: Any, found: dict[str, Any]) -> None:
-        """Record a finished job."""
+    def add(self, job: Any, found: dict[str, Any], commit: str) -> None:
+        """Record a finished job with the commit of the code that ran it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / f"{getattr(job, self.filed_by)}.jsonl"
         settings = {name: value for name, value in asdict(job).items() if value is not None}
-        line = json.dumps({"job": settings, "found": found}, separators=(",", ":"))
+        line = json.dumps({"job": settings, "found": found, "commit": commit}, separators=(",", ":"))
         cut_off = file.exists() and not file.read_bytes().endswith(b"\n")
         with file.open("a") as stream:
             stream.write(("\n" if cut_off else "") + line + "\n")
@@ -87,12 +120,12 @@ def finish(
         processes: How many to use.
         order: Of the jobs to run: seed by seed, so that what is there after a stop is balanced.
     """
-    found = store.load()
+    found, commit = store.load(), present_commit()
     missing = sorted((job for key, job in {key_of(job): job for job in jobs}.items() if key not in found), key=order)
     for job, result in tqdm(
         _performed(missing, perform, processes), total=len(missing), desc="runs", disable=not missing
     ):
-        store.add(job, result)
+        store.add(job, result, commit)
     return len(missing)
 
 

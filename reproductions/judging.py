@@ -1,8 +1,8 @@
 """What all reproductions share: claims as numbers with intervals, and whether ours agree.
 
 Intervals come from resampling the seeds, the same ones on both sides of a comparison, since methods share their initial
-points. A claim agrees if the whole interval lies within what it claims, disagrees if the whole interval lies outside, and is
-"open" otherwise: the repeats cannot decide.
+points. A claim is confirmed if the whole 90 % interval lies within what it claims, refuted if the whole interval lies
+outside, and otherwise the repeats cannot tell.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ Statistic = Callable[[np.ndarray], Array]
 Found = tuple[float, float, float]
 #: Rounding and luck leave regrets of exactly 0 now and then.
 TINY = 1e-12
+#: Probability of the intervals that verdicts rest on.
+CONFIDENCE = 0.9
+CONFIRMED, REFUTED, CANNOT_TELL = "confirmed", "refuted", "cannot tell"
 _RESAMPLES = 4000
+#: With fewer seeds an interval from resampling them is too narrow for a verdict.
+FEWEST_SEEDS = 5
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,8 @@ class Claim:
         text: What is compared.
         claimed: What the paper says; "-" for nothing.
         ours: What was found.
-        verdict: "agrees", "disagrees", "open" (within the noise of the repeats), or "-" where nothing is claimed.
+        verdict: ``CONFIRMED``, ``REFUTED``, ``CANNOT_TELL`` (within the noise of the repeats), or "-" where nothing is
+            claimed.
     """
 
     part: str
@@ -43,7 +49,7 @@ class Claim:
     verdict: str
 
 
-def resampled(statistic: Statistic, repeats: int, confidence: float) -> Found:
+def resampled(statistic: Statistic, repeats: int, confidence: float = CONFIDENCE) -> Found:
     """Return a statistic of all seeds, and its interval when the seeds are resampled."""
     rows = np.random.default_rng(0).integers(repeats, size=(_RESAMPLES, repeats))
     low, high = np.quantile(statistic(rows), [0.5 - confidence / 2, 0.5 + confidence / 2])
@@ -66,13 +72,13 @@ def log_mean(values: Array, rows: np.ndarray, least: float = TINY) -> Array:
 
 
 def verdict(found: Found, repeats: int, *, low: float = -np.inf, high: float = np.inf) -> str:
-    """Whether a number with its interval lies between two others."""
+    """Whether a number with its interval lies between two others; a few seeds cannot tell."""
     _, least, most = found
-    if repeats < 2:
-        return "open"
+    if repeats < FEWEST_SEEDS:
+        return CANNOT_TELL
     if low <= least and most <= high:
-        return "agrees"
-    return "disagrees" if most <= low or least >= high else "open"
+        return CONFIRMED
+    return REFUTED if most <= low or least >= high else CANNOT_TELL
 
 
 @dataclass(frozen=True)
@@ -80,11 +86,9 @@ class Ratios:
     """Claims about the ratio mean a / mean b, an entry of a and b for each seed.
 
     Attributes:
-        confidence: Probability of the intervals.
         digits: Format of the numbers.
     """
 
-    confidence: float
     digits: str
 
     def claim(
@@ -103,7 +107,7 @@ class Ratios:
 
         Means below ``least`` count as that.
         """
-        found = resampled(ratio_of_means(a, b, least), len(a), self.confidence)
+        found = resampled(ratio_of_means(a, b, least), len(a))
         middle, lower, upper = (format(number, self.digits) for number in found)
         said = "-" if claimed == "-" else verdict(found, len(a), low=low, high=high)
         return Claim(part, text, claimed, f"{middle} ({lower} to {upper})", said)
@@ -123,12 +127,31 @@ class Ratios:
 
 def held(part: str, text: str, claimed: str, ours: str, holds: bool) -> Claim:
     """Return a claim that holds or does not, without noise."""
-    return Claim(part, text, claimed, ours, "agrees" if holds else "disagrees")
+    return Claim(part, text, claimed, ours, CONFIRMED if holds else REFUTED)
 
 
 def counted(part: str, text: str, holds: Sequence[bool]) -> Claim:
     """Return the claim that something holds in all of some cases."""
     return held(part, text, f"{len(holds)} of {len(holds)}", f"{sum(holds)} of {len(holds)}", all(holds))
+
+
+def best_mean(a: Array, others: Iterable[Array], *, lower: bool) -> Statistic:
+    """Whether the mean of a is better than those of all others, an entry of each for each seed: 1 or 0."""
+    sign, rivals = (-1.0 if lower else 1.0), list(others)
+
+    def statistic(rows: np.ndarray) -> Array:
+        ours = sign * a[rows].mean(axis=1)
+        return np.all([ours > sign * b[rows].mean(axis=1) for b in rivals], axis=0).astype(np.float64)
+
+    return statistic
+
+
+def counted_over(part: str, text: str, cases: Sequence[Statistic], repeats: int) -> Claim:
+    """Return the claim that something holds in all of some cases, each of which resampled seeds may decide otherwise."""
+    total = len(cases)
+    found = resampled(lambda rows: np.sum([case(rows) for case in cases], axis=0), repeats)
+    ours = f"{found[0]:.0f} ({found[1]:.0f} to {found[2]:.0f}) of {total}"
+    return Claim(part, text, f"{total} of {total}", ours, verdict(found, repeats, low=total - 0.5))
 
 
 def mean_interval(values: Array, confidence: float) -> tuple[Array, Array]:
@@ -140,9 +163,9 @@ def mean_interval(values: Array, confidence: float) -> tuple[Array, Array]:
     return mean - half, mean + half
 
 
-def claim_lines(rows: Iterable[Claim], *, part: str, paper: str, confidence: float) -> list[str]:
+def claim_lines(rows: Iterable[Claim], *, part: str, paper: str) -> list[str]:
     """Claims as lines of markdown; ``part`` and ``paper`` head the first and the third column."""
-    lines = [f"| {part} | claim | {paper} | ours ({100 * confidence:.0f} % interval) | |", "|---|---|---|---|---|"]
+    lines = [f"| {part} | claim | {paper} | ours ({100 * CONFIDENCE:.0f} % interval) | |", "|---|---|---|---|---|"]
     return lines + [f"| {c.part} | {c.text} | {c.claimed} | {c.ours} | {c.verdict} |" for c in rows]
 
 

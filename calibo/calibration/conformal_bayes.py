@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
@@ -21,7 +22,7 @@ from calibo.calibration.conformal_set import (
     leave_one_out_score,
 )
 from calibo.calibration.density_ratio import Ratio, RatioEstimator, Unshifted, effective_sample_size, importance_weights
-from calibo.checks import check_instance, check_one_of
+from calibo.checks import check_between, check_instance, check_one_of
 from calibo.data import Array, Dataset
 from calibo.distributions import FlatSet
 from calibo.errors import CapabilityError, FallbackWarning, RecipeError
@@ -62,17 +63,19 @@ class ConformalModel(ModelWrapper):
         alpha: Miscoverage.
         score: The conformity score.
         smoothing: The draw that breaks ties; 0 breaks none.
+        first: Index of the first datum that counts in the sets; hyperparameters were fitted to those before it.
     """
 
     alpha: float
     score: Score
     smoothing: float = 0.0
+    first: int = 0
 
     def rests_on(self, X: Array) -> list[str]:
         augmentation = self.base.augmented(X, latent=False)[1]
         sets = self._sets(X, augmentation)
         found = np.any(sets.high > sets.low, axis=-1)[augmentation.index]
-        words = _by_sets(1.0 - self.alpha, augmentation.influence.shape[1])
+        words = _by_sets(1.0 - self.alpha, augmentation.influence.shape[1] - self.first)
         return [words if one else MODEL_ALONE for one in found.tolist()]
 
     hides: ClassVar[Mapping[Capability, str]] = {
@@ -103,6 +106,7 @@ class ConformalModel(ModelWrapper):
         return replace(sets, low=units.backward(sets.low), high=units.backward(sets.high))
 
     def _sets(self, X: Array, augmentation: Augmentation) -> ConformalSets:
+        augmentation = augmentation.of_later(self.first)
         p, n = augmentation.influence.shape
         points = np.empty((p, X.shape[-1]))
         points[augmentation.index] = X
@@ -122,7 +126,7 @@ class ShiftedModel(ConformalModel):
         estimator: Of the ratio.
         ratio: The ratio as learned so far.
         features: How the ratio sees points.
-        X: `n x d` points of the data.
+        X: `n x d` points of the data that count in the sets.
     """
 
     _: KW_ONLY
@@ -135,7 +139,7 @@ class ShiftedModel(ConformalModel):
     @property
     def unweighted(self) -> ConformalModel:
         """The same model with equal weights of the data."""
-        return ConformalModel(self.base, self.alpha, self.score, self.smoothing)
+        return ConformalModel(self.base, self.alpha, self.score, self.smoothing, self.first)
 
     def weights(self, X: Array) -> tuple[Array, Array]:
         """Return the importance weights of the data, `p x n`, and of the `p x d` points themselves, p."""
@@ -168,9 +172,11 @@ class ShiftedModel(ConformalModel):
 class ConformalBayes(SurrogateWrapper):
     """A Gaussian process made conformal: flat on exact conformal sets, its own distribution outside them.
 
-    The sets come from roots of quadratics. Hyperparameters are fitted to the data and not again for every candidate
-    outcome, so the scores are not exactly symmetric in the augmented data; and data gathered by optimization are not
-    exchangeable. Coverage is empirical.
+    The sets come from roots of quadratics. By default hyperparameters are fitted to all data and not again for every
+    candidate outcome, so that the scores are not symmetric in the augmented data, and sets are too small while data are
+    few. `fitted_on` fits them to the older part of the data, and ranks the new outcome among the others only: sets then cover
+    with their probability if those are exchangeable with the new one, whatever the hyperparameters. Data gathered by
+    optimization are not exchangeable; there coverage is empirical.
 
     The sets need the closed form of what one more measurement changes in the Gaussian process (`Capability.AUGMENTATION`),
     which a calibrated surrogate does not have: calibrate outside, `Calibrated(ConformalBayes(...), by=...)`.
@@ -184,12 +190,15 @@ class ConformalBayes(SurrogateWrapper):
             (`Langevin`); before that it is 1.
         randomized: Whether ties at the edge of the set are broken by a draw, one for every fit, which makes coverage exact
             instead of conservative on exchangeable data.
+        fitted_on: Share of the data, the oldest, that hyperparameters, mean and standardization are fitted to; the sets rest
+            on the others. `None` fits them to all data, and ranks the new outcome among all.
     """
 
     alpha: float | Callable[[int], float] = ShrinkingAlpha()
     score: Literal["in_sample", "loo"] = "loo"
     ratio: RatioEstimator | None = None
     randomized: bool = False
+    fitted_on: float | None = None
     model_type: ClassVar = ConformalModel
 
     def __post_init__(self) -> None:
@@ -199,6 +208,10 @@ class ConformalBayes(SurrogateWrapper):
             raise RecipeError(f"alpha lies between 0 and 1, got {self.alpha!r}; 0.2 gives 80 % sets")
         if self.ratio is not None:
             check_instance("ratio", self.ratio, RatioEstimator, "DensityRatio(), or None for no weights")
+        if self.fitted_on is not None:
+            check_between(
+                "fitted_on, the share of the data that hyperparameters are fitted to,", self.fitted_on, 0.0, 1.0
+            )
         super().__post_init__()
         _check_augmentation(self.surrogate.capabilities, type(self.surrogate).__name__)
 
@@ -214,8 +227,11 @@ class ConformalBayes(SurrogateWrapper):
         return True
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> ConformalModel:
-        model = self.surrogate.fit(data, rng=rng)
+        first = 0 if self.fitted_on is None else min(len(data) - 1, math.ceil(self.fitted_on * len(data)))
+        model = self.surrogate.fit(data.rows(np.arange(first)) if first else data, rng=rng)
         _check_augmentation(model.capabilities, type(model).__name__)
+        if first:
+            model = model.conditioned(data)
         alpha = self.alpha(len(data)) if callable(self.alpha) else self.alpha
         if not 0.0 < alpha <= 1.0:
             raise RecipeError(f"alpha must come out in (0, 1], got {alpha} for {len(data)} data: change the schedule")
@@ -223,10 +239,10 @@ class ConformalBayes(SurrogateWrapper):
         alpha = min(alpha, 1.0 - 1e-12)
         score, smoothing = _SCORES[self.score], float(rng.random()) if self.randomized else 0.0
         if self.ratio is None:
-            return ConformalModel(model, alpha, score, smoothing)
-        seen = kernel_features(data.categories, data.activity, data.descriptors)
+            return ConformalModel(model, alpha, score, smoothing, first)
+        seen, ranked = kernel_features(data.categories, data.activity, data.descriptors), data.X[first:]
         return ShiftedModel(
-            model, alpha, score, smoothing, estimator=self.ratio, ratio=Unshifted(), features=seen, X=data.X
+            model, alpha, score, smoothing, first, estimator=self.ratio, ratio=Unshifted(), features=seen, X=ranked
         )
 
 

@@ -83,7 +83,7 @@ def in_sample_score(augmentation: Augmentation) -> Quadratics:
 def leave_one_out_score(augmentation: Augmentation) -> Quadratics:
     """Score by log densities given all other augmented data: residual a'_i / d'_i, variance 1 / d'_i.
 
-    P < 0 always, so the set is bounded whenever w_n < alpha, which in-sample scores do not guarantee.
+    P < 0 always, so the set is bounded whenever w_n <= alpha, which in-sample scores do not guarantee.
     """
     a, b = augmentation.dual, augmentation.influence
     precision, v = augmentation.augmented_precision, augmentation.total[:, None]
@@ -102,7 +102,8 @@ class ConformalSets:
         empty: Where no outcome is accepted, p.
         unbounded: Where acceptance does not end in some direction although the point is not out of distribution, p; the
             set is cut there at ``REACH`` standard deviations.
-        unseen: Where every outcome is accepted because the point's own weight reaches alpha: out of distribution, p.
+        unseen: Where every outcome is accepted because the point's own weight alone exceeds the threshold: out of
+            distribution, p.
     """
 
     low: Array
@@ -137,7 +138,7 @@ def conformal_sets(
         # Accepted inside the roots where P <= 0, outside where P > 0 (everywhere if there are none).
         outset = own_weight + np.where(outside, weights, 0.0).sum(axis=1)
         found = _where_above(low, high, np.where(outside, -weights, weights), threshold - outset)
-    return _intervals(*found, augmentation, own_weight >= alpha)
+    return _intervals(*found, augmentation, own_weight > threshold)
 
 
 def _all_equal(a: Array) -> bool:

@@ -152,6 +152,7 @@ class MLP(Classifier):
         cold_steps: Steps of a network without a history.
         seed: Seed of the training on histories; all other randomness comes from the generator of the suggestion.
         f: ``JensenShannon()``, ``KullbackLeibler()``, ``ChiSquared()``, ``SquaredHellinger()``, or any ``Convex``.
+        centred: Whether columns and indicators enter the network as -1 to 1; ``False`` for 0 to 1, as in the paper.
     """
 
     hidden: int = 32
@@ -162,6 +163,7 @@ class MLP(Classifier):
     cold_steps: int = 2000
     seed: int = 0
     f: Convex = field(default_factory=JensenShannon)
+    centred: bool = True
     warm_starts: WarmStarts = field(default_factory=WarmStarts, init=False, repr=False, compare=False)
     smooth = True
 
@@ -174,7 +176,7 @@ class MLP(Classifier):
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         """Train a network without a history."""
-        indicators = Indicators(categories, labelled.activity)
+        indicators = Indicators(categories, labelled.activity, self.centred)
         trained = self.trained(self.start(indicators, rng), labelled, indicators, self.cold_steps, rng)
         return _log_odds(trained.networks, indicators)
 
@@ -182,7 +184,7 @@ class MLP(Classifier):
         """Return the network after a history, or the recipe itself if nothing could be learned yet."""
         places = [k for k in range(2, len(history) + 1) if k % max(1, k // _PLACES if k > _TRAINED_AT_EACH else 1) == 0]
         # A user's own utility may not be hashable; then nothing is kept.
-        indicators = Indicators(categories, history.activity)
+        indicators = Indicators(categories, history.activity, self.centred)
         settings = (history.labels, indicators, member)
         settings = settings if _hashable(settings) else object()
         keys: list[Hashable] = [(settings, digest) for digest in history.digests(places)]
@@ -233,7 +235,7 @@ class WarmNetwork(Classifier):
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         """Take some more steps on labelled points."""
-        indicators = Indicators(categories, labelled.activity)
+        indicators = Indicators(categories, labelled.activity, self.recipe.centred)
         trained = self.recipe.trained(self.state, labelled, indicators, self.recipe.steps, rng)
         return _log_odds(trained.networks, indicators)
 

@@ -20,6 +20,7 @@ from calibo.diagnostics.reliability import (
     reliability_curve,
 )
 from calibo.diagnostics.scoring_rules import crps, interval_score, log_score, pinball_loss, sharpness
+from calibo.diagnostics.surprises import Surprise, surprises
 from calibo.diagnostics.tables import (
     CalibrationRow,
     CalibrationTable,
@@ -46,6 +47,7 @@ __all__ = [
     "Preference",
     "ReliabilityCurve",
     "RunningCoverage",
+    "Surprise",
     "Verdict",
     "area_under_curve",
     "best_so_far",
@@ -74,5 +76,6 @@ __all__ = [
     "running_coverage",
     "sharpness",
     "simple_regret",
+    "surprises",
     "stated_feasibility",
 ]

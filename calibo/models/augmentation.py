@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,3 +51,15 @@ class Augmentation:
     def augmented_precision(self) -> Array:
         """diag(A'^-1) at the data, `p x n`."""
         return self.precision + self.influence**2 / self.total[:, None]
+
+    def of_later(self, first: int) -> Augmentation:
+        """Return the augmentation seen by the data from the index `first` on alone; those before stay conditioned on."""
+        if not first:
+            return self
+        return replace(
+            self,
+            dual=self.dual[first:],
+            precision=self.precision[first:],
+            noise=self.noise[first:],
+            influence=self.influence[:, first:],
+        )

@@ -96,6 +96,14 @@ class Model(ABC):
         return tuple(stage.predict(X, latent=False) for stage in self.stages)
 
     @property
+    def tells_noise_apart(self) -> bool:
+        """Whether the noise of a predicted measurement is noise alone.
+
+        Where errors of the model itself count as noise as well, latent distributions are too narrow to be shown.
+        """
+        return True
+
+    @property
     def hyperparameters(self) -> tuple[float, ...]:
         """The fitted hyperparameters as plain numbers, from which the next fit may start; `()` if there are none."""
         return ()
@@ -149,6 +157,13 @@ class Model(ABC):
 
         Returns:
             The distribution, and the augmentation by each of the points alone.
+        """
+        self._lacks(Capability.AUGMENTATION)
+
+    def conditioned(self, data: Dataset) -> Model:
+        """Return the model with everything that was fitted kept, given other data of the same outcome.
+
+        Kept are hyperparameters, mean and the standardization of outcomes. It needs the capability `AUGMENTATION`.
         """
         self._lacks(Capability.AUGMENTATION)
 
@@ -220,6 +235,10 @@ class ModelWrapper(Model):
         return (*self.base.stages, self)
 
     @property
+    def tells_noise_apart(self) -> bool:
+        return self.base.tells_noise_apart
+
+    @property
     def hyperparameters(self) -> tuple[float, ...]:
         return self.base.hyperparameters
 
@@ -241,6 +260,10 @@ class ModelWrapper(Model):
 
     def augmented(self, X: Array, *, latent: bool) -> tuple[Gaussian, Augmentation]:
         return self._source(Capability.AUGMENTATION).augmented(X, latent=latent)
+
+    def conditioned(self, data: Dataset) -> Self:
+        """Return the same wrapper around the base given other data."""
+        return replace(self, base=self._source(Capability.AUGMENTATION).conditioned(data))
 
     def learned(self, proposals: Array, *, rng: np.random.Generator) -> Self:
         """Return the same wrapper around the base as learned from `proposals`."""

@@ -5,13 +5,13 @@ Notation: A = K + diag(noise), L its Cholesky factor, a = A^-1 (y - mean), d = d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri  # pyright: ignore[reportAttributeAccessIssue]
 
-from calibo.data import Array, Rows
+from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
 from calibo.models.augmentation import Augmentation
@@ -19,7 +19,7 @@ from calibo.models.base import Model
 from calibo.models.jackknife import jackknifed, suits
 from calibo.models.kernels import Kernel, squared_distances
 from calibo.models.predictions import correlation_matrix, distinct_points
-from calibo.models.standardization import Standardization
+from calibo.models.standardization import Standardization, single_outcome
 from calibo.models.trend import PolynomialTrend
 from calibo.spaces.encoding import one_hot
 
@@ -242,6 +242,12 @@ class Posterior(GaussianProcessModel):
             units=self.units,
             index=index,
         )
+
+    def conditioned(self, data: Dataset) -> Posterior:
+        units = self.units
+        known = np.full(len(data), np.nan) if data.Y_var is None else units.forward_variance(data.Y_var[:, 0])
+        noise = np.where(np.isnan(known), self.theta.noise, np.maximum(known, SMALLEST_VARIANCE))
+        return replace(self, X=data.X, y=single_outcome(data.Y), noise=noise, precision=None)
 
     def project(self, scaled: Array) -> Projection:
         """Return the projection of p points as `scale` returns them."""

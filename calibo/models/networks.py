@@ -260,6 +260,11 @@ class EnsembleModel(Model):
     fitted: Fitted
     noise: float
 
+    @property
+    def tells_noise_apart(self) -> bool:
+        """`False`: what the networks cannot learn counts as noise."""
+        return False
+
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         units, shape = self.fitted.units, X.shape[:-1]
         values = self.fitted.outputs(X)

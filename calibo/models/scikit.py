@@ -66,6 +66,11 @@ class ScikitModel(Model):
     units: Standardization
     encode: Callable[[Array], Array]
 
+    @property
+    def tells_noise_apart(self) -> bool:
+        """`False`: what the regressor cannot fit counts as noise."""
+        return False
+
     def predict(self, X: Array, *, latent: bool) -> Gaussian:
         points, index = distinct_points(X)
         features = self.encode(points)

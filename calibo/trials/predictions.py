@@ -52,7 +52,8 @@ def predict_table(
 
     Columns: ``mean``, ``median``, then ``measured_low_80``, ``measured_high_80`` and so on for the next measurement
     (noise included), and ``mean_low_80``, ``mean_high_80`` and so on for the underlying mean value: the same intervals, drawn
-    in towards the median by the share of the model's spread that is not noise, so that they never reach further.
+    in towards the median by the share of the model's spread that is not noise, so that they never reach further. They are
+    the same where the model cannot tell noise from its own errors (networks, trees, scikit-learn's regressors).
     ``similar_forecasts`` is the number of forecasts like this one, stored or of a result left out, whose outcomes are
     known, and ``calibration`` says in words what the intervals rest on.
 
@@ -117,4 +118,6 @@ def _between(start: Array, end: Array, share: Array) -> Array:
 def _share_without_noise(model: Model, X: Array) -> Array:
     """Return the standard deviation of the mean value over that of a measurement, m, by the model before calibration."""
     raw = model.stages[0]
+    if not raw.tells_noise_apart:
+        return np.ones(len(X))
     return np.minimum(raw.predict(X, latent=True).std / raw.predict(X, latent=False).std, 1.0)

@@ -1,6 +1,6 @@
 """The thesis's claims as numbers, ours beside them, and whether they agree.
 
-Differences and ratios of means carry 80 % intervals; see ``judging.py``.
+Differences and ratios of means carry 90 % intervals; see ``judging.py``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from calibo.data import Array
 
 How = Literal["difference", "ratio"]
 Side = Literal["above", "below"]
-CONFIDENCE = 0.8
 #: Validation accuracies of the thesis (50 seeds), by method and data set.
 THESIS_ACCURACY: dict[str, tuple[float, ...]] = {
     BANANAS: (91.148, 72.691, 46.804),
@@ -46,9 +45,9 @@ THESIS_SCORE: dict[str, tuple[float, ...]] = {BANANAS: (0.179, 0.162, 0.185), FO
 
 
 def compared(a: Array, b: Array, how: How) -> Found:
-    """Mean a less (or over) mean b, an entry for each seed, and its 80 % interval."""
+    """Mean a less (or over) mean b, an entry for each seed, and its 90 % interval."""
     statistic = difference_of_means(a, b) if how == "difference" else ratio_of_means(a, b)
-    return resampled(statistic, len(a), CONFIDENCE)
+    return resampled(statistic, len(a))
 
 
 def judged(part: str, text: str, a: Array, b: Array, how: How, side: Side, thesis: str) -> Claim:

@@ -51,6 +51,7 @@ REPRODUCTION = Reproduction(
     filed_by="dataset",
     perform=perform,
     order=lambda job: (job.network is not None, job.seed),
+    budget=lambda job: f"{job.evaluations} evaluations",
     claims=claims,
     tables=markdown,
     write=write,

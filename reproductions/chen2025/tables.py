@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from claims import CONFIDENCE, THESIS_ACCURACY, THESIS_SCORE, claims
+from claims import THESIS_ACCURACY, THESIS_SCORE, claims
 from distributions import ESTIMATORS, SIZES, table
 from figures import TITLES, Finished
 from judging import claim_lines
@@ -14,7 +14,7 @@ from settings import DATASETS, Size
 
 def markdown(finished: Mapping[str, Finished], size: Size) -> str:
     """Return the claims, Table 3.1, and the means of every part."""
-    lines = claim_lines(claims(finished, size), part="part", paper="thesis", confidence=CONFIDENCE)
+    lines = claim_lines(claims(finished, size), part="part", paper="thesis")
     lines += [
         "",
         "Table 3.1: mean, standard deviation, KL(estimate, truth); in brackets the thesis's",

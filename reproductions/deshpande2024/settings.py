@@ -1,70 +1,106 @@
-"""The paper's settings: RBF kernel, standardised outcomes, few initial points, 25 steps, calibrated or not."""
+"""The paper's settings, what one run is, and the methods compared under two models: the paper's and ours."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
+from likelihood import IsotropicGP
 
 from calibo.acquisition import AcquisitionRule, ExpectedImprovement, ProbabilityOfImprovement, UpperQuantile
-from calibo.calibration import Calibrated, OnlineQuantile, Temperature
-from calibo.data import Forecast
+from calibo.calibration import Calibrated, LeaveOneOut, OnlineQuantile, Prequential, Resampler, Temperature, TimeSeries
 from calibo.methods import gp_ei
-from calibo.models import RBF, GaussianProcess
-from calibo.optimize import ModelBased, Optimizer
-from calibo.problems import problem
+from calibo.models import RBF, GaussianProcess, Matern52, Surrogate
+from calibo.optimize import ModelBased
 
-STEPS = 25
-#: Step size of the recalibrator (the paper does not give one): the default of ocbo.
+#: Step size of the recalibrator; the paper does not give one.
 ETA = 0.2
 RULES: dict[str, AcquisitionRule] = {
     "UCB": UpperQuantile(0.9),
     "EI": ExpectedImprovement(),
     "PI": ProbabilityOfImprovement(),
 }
-UNCALIBRATED = "uncalibrated"
-ONLINE = "online quantiles"
-CALIBRATED = "tempered online quantiles"
-
-
-def strategy(kind: str, rule: AcquisitionRule) -> ModelBased:
-    """One of the three compared: the bare GP, the paper's recalibrator on it, and the same on a tempered GP."""
-    gp = GaussianProcess(RBF())
-    if kind == UNCALIBRATED:
-        return gp_ei(surrogate=gp, rule=rule)
-    inner = Calibrated(gp, by=Temperature()) if kind == CALIBRATED else gp
-    return gp_ei(surrogate=Calibrated(inner, by=OnlineQuantile(ETA, pooled=True)), rule=rule)
+UNCALIBRATED, ONLINE, TEMPERED = "uncalibrated", "online quantiles", "tempered online quantiles"
+METHODS = (UNCALIBRATED, ONLINE, TEMPERED)
+PAPERS, OURS = "paper's model", "our model"
+#: Sets of three points, none of them in [0.6, 0.9] where the optimum of Forrester's function lies.
+STARTS = ((0.05, 0.25, 0.45), (0.1, 0.3, 0.5), (0.05, 0.3, 0.55), (0.1, 0.25, 0.55), (0.15, 0.35, 0.5))
+#: (problem, acquisition) of Figures 2 and 3.
+PANELS: dict[str, tuple[tuple[str, str], ...]] = {
+    "2": (("forrester", "UCB"), ("ackley2", "EI"), ("alpine1_10", "EI")),
+    "3": (("six_hump_camel", "UCB"), ("six_hump_camel", "EI"), ("six_hump_camel", "PI")),
+}
+#: Functions of Table 2, each with the paper's fraction of runs where calibrated is best and its two areas.
+TABLE_2: dict[str, tuple[float, float, float]] = {
+    "cosines": (0.8, 0.2973, 0.3395),
+    "beale": (0.6, 0.0929, 0.0930),
+    "mccormick": (0.8, 0.1335, 0.1297),
+    "powers2": (0.8, 0.2083, 0.2325),
+    "cross_in_tray": (0.2, 0.2494, 0.2217),
+    "ackley2": (0.8, 0.3617, 0.4314),
+    "drop_wave": (0.6, 0.0455, 0.0452),
+}
 
 
 @dataclass(frozen=True)
-class Run:
-    """One optimization.
+class Job:
+    """One optimization, with all that determines its result.
 
     Attributes:
-        x: Points evaluated, in order, (initial + steps) x d.
-        y: Their values.
-        forecasts: Forecast of each step's value (in the sign of the values), one per step.
+        part: "example", "curves" or "table2", which have different kernels, evidence and starts.
+        problem: As ``calibo.problems`` calls it.
+        rule: A key of ``RULES``.
+        method: One of ``METHODS``.
+        model: ``PAPERS`` or ``OURS``.
+        seed: Gives the initial points (of the example, which of ``STARTS``) and the search.
+        initial: Random initial points.
+        steps: Evaluations after them.
     """
 
-    x: np.ndarray
-    y: np.ndarray
-    forecasts: tuple[Forecast, ...]
+    part: str
+    problem: str
+    rule: str
+    method: str
+    model: str
+    seed: int
+    initial: int
+    steps: int
 
 
-def optimize(name: str, kind: str, rule: str, starts: np.ndarray, seed: int, steps: int = STEPS) -> Run:
-    """Minimises a problem from given starting points (in the problem's units, s x d)."""
-    task = problem(name)
-    optimizer = Optimizer(task.space(), strategy(kind, RULES[rule]), seed=seed, n_initial=len(starts))
-    points = [np.asarray(x, dtype=float) for x in starts]
-    for x in points:
-        optimizer.tell(dict(zip(task.names, map(float, x), strict=True)), float(task(x[None, :])[0]))
-    forecasts = []
-    for _ in range(steps):
-        suggestion = optimizer.ask()
-        x = task.point(suggestion.params)
-        points.append(np.ravel(x))
-        optimizer.tell(suggestion, task.objective(suggestion.params))
-        assert suggestion.forecasts is not None
-        forecasts.append(suggestion.forecasts[0])
-    X = np.stack(points)
-    return Run(X, task(X), tuple(forecasts))
+@dataclass(frozen=True)
+class Size:
+    """How much is run.
+
+    Attributes:
+        steps: Of each search.
+        repeats: By part.
+    """
+
+    steps: int
+    repeats: dict[str, int]
+
+
+#: The paper repeats 5 times.
+FULL = Size(25, {"1": len(STARTS), "2": 30, "3": 30, "table2": 30})
+SMOKE = Size(2, {"1": 1, "2": 1, "3": 1, "table2": 1})
+
+
+def surrogate(job: Job) -> Surrogate:
+    """Return the bare Gaussian process: in the paper's model one length scale, by maximum likelihood."""
+    kernel = Matern52() if job.part == "table2" else RBF()
+    return IsotropicGP(kernel) if job.model == PAPERS else GaussianProcess(kernel)
+
+
+def evidence(job: Job) -> Resampler:
+    """Return where forecasts to learn from come from: left-out ones in the paper's model, stored ones in ours."""
+    if job.model == OURS:
+        return Prequential()
+    return TimeSeries() if job.part == "table2" else LeaveOneOut()
+
+
+def strategy(job: Job) -> ModelBased:
+    """Return one of the three compared: the bare GP, the paper's recalibrator on it, and the same on a tempered GP."""
+    gp, rule = surrogate(job), RULES[job.rule]
+    if job.method == UNCALIBRATED:
+        return gp_ei(surrogate=gp, rule=rule)
+    inner = Calibrated(gp, by=Temperature(), evidence=evidence(job)) if job.method == TEMPERED else gp
+    return gp_ei(surrogate=Calibrated(inner, by=OnlineQuantile(ETA, pooled=True), evidence=evidence(job)), rule=rule)

@@ -1,6 +1,6 @@
 """The paper's claims as numbers, ours beside them, and whether they agree.
 
-Ratios of means carry 70 % intervals; see ``judging.py``.
+Ratios of means carry 90 % intervals; see ``judging.py``.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from figures import ALPHAS, CHANNELS, CONFIDENCE, LENGTH_SCALES, Finished
-from judging import Claim, Ratios, counted, held
+from figures import ALPHAS, CHANNELS, LENGTH_SCALES, Finished
+from judging import Claim, Ratios, best_mean, counted_over, resampled, verdict
 from settings import BO, CBO, LOCBO, LOCBO_INF, METHODS, OCBO, OCBO_L, OURS, RANDOM
 
 #: Tolerances for "similar" and "roughly a 10 % gain".
 _SIMILAR, _ROUGHLY = 0.2, 0.05
-_RATIOS = Ratios(CONFIDENCE, ".2f")
+_RATIOS = Ratios(".2f")
 judged, below, above, about = _RATIOS.claim, _RATIOS.below, _RATIOS.above, _RATIOS.about
 
 
@@ -69,26 +69,35 @@ def _figure_6a(done: Finished) -> list[Claim]:
     at, plain = done.finals, done.finals(LOCBO_INF)
     means = {length: float(at(LOCBO, length).mean()) for length in LENGTH_SCALES}
     best = min(means, key=lambda length: means[length])
+    curves = {length: at(LOCBO, length) for length in LENGTH_SCALES}
+    five = best_mean(curves[5.0], (curve for length, curve in curves.items() if length != 5.0), lower=True)
+    share, low, high = resampled(five, len(plain))
+    said = verdict((share, low, high), len(plain), low=0.5)
     return [
-        held("6a", "best length scale l", "5", f"{best:g}", best == 5.0),
-        counted("6a", "length scales with less regret than l = inf", [m < plain.mean() for m in means.values()]),
+        Claim("6a", "best length scale l", "5", f"{best:g}", said),
+        counted_over(
+            "6a",
+            "length scales with less regret than l = inf",
+            [best_mean(curve, [plain], lower=True) for curve in curves.values()],
+            len(plain),
+        ),
         Claim("6a", "mean regret at l = 5", "axis from 0.5 to 4", f"{means[5.0]:.2f}", "-"),
         Claim("6a", "mean regret at l = inf", "axis from 0.5 to 4", f"{plain.mean():.2f}", "-"),
     ]
 
 
-def _wins(done: Finished, values: tuple[float, ...], better: Callable[[float, float], bool], *extra: str) -> list[bool]:
-    """Whether LOCBO's mean is better than all others' at each value of a sweep."""
+def _wins(done: Finished, text: str, values: tuple[float, ...], *extra: str, lower: bool) -> Claim:
+    """Return the claim that LOCBO's mean is better than all others' at each value of a sweep."""
     at = done.finals
-    return [all(better(at(LOCBO, x).mean(), at(m, x).mean()) for m in _others(*extra)) for x in values]
+    cases = [best_mean(at(LOCBO, x), [at(m, x) for m in _others(*extra)], lower=lower) for x in values]
+    return counted_over(done.figure.number, text, cases, len(at(LOCBO, values[0])))
 
 
 def _figure_6b(done: Finished) -> list[Claim]:
     means = [float(done.finals(LOCBO, alpha).mean()) for alpha in ALPHAS["6b"]]
     spread = f"{max(means) / max(min(means), 1e-12):.2f}"
-    wins = _wins(done, ALPHAS["6b"], lambda a, b: a < b)
     return [
-        counted("6b", "values of alpha at which LOCBO has the least regret", wins),
+        _wins(done, "values of alpha at which LOCBO has the least regret", ALPHAS["6b"], lower=True),
         Claim("6b", "LOCBO's largest mean regret over alpha / its smallest", "quite robust", spread, "-"),
     ]
 
@@ -106,18 +115,20 @@ def _figure_8(done: Finished) -> list[Claim]:
         ]
     if number == "8b":
         first, last = float(CHANNELS[0]), float(CHANNELS[-1])
-        wins = _wins(done, tuple(map(float, CHANNELS)), lambda a, b: a > b, RANDOM)
-        calibrated = (CBO, OCBO, LOCBO_INF, OCBO_L, LOCBO)
-        gains = [bool(at(m, n).mean() > at(BO, n).mean()) for m in calibrated for n in map(float, CHANNELS)]
+        channels, calibrated = tuple(map(float, CHANNELS)), (CBO, OCBO, LOCBO_INF, OCBO_L, LOCBO)
+        gains = [best_mean(at(m, n), [at(BO, n)], lower=False) for m in calibrated for n in channels]
+        text = "values of n_ch at which LOCBO has the largest capacity"
         return [
             above(number, "capacity LOCBO, n_ch = 4 / n_ch = 1", at(LOCBO, last), at(LOCBO, first)),
             above(number, "capacity BO, n_ch = 4 / n_ch = 1", at(BO, last), at(BO, first)),
-            counted(number, "values of n_ch at which LOCBO has the largest capacity", wins),
-            counted(number, "calibrated methods x n_ch with more capacity than BO", gains),
+            _wins(done, text, channels, RANDOM, lower=False),
+            counted_over(
+                number, "calibrated methods x n_ch with more capacity than BO", gains, len(at(BO, channels[0]))
+            ),
         ]
-    wins = _wins(done, ALPHAS["8c"], lambda a, b: a > b, RANDOM)
+    text = "values of alpha at which LOCBO has the largest capacity"
     return [
-        counted(number, "values of alpha at which LOCBO has the largest capacity", wins),
+        _wins(done, text, ALPHAS["8c"], RANDOM, lower=False),
         above(number, "capacity LOCBO, alpha = 0.45 / alpha = 0.15", at(LOCBO, 0.45), at(LOCBO, 0.15)),
     ]
 

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from claims import claims
 from command import Reproduction, write_figures
-from figures import CONFIDENCE, NUMBERS, Finished, figure
+from figures import NUMBERS, Finished, figure
 from judging import claim_lines
 from pictures import draw
 from runs import perform
@@ -28,7 +28,7 @@ from settings import FULL, SMOKE, Job
 
 def markdown(done: Mapping[str, Finished]) -> str:
     """Return the claims, and the final means of every figure, as tables for the README."""
-    lines = claim_lines(claims(done), part="figure", paper="paper", confidence=CONFIDENCE)
+    lines = claim_lines(claims(done), part="figure", paper="paper")
     for number, one in done.items():
         repeats = len(one.figure.cells[0].jobs)
         lines += ["", f"Figure {number}, {one.figure.title}: {one.figure.up}, {repeats} repeats", ""]
@@ -70,6 +70,7 @@ REPRODUCTION = Reproduction(
     filed_by="problem",
     perform=perform,
     order=lambda job: (job.seed, -job.steps),
+    budget=lambda job: f"{job.initial} + {job.steps} measurements",
     claims=lambda done, _: claims(done),
     tables=lambda done, _: markdown(done),
     write=lambda done, _, results: write_figures(done, results, draw),

@@ -108,7 +108,7 @@ class Size:
 
 
 #: The paper repeats Figure 5a 5 times and 5b and 6b 7 times, and does not say how often the others.
-FULL = Size(50, 50, 250, {"4": 7, "5a": 7, "5b": 7, "6a": 7, "6b": 7, "8a": 7, "8b": 3, "8c": 3})
+FULL = Size(50, 50, 250, {"4": 30, "5a": 30, "5b": 30, "6a": 30, "6b": 30, "8a": 10, "8b": 10, "8c": 10})
 SMOKE = Size(2, 12, 2, {"4": 1, "5a": 2, "5b": 1, "6a": 1, "6b": 1, "8a": 2, "8b": 1, "8c": 1})
 
 

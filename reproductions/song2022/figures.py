@@ -148,7 +148,10 @@ def _rows(number: str, size: Size) -> list[Row]:
         return [("environmental model", m, None, Job("environmental", m, 0, 10, steps), "curve") for m in methods]
     if number == "11":
         methods = (f"{LFBO} MLP", OURS, GP)
-        return [(m, m, None, Job("forrester", m, 0, 3, size.forrester_steps), "regret") for m in methods]
+        return [
+            (m, m, None, Job("forrester", m, 0, size.forrester_initial, size.forrester_steps), "regret")
+            for m in methods
+        ]
     methods = (*(f"{LFBO} {name}" for name in PAPERS), OURS, GP, GP_BOTORCH)
     return [
         ("CIFAR-10", m, float(n), Job("timing", m, 0, n, size.timings), "curve") for m in methods for n in size.timed

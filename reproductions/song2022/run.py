@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from claims import claims
 from command import Reproduction, write_figures
-from figures import CONFIDENCE, NUMBERS, Finished, figure
+from figures import NUMBERS, Finished, figure
 from judging import claim_lines
 from pictures import draw
 from runs import perform
@@ -30,9 +30,16 @@ from settings import COMPOSITE_EI, FULL, SMOKE, Job
 _SLOW = {COMPOSITE_EI: 0, "LFBO RF": 1, "BORE RF": 1}
 
 
+def budget(job: Job) -> str:
+    """Return what a run may spend, in words."""
+    if job.problem == "curve":
+        return f"{job.steps:,} observations"
+    return f"{job.initial} results" if job.problem == "timing" else f"{job.initial} + {job.steps} evaluations"
+
+
 def markdown(done: Mapping[str, Finished]) -> str:
     """Return the claims, and the final means of every figure, as tables for the README."""
-    lines = claim_lines(claims(done), part="figure", paper="paper", confidence=CONFIDENCE)
+    lines = claim_lines(claims(done), part="figure", paper="paper")
     for number, one in done.items():
         repeats = len(one.figure.cells[0].jobs)
         name = "Appendix C.2" if number == "C2" else f"Figure {number}"
@@ -77,6 +84,7 @@ REPRODUCTION = Reproduction(
     filed_by="problem",
     perform=perform,
     order=lambda job: (job.seed, _SLOW.get(job.method, 9)),
+    budget=budget,
     claims=lambda done, _: claims(done),
     tables=lambda done, _: markdown(done),
     write=lambda done, _, results: write_figures(done, results, draw),

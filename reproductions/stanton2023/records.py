@@ -84,9 +84,23 @@ def load(path: Path, size: Size) -> Records:
     return records
 
 
-def save(path: Path, job: Job, record: dict[str, Any], size: Size) -> None:
-    """Add a finished run."""
-    entry = {"job": asdict(job), "settings": _settings(size, job), "record": record}
+def found_by(path: Path, size: Size) -> dict[int, str]:
+    """Return the commits that the finished runs of each figure, with the settings of ``size``, were made with."""
+    commits: dict[int, set[str]] = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        job = Job(**entry["job"])
+        if entry["settings"] == _settings(size, job):
+            commits.setdefault(job.figure, set()).add(entry["commit"])
+    return {figure: ", ".join(sorted(names)) for figure, names in commits.items()}
+
+
+def save(path: Path, job: Job, record: dict[str, Any], size: Size, commit: str) -> None:
+    """Add a finished run, with the commit of the code that ran it."""
+    entry = {"job": asdict(job), "settings": _settings(size, job), "record": record, "commit": commit}
     whole = not path.exists() or path.read_bytes()[-1:] in (b"", b"\n")
     with path.open("a") as file:
         file.write(("" if whole else "\n") + json.dumps(_rounded(entry)) + "\n")

@@ -1,7 +1,7 @@
 """Figures 5, 6, 7, 12, 13, 14 and 15 of Stanton, Maddox and Wilson (2023): runs, tables and pictures.
 
 ``python reproductions/stanton2023/run.py`` does all; ``--smoke`` does a little of everything in seconds. Finished runs are
-kept in ``runs.jsonl`` and are not done again.
+kept in ``results/runs.jsonl``, with the commit of their code, and are not done again.
 """
 
 from __future__ import annotations
@@ -13,26 +13,32 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 import json
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import ranking
 import tradeoffs
+from harness import UNKNOWN, present_commit
 from pictures import draw
-from records import FIGURES, Job, Records, all_jobs, load, perform, save
+from records import FIGURES, Job, Records, all_jobs, found_by, load, perform, save
 from settings import FULL, SMOKE, Size
-from tables import Row, markdown, rows
+from tables import Row, claims, markdown, rows
 from tqdm import tqdm
 
 RESULTS = Path(__file__).parent / "results"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--smoke", action="store_true", help="a little of everything, into results/smoke")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--smoke", action="store_true", help="a little of everything, into a temporary folder")
     parser.add_argument("--figures", type=int, nargs="+", choices=FIGURES, default=FIGURES)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--trials", type=int, help="at most so many of each figure")
@@ -41,8 +47,17 @@ def main() -> None:
         "--data", type=Path, help=f"folder of the tables of Figure 13, or the variable {ranking.VARIABLE}"
     )
     parser.add_argument("--table", action="store_true", help="only print the table of the results that are there")
+    parser.add_argument("--left", action="store_true", help="run nothing; say how many runs are left")
+    parser.add_argument(
+        "--claims", action="store_true", help="run nothing; write claims.json from the tables that are there"
+    )
     arguments = parser.parse_args()
-    out: Path = arguments.out or (RESULTS / "smoke" if arguments.smoke else RESULTS)
+    out: Path = arguments.out or (
+        Path(tempfile.mkdtemp(prefix="stanton2023-")) if arguments.smoke and not arguments.left else RESULTS
+    )
+    if arguments.claims:
+        write_claims(out, FULL, {figure: written_at(out / f"figure{figure}.json") for figure in FIGURES})
+        return
     if arguments.table:
         print("\n\n".join(markdown(lines) for figure in arguments.figures if (lines := stored(out, figure))))
         return
@@ -58,6 +73,11 @@ def main() -> None:
     size = SMOKE if arguments.smoke else FULL
     if arguments.trials:
         size = replace(size, trials={f: min(count, arguments.trials) for f, count in size.trials.items()})
+    if arguments.left:
+        jobs = all_jobs(figures, size)
+        missing = len(set(jobs) - load(out / "runs.jsonl", size).keys())
+        print(f"{Path(__file__).parent.name}: {missing} of {len(jobs)} runs are left")
+        return
     out.mkdir(parents=True, exist_ok=True)
     records = study(figures, size, out / "runs.jsonl", arguments.processes)
     for figure, lines in rows(records).items():
@@ -65,16 +85,49 @@ def main() -> None:
         draw(figure, records, out / f"figure{figure}.png")
         for row in lines:
             print(f"Figure {row.figure:4s} {row.what:60s} paper: {row.paper:32s} ours: {row.ours}")
+    commits = found_by(out / "runs.jsonl", size)
+    write_claims(out, size, {figure: commits.get(figure, UNKNOWN) for figure in figures})
+
+
+def write_claims(out: Path, size: Size, commits: dict[int, str]) -> None:
+    """Write the claims of figures, with the commit of the code that each was run with; others stay as they are."""
+    file = out / "claims.json"
+    kept = [row for row in json.loads(file.read_text()) if row["figure"] not in commits] if file.exists() else []
+    new = []
+    for figure, commit in commits.items():
+        basis = {"figure": figure, "seeds": size.trials[figure], "budget": budget(figure, size), "commit": commit}
+        new += [{**asdict(claim), **basis} for claim in claims(stored(out, figure), size.trials[figure])]
+    file.write_text(json.dumps(sorted([*kept, *new], key=lambda row: row["figure"]), indent=1) + "\n")
+
+
+def budget(figure: int, size: Size) -> str:
+    """Return what a run of a figure may spend, in words."""
+    if figure in (7, 15):
+        return f"{size.initial} + 3 x {size.rounds} evaluations"
+    if figure == 12:
+        return f"{size.tradeoffs.initial} + {max(size.tradeoffs.rounds.values())} evaluations"
+    if figure == 13:
+        return f"{size.ranking.known} + {size.ranking.revealed} rows"
+    return f"{size.evaluations} evaluations" if figure == 6 else "no search"
+
+
+def written_at(file: Path) -> str:
+    """Return the commit in which a file was written last."""
+    words = ["git", "-C", str(file.parent), "log", "-1", "--format=%H", "--", file.name]
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()[:10] or UNKNOWN
+    except (OSError, subprocess.CalledProcessError):
+        return UNKNOWN
 
 
 def study(figures: Iterable[int], size: Size, path: Path, processes: int) -> Records:
     """Run the jobs of some figures that are not in the file yet, and return the results of all."""
     known = load(path, size)
     jobs = all_jobs(figures, size)
-    missing = [job for job in jobs if job not in known]
+    missing, commit = [job for job in jobs if job not in known], present_commit()
     print(f"{len(jobs) - len(missing)} of {len(jobs)} runs are there already")
     for job, record in tqdm(performed(missing, size, processes), total=len(missing), disable=not missing):
-        save(path, job, record, size)
+        save(path, job, record, size, commit)
         known[job] = record
     done = load(path, size)
     return {job: done[job] for job in jobs}

@@ -12,13 +12,17 @@ import optimization
 import ranking
 import tradeoffs
 import wellspecified
+from judging import CANNOT_TELL, CONFIDENCE, CONFIRMED, FEWEST_SEEDS, REFUTED, Claim, verdict
 from records import Records
+from scipy.special import stdtrit
 from settings import ALPHA
 
 from calibo.data import Array
 
 #: Rounds over which query coverage is averaged.
 WINDOW = 10
+#: What a row says of the paper where it claims nothing; how near a coverage must be to the target.
+_NOTHING, _NEAR = "not shown", 0.03
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,28 @@ def markdown(lines: Sequence[Row]) -> str:
     """Rows as a table."""
     head = "| figure | what | the paper | ours |\n|---|---|---|---|\n"
     return head + "\n".join(f"| {row.figure} | {row.what} | {row.paper} | {row.ours} |" for row in lines)
+
+
+def claims(lines: Sequence[Row], trials: int) -> list[Claim]:
+    """Return rows as claims, with a verdict where the row has what it takes.
+
+    The coverages of Figure 5 are judged by the 90 % interval of their mean; other claims with fewer trials than verdicts
+    need cannot be told, and medians of more are not judged.
+    """
+    found = []
+    for row in lines:
+        said = "-" if row.paper == _NOTHING else CANNOT_TELL if trials < FEWEST_SEEDS else "-"
+        ours = row.ours
+        if said == "-" and row.paper != _NOTHING and {"mean", "sd"} <= row.values.keys():
+            half = float(stdtrit(trials - 1, 0.5 + CONFIDENCE / 2)) * row.values["sd"] / trials**0.5
+            interval = (row.values["mean"], row.values["mean"] - half, row.values["mean"] + half)
+            target = 1.0 - offline.ALPHA
+            inside = verdict(interval, trials, low=target - _NEAR, high=target + _NEAR)
+            off = {CONFIRMED: REFUTED, REFUTED: CONFIRMED, CANNOT_TELL: CANNOT_TELL}
+            said = off[inside] if "off" in row.paper else inside
+            ours = f"{interval[0]:.3f} ({interval[1]:.3f} to {interval[2]:.3f})"
+        found.append(Claim(row.figure, row.what, "-" if row.paper == _NOTHING else row.paper, ours, said))
+    return found
 
 
 def column(records: Records, problem: str, method: str, name: str) -> Array:

@@ -134,7 +134,7 @@ def compare(
     assert (sets.high >= sets.low).all() and (sets.low[:, 1:] >= sets.high[:, :-1]).all()
     assert np.isfinite([sets.low, sets.high]).all() and not (score == "loo" and sets.unbounded.any())
     for i, x in enumerate(points):
-        assert sets.unseen[i] == (own[i] >= alpha)
+        assert sets.unseen[i] == (own[i] > alpha + smoothing * own[i] + 1e-12)
         if sets.unseen[i]:
             assert not intervals(sets, i) and not sets.empty[i] and not sets.unbounded[i]
             continue

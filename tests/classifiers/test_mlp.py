@@ -266,3 +266,12 @@ def test_bad_settings(bad: dict[str, Any]) -> None:
         MLP(**bad)
     with pytest.raises(RecipeError, match="KullbackLeibler"):
         MLP(f=np.exp)  # type: ignore[arg-type]
+
+
+def test_features_may_go_from_0_to_1() -> None:
+    """As in the paper; the recipe of a warm network keeps it."""
+    points = np.array([[0.25, 0.5], [0.5, 0.9]])
+    centred, plain = Indicators((0, 3)), Indicators((0, 3), centred=False)
+    assert plain(points).tolist() == [[0.25, 0.0, 1.0, 0.0], [0.5, 0.0, 0.0, 1.0]]
+    np.testing.assert_allclose(centred(points), 2.0 * plain(points) - 1.0)
+    assert not np.allclose(log_odds(MLP(cold_steps=50)), log_odds(MLP(cold_steps=50, centred=False)))

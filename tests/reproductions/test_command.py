@@ -1,6 +1,7 @@
 """The command line of a reproduction, with one that adds numbers."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -62,6 +63,7 @@ def adding(modules: dict[str, ModuleType], tmp_path: Path) -> Any:
         filed_by="problem",
         perform=perform,
         order=lambda job: job.seed,
+        budget=lambda job: f"{job.problem} once",
         claims=claims,
         tables=lambda done, size: f"| {' '.join(done)} |",
         write=write,
@@ -71,12 +73,23 @@ def adding(modules: dict[str, ModuleType], tmp_path: Path) -> Any:
 def test_what_is_missing_is_run_and_written(adding: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert adding.main(["--figures", "a", "--processes", "1"]) == 3
     assert json.loads((tmp_path / "results" / "sums.json").read_text()) == {"a": 3}
-    assert [row["part"] for row in json.loads((tmp_path / "results" / "claims.json").read_text())] == ["a"]
+    (claim,) = json.loads((tmp_path / "results" / "claims.json").read_text())
+    assert (claim["part"], claim["seeds"], claim["budget"]) == ("a", 3, "a once")
+    assert re.fullmatch(r"[0-9a-f]{10}\+?", claim["commit"])
     capsys.readouterr()
     assert adding.main(["--table"]) == 0
     assert capsys.readouterr().out == "b: 2 runs are missing\n| a |\n"
     assert adding.main(["--processes", "1"]) == 2
     assert "5 s of computing" in capsys.readouterr().out
+
+
+def test_claims_of_other_parts_stay(adding: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for part in ("b", "a", "b"):
+        adding.main(["--figures", part, "--processes", "1"])
+    assert [row["part"] for row in json.loads((tmp_path / "results" / "claims.json").read_text())] == ["a", "b"]
+    capsys.readouterr()
+    adding.main(["--left", "--repeats", "4"])
+    assert capsys.readouterr().out == f"{tmp_path.name}: 3 of 8 runs are left\n"
 
 
 def test_tables_go_into_the_readme(adding: Any, tmp_path: Path) -> None:

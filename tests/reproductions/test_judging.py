@@ -8,7 +8,12 @@ import pytest
 
 @pytest.mark.parametrize(
     ("a", "verdict"),
-    [([1.0, 1.1, 0.9], "agrees"), ([3.0, 3.1, 2.9], "disagrees"), ([0.5, 5.0, 1.0], "open"), ([1.0], "open")],
+    [
+        ([1.0, 1.1, 0.9, 1.0, 0.8], "confirmed"),
+        ([3.0, 3.1, 2.9, 3.0, 3.2], "refuted"),
+        ([0.5, 5.0, 1.0, 0.7, 4.0], "cannot tell"),
+        ([1.0, 1.1, 0.9], "cannot tell"),
+    ],
 )
 @pytest.mark.parametrize("how", ["ratio_of_means", "difference_of_means"])
 def test_a_claim_is_judged_by_the_whole_interval(
@@ -16,11 +21,11 @@ def test_a_claim_is_judged_by_the_whole_interval(
 ) -> None:
     judging = modules["judging"]
     statistic = getattr(judging, how)(np.array(a), np.full(len(a), 2.0))
-    found = judging.resampled(statistic, len(a), 0.8)
+    found = judging.resampled(statistic, len(a))
     assert found[1] <= found[0] <= found[2]
     bound = 1.0 if how == "ratio_of_means" else 0.0
     assert judging.verdict(found, len(a), high=bound) == verdict
-    opposite = {"agrees": "disagrees", "disagrees": "agrees", "open": "open"}[verdict]
+    opposite = {"confirmed": "refuted", "refuted": "confirmed", "cannot tell": "cannot tell"}[verdict]
     assert judging.verdict(found, len(a), low=bound) == opposite
 
 
@@ -42,12 +47,25 @@ def test_an_interval_holds_the_mean_as_often_as_it_says(modules: dict[str, Modul
 def test_claims_are_shown(modules: dict[str, ModuleType], capsys: pytest.CaptureFixture[str]) -> None:
     judging = modules["judging"]
     rows = [judging.counted("4", "cases won", [True, False]), judging.held("5", "best", "3", "3", True)]
-    lines = judging.claim_lines(rows, part="figure", paper="paper", confidence=0.8)
+    lines = judging.claim_lines(rows, part="figure", paper="paper")
     assert lines == [
-        "| figure | claim | paper | ours (80 % interval) | |",
+        "| figure | claim | paper | ours (90 % interval) | |",
         "|---|---|---|---|---|",
-        "| 4 | cases won | 2 of 2 | 1 of 2 | disagrees |",
-        "| 5 | best | 3 | 3 | agrees |",
+        "| 4 | cases won | 2 of 2 | 1 of 2 | refuted |",
+        "| 5 | best | 3 | 3 | confirmed |",
     ]
     judging.print_claims(rows)
-    assert "disagrees" in capsys.readouterr().out
+    assert "refuted" in capsys.readouterr().out
+
+
+def test_cases_are_counted_for_every_choice_of_seeds(modules: dict[str, ModuleType]) -> None:
+    """A clear win, a clear loss, and one that the seeds cannot decide."""
+    judging = modules["judging"]
+    low, high, noisy = np.linspace(0.0, 0.1, 8), np.linspace(1.0, 1.1, 8), np.array([-1.0, 1.2] * 4)
+    win, loss, unsure = (judging.best_mean(a, [b], lower=True) for a, b in ((low, high), (high, low), (low, noisy)))
+    assert judging.counted_over("6", "wins", [win, win], 8).verdict == "confirmed"
+    assert judging.counted_over("6", "wins", [win, loss], 8).verdict == "refuted"
+    claim = judging.counted_over("6", "wins", [win, unsure], 8)
+    assert (claim.verdict, claim.ours[-4:]) == ("cannot tell", "of 2")
+    assert judging.counted_over("6", "wins", [win], 4).verdict == "cannot tell"
+    assert judging.best_mean(high, [low], lower=False)(np.arange(8)[None, :]).tolist() == [1.0]

@@ -7,16 +7,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import BayesianRidge
 
-from calibo.calibration import Calibrated, Temperature
+from calibo.calibration import Calibrated, Conformal, Split, Temperature
 from calibo.calibration.base import ENOUGH_SIMILAR, SOME_SIMILAR, in_words
-from calibo.data import COVERAGES
+from calibo.data import COVERAGES, Dataset
 from calibo.errors import FallbackWarning
 from calibo.methods import cbo, conformal_trees, gp_ei, locbo, ocbo, ocbo_local
-from calibo.models import GaussianProcess
+from calibo.models import GaussianProcess, NeuralEnsemble, ScikitSurrogate
 from calibo.optimize import ModelBased, Optimizer
 from calibo.search import RandomDraw
 from calibo.spaces import Float
+from calibo.trials.direction import Direction
+from calibo.trials.predictions import predict_table
 
 SPACE = {"x": Float(0, 1), "y": Float(0, 1)}
 #: All results lie in one corner of the space.
@@ -114,6 +117,18 @@ def test_the_interval_of_the_mean_lies_inside_that_of_a_measurement() -> None:
             assert (table[f"mean_low_{c}"] >= table[f"measured_low_{c}"]).all()
             assert (table[f"mean_high_{c}"] <= table[f"measured_high_{c}"]).all()
         check_intervals(table)
+
+
+def test_models_that_take_their_own_errors_for_noise_are_no_surer_of_the_mean() -> None:
+    """Drawn in by the share of the members' spread, 80 % intervals of the mean value held 60 % of them."""
+    rng = np.random.default_rng(1)
+    X, points = rng.random((40, 2)), rng.random((60, 2))
+    data = Dataset(X=X, Y=(np.sin(6.0 * X[:, 0]) + np.cos(5.0 * X[:, 1]))[:, None])
+    for surrogate in (NeuralEnsemble(), ScikitSurrogate(BayesianRidge())):
+        model = Calibrated(surrogate, by=Conformal(), evidence=Split(0.3)).fit(data, rng=rng)
+        table = predict_table([model], points, directions=[Direction.MAXIMIZE])
+        assert (table["mean_high_80"] == table["measured_high_80"]).all()
+        assert model.predict(points, latent=True).std.mean() < model.predict(points, latent=False).std.mean()
 
 
 def test_a_correction_that_is_not_learned_from_similar_forecasts_is_never_called_the_model_alone() -> None:

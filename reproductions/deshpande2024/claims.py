@@ -1,0 +1,72 @@
+"""The paper's claims as numbers, ours beside them, under the paper's model and under ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from figures import MODELS, Finished
+from judging import Claim, Ratios, counted, difference_of_means, resampled, verdict
+from settings import ONLINE, TABLE_2, TEMPERED, UNCALIBRATED
+
+from calibo.data import Array
+
+_RATIOS = Ratios(".2f")
+#: The local and the global minimum of Forrester's function; a search has found one if it is this near.
+LOCAL, GLOBAL, NEAR = -0.986, -6.0207, 0.05
+
+
+def claims(done: Mapping[str, Finished]) -> list[Claim]:
+    """Return all that can be said of the parts that are there."""
+    kinds = {"1": _example, "2": _curves, "3": _curves, "table2": _table_2}
+    return [claim for number, one in done.items() for claim in kinds[number](one)]
+
+
+def _example(done: Finished) -> list[Claim]:
+    found = []
+    for model in MODELS:
+        for method in (UNCALIBRATED, ONLINE, TEMPERED):
+            final = done.best("forrester UCB", model, method)[:, -1]
+            if method == UNCALIBRATED:
+                stuck = np.abs(final - LOCAL) < NEAR
+                found.append(counted("1", f"{model}, {method}: searches stuck at the local minimum", stuck.tolist()))
+            else:
+                there = final < GLOBAL + NEAR
+                found.append(counted("1", f"{model}, {method}: searches that find the global one", there.tolist()))
+    return found
+
+
+def _curves(done: Finished) -> list[Claim]:
+    part, found = done.figure.number, []
+    for panel in done.figure.panels:
+        for model in MODELS:
+            bare = done.error(panel, model, UNCALIBRATED)
+            text = f"{panel}, {model}: calibration error, online / uncalibrated"
+            found.append(_RATIOS.below(part, text, done.error(panel, model, ONLINE), bare))
+            a, b = (done.best(panel, model, method)[:, -1] for method in (ONLINE, UNCALIBRATED))
+            found.append(_better(part, f"{panel}, {model}: best value, online less uncalibrated", a, b))
+    return found
+
+
+def _better(part: str, text: str, a: Array, b: Array) -> Claim:
+    """Return the claim that a is lower than b on average, with the seeds in which it is."""
+    statistic = difference_of_means(a, b)
+    middle, low, high = resampled(statistic, len(a))
+    seeds = f"lower in {int((a < b).sum())} of {len(a)} seeds, higher in {int((a > b).sum())}"
+    shown = f"{middle:+.2f} ({low:+.2f} to {high:+.2f}); {seeds}"
+    return Claim(part, text, "< 0", shown, verdict((middle, low, high), len(a), high=0.0))
+
+
+def _table_2(done: Finished) -> list[Claim]:
+    found = []
+    for panel, (share, calibrated, uncalibrated) in zip(done.figure.panels, TABLE_2.values(), strict=True):
+        for model in MODELS:
+            a, b = (done.area(panel, model, method) for method in (ONLINE, UNCALIBRATED))
+            ratio, text = calibrated / uncalibrated, f"{panel}, {model}: area under the curve, online / uncalibrated"
+            said = f"{ratio:.2f}; wins {share:g}"
+            side = {"low": 1.0} if ratio > 1.0 else {"high": 1.0}
+            claim = _RATIOS.claim("table2", text, a, b, claimed=said, **side)
+            wins = done.won(panel, model, ONLINE, UNCALIBRATED).mean()
+            found.append(replace(claim, ours=f"{claim.ours}; wins {wins:.2f}"))
+    return found

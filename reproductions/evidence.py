@@ -1,0 +1,120 @@
+"""Write ``docs/evidence.md`` from the stored claims of all reproductions: ``python reproductions/evidence.py``.
+
+Each paper has a ``paper.toml``: its title, its headline claims (which rows of ``results/claims.json``, and the reason we see
+where ours differ), and all of its figures and tables, each done or not, with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "docs" / "evidence.md"
+VERDICTS = ("confirmed", "refuted", "cannot tell")
+_INTRODUCTION = """# Evidence
+
+What the papers behind calibo claim, and what we found with calibo's own code. This page is made from the stored claims by
+`python reproductions/evidence.py`; `make reproduce` runs what is missing and writes it anew, `make reproduce-kim2025` one
+paper, and `make reproduce-left` says what is left.
+
+A claim is **confirmed** if the whole 90 % interval of our number, by resampling the seeds in pairs, lies within what is
+claimed, **refuted** if all of it lies outside, and otherwise the runs **cannot tell**; nor can fewer than five seeds. Each
+verdict names its seeds, its budget and the commit of the code that ran it ("+" stands for changes not committed yet).
+"""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper, as its folder describes it.
+
+    Attributes:
+        name: That of the folder.
+        about: The contents of ``paper.toml``.
+        claims: The stored claims.
+    """
+
+    name: str
+    about: Mapping[str, Any]
+    claims: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, folder: Path) -> Paper:
+        """Read a paper's description and claims."""
+        about = tomllib.loads((folder / "paper.toml").read_text())
+        return cls(folder.name, about, json.loads((folder / "results" / "claims.json").read_text()))
+
+    def headlines(self) -> Iterator[tuple[Mapping[str, Any], str]]:
+        """Yield the claims that the description names, with the reason given there.
+
+        Raises:
+            LookupError: If there is not one stored claim of that part whose text begins so.
+        """
+        for headline in self.about["headline"]:
+            of_part = [row for row in self.claims if row["part"] == headline["part"]]
+            rows = [row for row in of_part if row["text"] == headline["text"]] or [
+                row for row in of_part if row["text"].startswith(headline["text"])
+            ]
+            if len(rows) != 1:
+                what = f"{self.name}: {len(rows)} stored claims of {headline['part']} begin with {headline['text']!r}"
+                raise LookupError(f"{what}; paper.toml must name one, in full if need be")
+            yield rows[0], headline.get("reason", "")
+
+
+def papers(folder: Path = HERE) -> list[Paper]:
+    """Return all papers that have a description, by the year in their names."""
+    found = sorted(folder.glob("*/paper.toml"), key=lambda file: (file.parent.name[-4:], file.parent.name))
+    return [Paper.read(file.parent) for file in found]
+
+
+def page(found: Sequence[Paper]) -> str:
+    """Return the page as markdown."""
+    return "\n".join([_INTRODUCTION, *_overview(found), *(line for paper in found for line in _section(paper))])
+
+
+def _overview(found: Sequence[Paper]) -> Iterator[str]:
+    yield "| paper | figures and tables: all / done | " + " | ".join(VERDICTS) + " |\n|---|---|---|---|---|"
+    for paper in found:
+        items = paper.about["item"]
+        done = sum("missing" not in item for item in items)
+        counts = " | ".join(str(sum(row["verdict"] == verdict for row in paper.claims)) for verdict in VERDICTS)
+        yield f"| [{paper.about['short']}](#{paper.name}) | {len(items)} / {done} | {counts} |"
+
+
+def _section(paper: Paper) -> Iterator[str]:
+    about = paper.about
+    yield f"\n({paper.name})=\n## {about['short']}\n\n{about['title']}. Code and all rows: `reproductions/{paper.name}`.\n"
+    yield "| where | claim | paper | ours (90 % interval) | verdict | seeds | budget | commit |"
+    yield "|---|---|---|---|---|---|---|---|"
+    reasons = []
+    for row, reason in paper.headlines():
+        cells = (row[name] for name in ("part", "text", "claimed", "ours", "verdict"))
+        basis = (str(row.get(name) or "-") for name in ("seeds", "budget", "commit"))
+        yield f"| {' | '.join([*cells, *basis])} |"
+        if reason:
+            reasons.append(f"- {row['text']}: {reason}")
+    if reasons:
+        yield "\nWhat we think is the reason where they differ, or where nothing can be told:\n"
+        yield "\n".join(reasons)
+    missing = [item for item in about["item"] if "missing" in item]
+    yield "\nDone: " + ", ".join(item["name"] for item in about["item"] if "missing" not in item) + "."
+    if missing:
+        yield "\nNot done:\n"
+        yield "\n".join(f"- {item['name']}: {item['missing']}" for item in missing)
+
+
+def main() -> int:
+    """Write the page."""
+    text = page(papers()) + "\n"
+    PAGE.write_text(text)
+    print(f"{PAGE.relative_to(HERE.parent)}: {len(text.splitlines())} lines")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
