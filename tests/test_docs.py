@@ -59,6 +59,7 @@ def run_blocks(page: str) -> dict[str, Any]:
     for step in STEP.finditer(text):
         if step["file"]:
             Path(step["file"]).write_text(step["text"], encoding="utf-8")
+            sys.modules.pop(Path(step["file"]).stem, None)  # that of another page
         elif step["commands"]:
             run_commands(step["commands"])
         else:
