@@ -68,7 +68,7 @@ test-lowest: $(LOWEST)/.installed
 
 # The blocks of all pages, those that need an extra included, then the site.
 docs: $(VENV)/.extras-installed
-	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "extras or not extras" tests/test_docs.py
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/test_docs.py tests/test_readme.py
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

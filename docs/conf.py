@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 import calibo
 
 project = "calibo"
-author = "The calibo developers"
+author = copyright = "The calibo developers"
 release = version = calibo.__version__
 
 extensions = [
