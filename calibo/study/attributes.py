@@ -106,6 +106,19 @@ def read_sem(trial: FrozenTrial) -> tuple[float, ...] | None:
     return _read_floats(_SEM, trial)
 
 
+def write_output(trial: optuna.Trial, text: str) -> None:
+    """Store text with a trial, such as the output of a command, without passwords."""
+    # Not every storage takes every character.
+    clean = redacted(text).encode("utf-8", "replace").decode("utf-8").replace("\x00", "")
+    _write_to_trial(trial.storage, trial, _OUTPUT, clean)
+
+
+def read_output(trial: FrozenTrial) -> str | None:
+    """Return the text stored with a trial; ``None`` if there is none."""
+    text = _read(_OUTPUT, trial.system_attrs, trial.number)
+    return None if text is None else str(json.loads(text))
+
+
 def write_context(trial: optuna.Trial, context: Mapping[str, Any]) -> None:
     """Store the contexts that were observed in a trial, where they differ from those that it was suggested for.
 
@@ -120,19 +133,6 @@ def read_context(trial: FrozenTrial) -> dict[str, Any]:
     """Return the contexts that were observed in a trial, by name; empty if they were those it was suggested for."""
     text = _read(_CONTEXT, trial.system_attrs, trial.number)
     return {} if text is None else json.loads(text)
-
-
-def write_output(trial: optuna.Trial, text: str) -> None:
-    """Store text with a trial, such as the output of a command, without passwords."""
-    # Not every storage takes every character.
-    clean = redacted(text).encode("utf-8", "replace").decode("utf-8").replace("\x00", "")
-    _write_to_trial(trial.storage, trial, _OUTPUT, clean)
-
-
-def read_output(trial: FrozenTrial) -> str | None:
-    """Return the text stored with a trial; ``None`` if there is none."""
-    text = _read(_OUTPUT, trial.system_attrs, trial.number)
-    return None if text is None else str(json.loads(text))
 
 
 def write_description(study: optuna.Study, description: Mapping[str, Any]) -> None:
