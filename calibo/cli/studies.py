@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from calibo.cli.answering import Answer, Debug, Quiet, explained
 from calibo.cli.app import StorageArgument, StudyArgument, app, complete_studies
-from calibo.errors import DataError, StudyError
+from calibo.errors import CaliboError, DataError, StudyError
 from calibo.secrets import redacted
 
 if TYPE_CHECKING:
+    from optuna.storages import BaseStorage
+
     from calibo.study import Result
     from calibo.trials import Trial
 
@@ -21,27 +24,58 @@ if TYPE_CHECKING:
 def studies(storage: StorageArgument, debug: Debug = False) -> Answer:
     """List the studies of a storage."""
     from calibo.cli.records import best_record, study_record
-    from calibo.study import load_result, open_storage
+    from calibo.study import open_storage
     from calibo.study.opening import storage_errors
 
     opened = open_storage(storage, create=False)
     with storage_errors():
         names = sorted(one.study_name for one in opened.get_all_studies())
-    found = [load_result(opened, name) for name in names]
+    found = {name: _read(opened, name) for name in names}
 
     def show() -> None:
-        from calibo.cli.output import console, counted, plain_table
-
-        if not found:
+        if found:
+            _show_studies(found)
+        else:
             typer.echo(f"{redacted(storage)} has no studies.")
-            return
-        table = plain_table("study", "goal", "trials", "best")
-        for one in found:
-            goals = ", ".join(direction.name.lower() for direction in one.directions)
-            table.add_row(one.study_name, goals, counted(one), _best(one))
-        console().print(table)
 
-    return Answer(show, lambda: {"studies": [{**study_record(one), **best_record(one)} for one in found]})
+    def data() -> dict[str, Any]:
+        records = [
+            {"study": name, "error": str(one)}
+            if isinstance(one, CaliboError)
+            else {**study_record(one), **best_record(one)}
+            for name, one in found.items()
+        ]
+        return {"studies": records}
+
+    return Answer(show, data)
+
+
+def _read(storage: BaseStorage, name: str) -> Result | CaliboError:
+    """Return a study, or why it cannot be read: one that is damaged must not hide the others."""
+    from calibo.study import load_result
+
+    try:
+        return load_result(storage, name)
+    except CaliboError as error:
+        return error
+
+
+def _show_studies(found: Mapping[str, Result | CaliboError]) -> None:
+    from rich.text import Text
+
+    from calibo.cli.output import console, counted, plain_table, wrapped
+
+    table = plain_table("study", "goal", "trials", "best")
+    for name, one in found.items():
+        if isinstance(one, CaliboError):
+            table.add_row(Text(name), "", "cannot be read", "")
+        else:
+            goals = ", ".join(direction.name.lower() for direction in one.directions)
+            table.add_row(Text(name), goals, counted(one), _best(one))
+    console().print(table)
+    for name, one in found.items():
+        if isinstance(one, CaliboError):
+            wrapped(f"{name}: {one}")
 
 
 def _best(result: Result) -> str:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from calibo import Float, Outcome, minimize
 from calibo.cli.app import FAILED, app
+from calibo.study import open_storage
 
 
 def calibo(*words: str, answer: str | None = None) -> Result:
@@ -50,6 +51,18 @@ def test_studies_best_and_show(store: str) -> None:
     assert "constraint memory 2" in calibo("show", store, "three").stdout  # the last one
     missing = calibo("show", store, "one", "-t", "9")
     assert missing.exit_code == FAILED and "has no trial 9: there are 3, counted from 0" in missing.stderr
+
+
+def test_a_damaged_study_does_not_hide_the_others(store: str) -> None:
+    storage: Any = open_storage(store)
+    with storage.backend.storage.engine.begin() as connection:
+        newer = """replace(value_json, '"version": 2', '"version": 99')"""
+        connection.exec_driver_sql(f"UPDATE study_system_attributes SET value_json = {newer} WHERE study_id = 2")
+    listed = calibo("studies", store)
+    assert listed.exit_code == 0 and "cannot be read" in listed.stdout
+    assert "format version 99" in " ".join(listed.stdout.split())
+    data = json.loads(calibo("studies", store, "--json").stdout)["studies"]
+    assert [one["study"] for one in data if "error" in one] == ["two"] and data[0]["best"]["number"] >= 0
 
 
 def _xs(store: str) -> list[float]:
