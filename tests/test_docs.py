@@ -18,7 +18,7 @@ from calibo import space_from_toml
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 #: Pages with a block that needs an extra.
-EXTRAS = {"docs/likelihood_free.md"}
+EXTRAS = {"docs/dashboard.md", "docs/likelihood_free.md"}
 PAGES = sorted(page.relative_to(ROOT).as_posix() for page in [ROOT / "README.md", *DOCS.glob("*.md")])
 
 
