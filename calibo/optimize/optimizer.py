@@ -13,7 +13,7 @@ import numpy as np
 
 from calibo.checks import check_seed, check_whole
 from calibo.classifiers.composite import Outer
-from calibo.data import Dataset, Params, Suggestion
+from calibo.data import Dataset, Params, Suggestion, shown_params, shown_value
 from calibo.errors import DataError, RecipeError, ValueRejected
 from calibo.optimize.auto import log_change
 from calibo.optimize.composite import Composite, composed, default_method
@@ -152,6 +152,9 @@ class Optimizer:
         counts = f"{len(completed(self._done))} complete, {len(self._pending)} pending"
         failed = sum(trial.state is State.FAILED for trial in self._done)
         counts += f", {failed} failed" if failed else ""
+        if len(self.directions) == 1 and some_feasible(self._done):
+            params, value = self.best
+            counts += f"; best value {shown_value(value)} at {shown_params(params)}"
         return f"Optimizer({name}, {goals} over {', '.join(self.space.names)}; {counts})"
 
     @overload

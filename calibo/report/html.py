@@ -219,10 +219,10 @@ def document(title: str, body: str, figures: Mapping[str, go.Figure], *, script:
         script: Plotly's script, put into the page once, without what the figures do not need.
         live: For a page that is served and loads itself anew when there is a newer version.
     """
-    data = compact_json({name: _without_title(figure) for name, figure in figures.items()})
+    drawn = {name: _without_title(figure) for name, figure in figures.items()}
     # Bold text would be a style of its own, which the policy forbids; "<" is written as an escape, a user's as "&lt;".
-    data = data.replace("\\u003cb>", "").replace("\\u003c/b>", "")
-    script = reduced(script, frozenset(trace.type for figure in figures.values() for trace in figure.data))
+    data = compact_json(drawn).replace("\\u003cb>", "").replace("\\u003c/b>", "")
+    script = reduced(script, frozenset(trace["type"] for bare in drawn.values() for trace in bare["data"]))
     scripts = (SCRIPT, script) if live is None else (SCRIPT, script, LIVE_SCRIPT)
     policy = _POLICY.format(scripts=" ".join(map(_hash, scripts)), styles=" ".join(map(_hash, (STYLE, ""))))
     # Only a page that is served may ask, and only where it comes from.

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calibo.errors import DataError
 from calibo.report import ranking
 from calibo.report.html import packed_text
 from calibo.report.ranking import ranking_page, write_ranking_report
@@ -49,3 +50,5 @@ def test_the_page(answers: tuple[pd.DataFrame, pd.DataFrame], tmp_path: Path) ->
     assert "promises-0" in packed_text(page, "figures")
     path = write_ranking_report(answers[0], tmp_path / "page.html", labels=["one"] * 5)
     assert "No suggested row has been measured yet" in path.read_text(encoding="utf-8")
+    with pytest.raises(DataError, match=r"what calibo\.rank returned"):
+        write_ranking_report(pd.DataFrame({"x": [1.0]}), tmp_path / "other.html")
