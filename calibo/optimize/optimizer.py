@@ -38,6 +38,7 @@ from calibo.trials import (
     convert_forecasts,
     dataset,
     feasibility_of,
+    feasible,
     finite_constraints,
     finite_values,
     objective_names,
@@ -94,7 +95,7 @@ class Optimizer:
         ...     p = suggestion.params
         ...     optimizer.tell(suggestion, (p["x"] - 0.5) ** 2 + p["k"])
         >>> optimizer
-        Optimizer(gp_ei, minimize over x, k; 8 complete, 0 pending)
+        Optimizer(gp_ei, minimize over x, k; 8 complete, 0 pending; best value ...)
         >>> params, value = optimizer.best
         >>> params["k"], round(value, 2)
         (1, 1.0)
@@ -152,7 +153,7 @@ class Optimizer:
         counts = f"{len(completed(self._done))} complete, {len(self._pending)} pending"
         failed = sum(trial.state is State.FAILED for trial in self._done)
         counts += f", {failed} failed" if failed else ""
-        if len(self.directions) == 1 and some_feasible(self._done):
+        if len(self.directions) == 1 and feasible(self._done):
             params, value = self.best
             counts += f"; best value {shown_value(value)} at {shown_params(params)}"
         return f"Optimizer({name}, {goals} over {', '.join(self.space.names)}; {counts})"
