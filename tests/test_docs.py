@@ -25,7 +25,13 @@ from calibo import space_from_toml
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 #: Pages with a block that needs an extra.
-EXTRAS = {"docs/botorch_users.md", "docs/integrations.md", "docs/likelihood_free.md", "docs/ray.md"}
+EXTRAS = {
+    "docs/botorch_users.md",
+    "docs/dashboard.md",
+    "docs/integrations.md",
+    "docs/likelihood_free.md",
+    "docs/ray.md",
+}
 #: Pages whose blocks are run by a test of their own.
 OWN_TESTS = {
     "README.md",

@@ -272,13 +272,14 @@ def print_rows(answer: pd.DataFrame, about: dict[str, Any], columns: list[list[s
 
 def identifying(answer: pd.DataFrame, about: dict[str, Any]) -> tuple[str, list[str]]:
     """Return the column that tells rows apart, with its heading first: an identifier if there is one, else the row."""
-    ours = {*about["features"], *about["targets"]}
-    given = [
-        *about["identifiers"],
-        *(name for name in answer.columns if name not in ours and answer[name].dtype == "str"),
-    ]
-    for name in given:
-        if answer[name].notna().all() and answer[name].is_unique:
+    import pandas as pd
+
+    known = {*about["features"], *about["targets"]}
+    table = answer.columns[: len(answer.columns) - about["added"]]
+    words = [name for name in table if name not in known and pd.api.types.is_string_dtype(answer[name])]
+    # In a single row every text would tell it apart.
+    for name in [*about["identifiers"], *(words if len(answer) > 1 else ())]:
+        if bool(answer[name].notna().all()) and answer[name].is_unique:
             return name, [_cut(name), *(_cell(value) for value in answer[name])]
     return "row", ["row", *map(str, answer.index)]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from calibo.checks import check_seed, check_whole, read_mapping, shown
 from calibo.classifiers.composite import Outer
-from calibo.data import Dataset, Params, Suggestion
+from calibo.data import Dataset, Params, Suggestion, shown_params, shown_value
 from calibo.errors import DataError, RecipeError, SpaceError, ValueRejected
 from calibo.optimize.auto import log_change
 from calibo.optimize.composite import Composite, composed, default_method
@@ -38,6 +38,7 @@ from calibo.trials import (
     convert_forecasts,
     dataset,
     feasibility_of,
+    feasible,
     finite_constraints,
     finite_values,
     objective_names,
@@ -94,7 +95,7 @@ class Optimizer:
         ...     p = suggestion.params
         ...     optimizer.tell(suggestion, (p["x"] - 0.5) ** 2 + p["k"])
         >>> optimizer
-        Optimizer(gp_ei, minimize over x, k; 8 complete, 0 pending)
+        Optimizer(gp_ei, minimize over x, k; 8 complete, 0 pending; best value ...)
         >>> params, value = optimizer.best
         >>> params["k"], round(value, 2)
         (1, 1.0)
@@ -152,6 +153,9 @@ class Optimizer:
         counts = f"{len(completed(self._done))} complete, {len(self._pending)} pending"
         failed = sum(trial.state is State.FAILED for trial in self._done)
         counts += f", {failed} failed" if failed else ""
+        if len(self.directions) == 1 and feasible(self._done):
+            params, value = self.best
+            counts += f"; best value {shown_value(value)} at {shown_params(params)}"
         return f"Optimizer({name}, {goals} over {', '.join(self.space.names)}; {counts})"
 
     @overload

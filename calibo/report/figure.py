@@ -63,7 +63,7 @@ def blank(title: str, *, x: str, y: str, height: int = 430) -> go.Figure:
         template=_template(),
         title=dict(text=title),
         xaxis=dict(title=dict(text=x, standoff=8)),
-        yaxis=dict(title=dict(text=y), exponentformat="power", minexponent=5),
+        yaxis=dict(title=dict(text=y), exponentformat="e", minexponent=5),
         height=height,
         margin=dict(l=64, r=16, t=96, b=48),
         hovermode="closest",

@@ -18,6 +18,7 @@ import plotly.graph_objects as go
 
 from calibo.diagnostics import CalibrationTable, PlaceTable, Verdict
 from calibo.errors import DataError
+from calibo.report.bundle import reduced
 from calibo.report.summary import percent, sentence
 
 #: The browser itself refuses every request the page might make, and every script and style sheet but those that were written
@@ -215,10 +216,13 @@ def document(title: str, body: str, figures: Mapping[str, go.Figure], *, script:
         title: Title of the browser window.
         body: HTML of everything that is shown.
         figures: Figures by the ids of the elements that hold them.
-        script: Plotly's script, put into the page once.
+        script: Plotly's script, put into the page once, without what the figures do not need.
         live: For a page that is served and loads itself anew when there is a newer version.
     """
-    data = compact_json({name: _without_title(figure) for name, figure in figures.items()})
+    drawn = {name: _without_title(figure) for name, figure in figures.items()}
+    # Bold text would be a style of its own, which the policy forbids; "<" is written as an escape, a user's as "&lt;".
+    data = compact_json(drawn).replace("\\u003cb>", "").replace("\\u003c/b>", "")
+    script = reduced(script, frozenset(trace["type"] for bare in drawn.values() for trace in bare["data"]))
     scripts = (SCRIPT, script) if live is None else (SCRIPT, script, LIVE_SCRIPT)
     policy = _POLICY.format(scripts=" ".join(map(_hash, scripts)), styles=" ".join(map(_hash, (STYLE, ""))))
     # Only a page that is served may ask, and only where it comes from.

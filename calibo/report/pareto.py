@@ -61,7 +61,7 @@ def plot_pareto_front(data: ReportData) -> go.Figure:
     places = (_places(data, drawn, k, across=k == 0) for k in range(2))
     for trace, x, y in zip(_marks(data, drawn), *places, strict=True):
         figure.add_trace(trace.update(x=x, y=y))
-    figure.update_layout(xaxis=dict(exponentformat="power", minexponent=5))
+    figure.update_layout(xaxis=dict(exponentformat="e", minexponent=5))
     for k, axis in enumerate(("xaxis", "yaxis")):
         figure.update_layout({f"{axis}.{key}": value for key, value in _axis(data, drawn, k).items()})
     views = [_view(data, drawn, k) for k in range(count)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
+from calibo.errors import DataError
 from calibo.report import figure as draw
 from calibo.report.html import document, figure_section, header, panel, table
 from calibo.report.page import save
@@ -50,8 +51,11 @@ def write_ranking_report(
         The path of the file.
 
     Raises:
+        DataError: If it is not what ``calibo.rank`` returned.
         StudyError: If the folder is missing or cannot be written to.
     """
+    if "promised" not in answer.attrs.get("calibo", {}):
+        raise DataError("a page is made of what calibo.rank returned, got something else; pass its answer unchanged")
     return save(path, lambda script: ranking_page(answer, title=title, labels=labels, script=script))
 
 

@@ -43,11 +43,11 @@ def plot_slices(outcome: OutcomeData, *, parameter: str | None = None) -> go.Fig
     """
     figure = draw.blank("Predictions around the best point", x="parameter", y="value", height=600)
     figure.update_layout(
-        xaxis=dict(anchor="y2", exponentformat="power"),
+        xaxis=dict(anchor="y2", exponentformat="e"),
         yaxis=dict(domain=[0.36, 1.0]),
         yaxis2=dict(domain=[0.0, 0.26], anchor="x", title=dict(text="acquisition"), nticks=4),
     )
-    figure.update_layout(yaxis2=dict(exponentformat="power", minexponent=5))
+    figure.update_layout(yaxis2=dict(exponentformat="e", minexponent=5))
     slices = _chosen(outcome, parameter)
     if not slices:
         return draw.empty(

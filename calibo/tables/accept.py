@@ -209,6 +209,7 @@ class _Acceptance:
             "accepted": accepted,
             "features": list(self.prepared.encoding.names),
             "identifiers": list(self.prepared.encoding.identifiers),
+            "added": 1,
             "targets": list(self.prepared.question.targets),
             "notes": list(self.prepared.encoding.notes),
         }

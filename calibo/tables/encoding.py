@@ -200,7 +200,7 @@ def encoding(
             if named:
                 raise DataError(f"{message}; leave it out of features, or turn it into a number or a category")
             hint = "" if profile.kind is Kind.OTHER or profile.choices is None else ". Name the features to use it"
-            warnings.warn(f"{message}: it is left out{hint}", FallbackWarning, stacklevel=4)
+            warnings.warn(f"{message}: it is left out{hint}", FallbackWarning, stacklevel=5)
             left_out.append(name)
             continue
         encoder = _encoder(name, profile, sample, molecules)
@@ -210,7 +210,7 @@ def encoding(
             constant.append(name)
     infinite = ", ".join(f"{profile.infinite} in {name!r}" for name, profile in profiles.items() if profile.infinite)
     if infinite:
-        warnings.warn(f"infinite numbers count as missing: {infinite}", FallbackWarning, stacklevel=3)
+        warnings.warn(f"infinite numbers count as missing: {infinite}", FallbackWarning, stacklevel=4)
     if not encoders:
         raise DataError(
             f"no column can be a feature: of {', '.join(map(repr, profiles)) or 'none'}, {len(constant)} are the same "
@@ -230,7 +230,7 @@ def _encoder(name: str, profile: Profile, sample: Frame, molecules: Sequence[str
             warnings.warn(
                 f"column {name!r}: {unread} of {len(sample)} sampled SMILES cannot be parsed and count as missing",
                 FallbackWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         return encoder
     if profile.kind is Kind.NUMBER:

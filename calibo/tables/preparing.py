@@ -137,7 +137,7 @@ def _of_candidates(columns: Sequence[str], found: Survey, *, named: bool) -> lis
             f"no sampled candidate has a value in {', '.join(map(repr, lacking))}, so it is left out: if these are outcomes, "
             "give them as targets; name the features to use it all the same",
             FallbackWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return [name for name in columns if name not in lacking]
 
@@ -196,7 +196,7 @@ def _checked_features(
                 f"the columns {', '.join(ours)} come from an earlier ranking and are left out; name the features to use "
                 "them",
                 FallbackWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             features = [name for name in features if name not in ours]
     names = tuple(features)

@@ -18,7 +18,7 @@ from calibo.optimize import Plan, Strategy, choose, generator
 from calibo.optimize.reasons import COVERAGE, expectations, reasons
 from calibo.optimize.strategy import ModelForecaster
 from calibo.pareto import pareto_front
-from calibo.tables.answer import DRAWN, LITTLE_MEASURED, NOTHING_MEASURED, answer, chances, outlook
+from calibo.tables.answer import DRAWN, LITTLE_MEASURED, NOTHING_MEASURED, answer, chances, outlook, own_columns
 from calibo.tables.columns import column_keys, row_keys
 from calibo.tables.encoding import Encoding
 from calibo.tables.preparing import Prepared
@@ -110,6 +110,7 @@ class TableRound:
             "features": list(self.encoding.names),
             "targets": list(question.targets),
             "identifiers": list(self.encoding.identifiers),
+            "added": len(own_columns(question.targets)),
             "notes": list(self.encoding.notes),
             "calibration": _calibration(trials, question.targets, self.directions),
             "best": _best(data, self.directions),

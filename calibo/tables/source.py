@@ -207,14 +207,14 @@ def check_enough(points: int, count: int, *, again: int = 0, repeats: int = 0) -
         warnings.warn(
             f"{count} rows were asked for, but there are only {points} distinct candidates: all are suggested",
             FallbackWarning,
-            stacklevel=7,
+            stacklevel=8,
         )
     if again + repeats:
         warnings.warn(
             f"{again + repeats} candidates have the same features as another row (measured: {again}, not measured: "
             f"{repeats}); each point is suggested once, and a measured one not at all",
             FallbackWarning,
-            stacklevel=7,
+            stacklevel=8,
         )
 
 

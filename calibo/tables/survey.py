@@ -212,14 +212,14 @@ def _settled(whole: Survey, question: Question) -> Survey:
             f"{whole.measured} rows are measured, too many for an exact Gaussian process: the best ones and a random sample "
             f"of the others, {len(labels.frame)} rows, are used. Change the limit with max_labels",
             FallbackWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     if whole.partial:
         warnings.warn(
             f"{whole.partial} rows have some of the targets {', '.join(question.targets)} but not all and are ignored: "
             "complete or clear them",
             FallbackWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     order = np.lexsort((*labels.Y.T, row_keys(labels.keys)))
     return replace(whole, labels=labels.rows(order))

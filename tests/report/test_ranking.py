@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from calibo.errors import DataError
+from calibo.report import ranking
 from calibo.report.html import packed_text
-from calibo.report.ranking import plot_promises, plot_rows, ranking_page, write_ranking_report
+from calibo.report.ranking import ranking_page, write_ranking_report
 from calibo.tables import rank
+
+# Figures are too dynamic for a type checker.
+plot_rows: Any = ranking.plot_rows
+plot_promises: Any = ranking.plot_promises
 
 
 @pytest.fixture
@@ -19,7 +26,7 @@ def answers(tmp_path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     x = np.linspace(0.0, 1.0, 40)
     truth = pd.Series(np.sin(5 * x))
     table = pd.DataFrame({"x": x, "<b>y</b>": truth.where(np.arange(40) % 8 == 0)})
-    options: dict[str, object] = {"target": "<b>y</b>", "n": 5, "method": "gp_ei", "study": tmp_path / "study.json"}
+    options: dict[str, Any] = {"target": "<b>y</b>", "n": 5, "method": "gp_ei", "study": tmp_path / "study.json"}
     first = rank(table, **options)
     table.loc[first.index, "<b>y</b>"] = truth[first.index]
     return first, rank(table, **options)
@@ -43,3 +50,5 @@ def test_the_page(answers: tuple[pd.DataFrame, pd.DataFrame], tmp_path: Path) ->
     assert "promises-0" in packed_text(page, "figures")
     path = write_ranking_report(answers[0], tmp_path / "page.html", labels=["one"] * 5)
     assert "No suggested row has been measured yet" in path.read_text(encoding="utf-8")
+    with pytest.raises(DataError, match=r"what calibo\.rank returned"):
+        write_ranking_report(pd.DataFrame({"x": [1.0]}), tmp_path / "other.html")

@@ -113,7 +113,7 @@ def test_the_page_is_made_anew_only_if_the_study_has_changed(path: Path, tmp_pat
     assert live.version() != version and b"5 trials" in live.page()
     assert read.times == 5
     seldom = LiveReport(read, every=3600.0)
-    seldom.page(), seldom.version(), seldom.page()
+    assert seldom.page() is seldom.page() and seldom.version()
     assert read.times == 6, "the study is read at most once in that time"
 
 

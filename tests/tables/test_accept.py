@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,8 +45,8 @@ def test_rows_drawn_at_random_are_known_by_the_study(
     about = found.attrs["calibo"]
     assert len(found) > 100 and about["accepted"] == len(found) and about["candidates"] == 352
     assert about["trained_on"] == about["checked_by"] == 24, "8 others and 16 of 40 train, the other 24 check"
-    assert (truth.loc[found.index, "y"] < 0.25).mean() < 0.15
-    assert found["y"].isna().all() and found["probability"].is_monotonic_decreasing
+    assert np.mean(truth["y"].to_numpy()[found.index] < 0.25) < 0.15
+    assert bool(found["y"].isna().all()) and found["probability"].is_monotonic_decreasing
     assert study.read_bytes() == before, "the study is not changed"
     low = accept(table.assign(y=-table["y"]), target="y", threshold=-0.25, direction="min", drawn="all")
     assert len(low) > 100
@@ -65,11 +66,11 @@ def test_what_is_no_random_sample_is_refused(
     with pytest.raises(DataError, match="no rows were drawn at random"):
         accept(truth.assign(y=truth["y"].where(truth.index < 80)), target="y", threshold=0.3)
     table = drawn()
-    mine = [i for i in table.index[table["y"].notna()] if i >= 8]
+    measured = table["y"].notna().to_numpy()
+    mine = [i for i in np.flatnonzero(measured) if i >= 8]
     with pytest.raises(DataError, match="1 of the 40 rows drawn at random are not measured"):
         accept(table.assign(y=table["y"].where(table.index != mine[0])), target="y", threshold=0.3, study=study)
-    other = table.index[table["y"].isna()][0]
-    table.loc[other, "y"] = 0.5
+    table.loc[int(np.flatnonzero(~measured)[0]), "y"] = 0.5
     with pytest.raises(DataError, match="results other than those of the rows drawn at random"):
         accept(table, target="y", threshold=0.3, study=study)
 
@@ -93,6 +94,6 @@ def test_nothing_can_be_vouched_for(truth: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"error_budget": 0.0}, {"threshold": float("nan")}])
-def test_settings_that_cannot_be(truth: pd.DataFrame, settings: dict[str, float]) -> None:
+def test_settings_that_cannot_be(truth: pd.DataFrame, settings: dict[str, Any]) -> None:
     with pytest.raises(RecipeError, match=next(iter(settings))):
-        accept(truth, target="y", drawn="all", **{"threshold": 0.5, **settings})
+        accept(truth, target="y", drawn="all", **({"threshold": 0.5} | settings))

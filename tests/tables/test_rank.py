@@ -185,8 +185,9 @@ def test_gaps_infinities_constants_and_identifiers(candidates: Candidates) -> No
     assert about["features"] == ["heat", "dose", "solvent"] and "column lab is the same" in about["notes"][0]
     assert "sample" in answer and "lab" in answer
     twice = pd.concat([frame, frame.iloc[[0]].assign(**{"yield": 0.1})], ignore_index=True)
-    with pytest.warns(FallbackWarning, match="column 'sample' has a different value in almost every row"):
+    with pytest.warns(FallbackWarning) as warned:
         about = quick(twice).attrs["calibo"]
+    assert any("'sample' has a different value in almost every row" in str(one.message) for one in warned)
     assert about["features"] == ["heat", "dose", "solvent"] and about["identifiers"] == ["sample"]
 
 
