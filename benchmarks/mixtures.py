@@ -225,7 +225,7 @@ def ax_at_seven() -> None:
             said = f"{type(error).__name__}: {str(error)[:300]}"
         found[f"amounts from {low} to {high}"] = {"outcome": said, "cpu": round(time.process_time() - start, 1)}
         print(found, flush=True)
-    (RESULTS / "mixtures_ax_seven.json").write_text(json.dumps(found, indent=1) + "\n")
+        (RESULTS / "mixtures_ax_seven.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 def feasibility() -> None:

@@ -34,8 +34,10 @@ def explain(
     if trial is not None:
         found = result.explain(trial)
         wrapped(f"Trial {trial}: {shown_params(found.trial.params)}")
-        for what, text in found.rows():
-            wrapped(f"{what:<12} {text}", indent="  ", hanging=13)
+        rows = found.rows()
+        width = max(12, *(len(what) for what, _ in rows))
+        for what, text in rows:
+            wrapped(f"{what:<{width}} {text}", indent="  ", hanging=width + 1)
         return
     for line in str(result.optimum()).splitlines():
         wrapped(line.strip(), indent="  " if line.startswith(" ") else "")
