@@ -58,6 +58,10 @@ def test_what_cannot_be_met_is_refused_and_what_is_told_is_kept() -> None:
             ProductSpace(PARAMETERS, constraints=constraints)
     with pytest.raises(SpaceError, match=r"'a \+ b == 1' names 'a'.*inequalities"):
         ProductSpace(PARAMETERS, constraints=["a + b == 1"])
+    with pytest.raises(SpaceError, match=r"names \['q'\]"):
+        ProductSpace(PARAMETERS, constraints=["a + q <= 1"])
+    with pytest.raises(SpaceError, match="needs numbers"):
+        ProductSpace(PARAMETERS, constraints=["a + model <= 1"])
     optimizer = Optimizer(ProductSpace(PARAMETERS, constraints=CONSTRAINTS), "gp_ei", seed=0)
     with pytest.warns(SpaceWarning, match=r"broke 'a \+ b <= 0.6'"):
         optimizer.tell({"model": "net", "a": 0.9, "b": 0.9, "n": 2, "s": 0.2}, 1.0)
