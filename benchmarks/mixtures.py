@@ -19,8 +19,9 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ import numpy as np
 RESULTS = Path(__file__).parent / "results"
 TRIALS, MILESTONES = 30, (15, 20, 30)
 COMPONENTS = (3, 7, 10, 20, 50)
-#: Suggestions of the comparison of CPU times, and how many of the first, mostly the initial design, are not counted.
-_ASKS, _SKIPPED = 18, 11
+#: Suggestions of the comparison of CPU times, how many of the first, mostly the initial design, are not counted, and seeds.
+_ASKS, _SKIPPED, _SEEDS = 18, 11, 2
 Params = dict[str, float]
 
 
@@ -225,13 +226,17 @@ def ax_at_seven() -> None:
             said = f"{type(error).__name__}: {str(error)[:300]}"
         found[f"amounts from {low} to {high}"] = {"outcome": said, "cpu": round(time.process_time() - start, 1)}
         print(found, flush=True)
-    (RESULTS / "mixtures_ax_seven.json").write_text(json.dumps(found, indent=1) + "\n")
+        (RESULTS / "mixtures_ax_seven.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
-def feasibility() -> None:
+def feasibility(components: Sequence[int]) -> None:
     """Measure designs and suggestions of mixtures, with and without further inequalities, beside an unconstrained space."""
-    rows = [_measured(K, kind) for K in COMPONENTS for kind in ("sum", "sum and inequalities", "at most 3")]
-    (RESULTS / "mixtures_feasibility.json").write_text(json.dumps(rows, indent=1) + "\n")
+    path = RESULTS / "mixtures_feasibility.json"
+    rows = {(row["K"], row["kind"]): row for row in json.loads(path.read_text())} if path.exists() else {}
+    for K in components:
+        for kind in ("sum", "sum and inequalities", "at most 3"):
+            rows[K, kind] = _measured(K, kind)
+            path.write_text(json.dumps([rows[key] for key in sorted(rows)], indent=1) + "\n")
 
 
 def _measured(K: int, kind: str) -> dict[str, Any]:
@@ -264,9 +269,9 @@ def _measured(K: int, kind: str) -> dict[str, Any]:
     worst = max(off(p) for p in space.decode(np.vstack([drawn, designed])))
     target = rng.dirichlet(np.ones(K))
     plain = ProductSpace({n: Float(0.0, high) for n in names})
-    cpu = {}
-    for which, one in (("constrained", space), ("plain", plain)):
-        optimizer, asked = Optimizer(one, seed=0), 0.0
+    cpu = {"constrained": 0.0, "plain": 0.0}
+    for seed, (which, one) in product(range(_SEEDS), (("constrained", space), ("plain", plain))):
+        optimizer, asked = Optimizer(one, seed=seed), 0.0
         for t in range(_ASKS):
             start = time.process_time()
             suggestion = optimizer.ask()
@@ -274,7 +279,7 @@ def _measured(K: int, kind: str) -> dict[str, Any]:
             x = np.array([suggestion.params[n] for n in names])
             worst = max(worst, off(dict(suggestion.params))) if one is space else worst
             optimizer.tell(suggestion, float(((x - target) ** 2).sum() + 0.1 * np.sin(9 * x).sum()))
-        cpu[which] = asked / (_ASKS - _SKIPPED)
+        cpu[which] += asked / (_ASKS - _SKIPPED) / _SEEDS
     row = {
         "K": K,
         "kind": kind,
@@ -317,9 +322,10 @@ def main() -> None:
     parser.add_argument("what", choices=["feasibility", "regret", "ax-seven", "table"])
     parser.add_argument("--optimizer", choices=list(OPTIMIZERS), default="calibo")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--components", type=int, nargs="+", default=list(COMPONENTS))
     arguments = parser.parse_args()
     actions = {
-        "feasibility": feasibility,
+        "feasibility": lambda: feasibility(arguments.components),
         "regret": lambda: regret(arguments.optimizer, arguments.seeds),
         "ax-seven": ax_at_seven,
         "table": table,

@@ -54,8 +54,10 @@ def _of_a_trial(result: Result, number: int) -> Answer:
 
     def show() -> None:
         wrapped(f"Trial {number}: {shown_params(found.trial.params)}")
-        for what, text in found.rows():
-            wrapped(f"{what:<12} {text}", indent="  ", hanging=13)
+        rows = found.rows()
+        width = max(12, *(len(what) for what, _ in rows))
+        for what, text in rows:
+            wrapped(f"{what:<{width}} {text}", indent="  ", hanging=width + 1)
 
     def data() -> dict[str, Any]:
         return {

@@ -93,29 +93,52 @@ class Explanation:
 
     def __str__(self) -> str:
         number = "Point" if self.trial.number < 0 else f"Trial {self.trial.number}"
+        rows = self.rows()
+        width = max(12, *(len(what) for what, _ in rows))
         lines = [f"{number}: {shown_params(self.trial.params)}"]
-        lines += [f"  {what:<12} {text}" for what, text in self.rows()]
+        lines += [f"  {what:<{width}} {text}" for what, text in rows]
         return "\n".join(lines)
 
     def rows(self) -> list[tuple[str, str]]:
         """Return what is explained as pairs of a heading and a sentence."""
         found = [("reason", self.reason)]
-        for name, forecast in _named(self.trial, self.names):
-            found.append((f"expected{name}", _expected(forecast)))
+        forecasts = self.trial.forecasts or ()
+        for name, forecast in zip(self._outcomes(), forecasts, strict=True) if forecasts else ():
+            found.append((f"expected {name}".rstrip(), _expected(forecast)))
             if (changed := calibration_change(forecast)) is not None:
                 found.append(("calibration", changed))
         if self.improvement is not None:
             over = "no earlier one dominates" if self.best_before is None else f"it beats {self.best_before:.4g}"
             found.append(("improvement", f"{100 * self.improvement:.0f} % sure that {over}"))
         if self.trial.values is not None:
-            found.append(
-                ("measured", shown_value(self.trial.values[0] if len(self.trial.values) == 1 else self.trial.values))
-            )
+            found.append(("measured", self._values(self.trial)))
         for neighbour in self.neighbours:
-            found.append(("near it", _near(neighbour)))
+            found.append(("near it", self._near(neighbour)))
         for one in self.alternatives:
-            found.append(("or else", f"{shown_params(one.params)}: {_expected(one.forecasts[0])}"))
+            found.append(("or else", f"{shown_params(one.params)}: {self._all_expected(one.forecasts)}"))
         return found + ([("method", self.why_method)] if self.why_method else [])
+
+    def _outcomes(self) -> list[str]:
+        """Return the names of the outcomes, objectives first; of one that has no name its number, of the only one nothing."""
+        limits = self.trial.suggestion.constraints
+        m = len(self.trial.forecasts or self.trial.values or ()) - (len(limits) if self.trial.forecasts else 0)
+        unnamed = [""] if m == 1 else [f"objective {i}" for i in range(m)]
+        return [*(self.names or unnamed), *limits]
+
+    def _values(self, trial: Trial) -> str:
+        values = trial.values or ()
+        if not self.names:
+            return shown_value(values[0] if len(values) == 1 else values)
+        return ", ".join(f"{name} {shown_value(value)}" for name, value in zip(self.names, values, strict=True))
+
+    def _near(self, neighbour: Neighbour) -> str:
+        trial = neighbour.trial
+        number = "a point told" if trial.number < 0 else f"trial {trial.number}"
+        return f"{number} gave {self._values(trial)} at {shown_params(trial.params)}"
+
+    def _all_expected(self, forecasts: tuple[Forecast, ...]) -> str:
+        named = zip(self._outcomes(), forecasts, strict=False)
+        return "; ".join(f"{name} {_expected(forecast)}".lstrip() for name, forecast in named)
 
 
 def explain(trial: Trial, before: Progress, names: tuple[str, ...] = ()) -> Explanation:
@@ -173,24 +196,9 @@ def calibration_change(forecast: Forecast) -> str | None:
     return f"{factor:.2g} times as wide as the model alone said ({raw_low:.4g} to {raw_high:.4g})"
 
 
-def _named(trial: Trial, names: tuple[str, ...]) -> list[tuple[str, Forecast]]:
-    """Return the forecasts with what to add to a heading: nothing for a single objective without a name."""
-    forecasts, limits = trial.forecasts or (), trial.suggestion.constraints
-    m = len(forecasts) - len(limits)
-    objectives = [f" {name}" for name in names] or ["" if m == 1 else f" {i}" for i in range(m)]
-    return list(zip([*objectives, *(f" {name}" for name in limits)], forecasts, strict=True))
-
-
 def _expected(forecast: Forecast) -> str:
     low, high = forecast.interval(COVERAGE)
     return f"{forecast.median:.4g}, 80 % interval {low:.4g} to {high:.4g}"
-
-
-def _near(neighbour: Neighbour) -> str:
-    trial = neighbour.trial
-    number = "a point told" if trial.number < 0 else f"trial {trial.number}"
-    values = trial.values or ()
-    return f"{number} gave {shown_value(values[0] if len(values) == 1 else values)} at {shown_params(trial.params)}"
 
 
 def _internal(trial: Trial, before: Progress) -> tuple[Forecast, ...]:

@@ -39,6 +39,8 @@ _OPTIMISM = 10.0
 _LEARNED = 3
 #: Share of the gain along a straight step that the projected step must promise.
 _BENT = 0.1
+#: A step that would end at a bound after less than this share of its length is bent instead.
+_ALMOST = 0.5
 #: Steps in a row, cut short at bounds, that may gain little before a climb ends.
 _IDLE = 3
 #: How often a working set is extended for a Newton step.
@@ -100,9 +102,9 @@ def ascend(
         rows = climbing.alive.nonzero()[0]
         if not len(rows):
             break
-        trial = climbing.trial()
+        trial = climbing.trial(rows)
         points = X[rows]
-        points[:, columns] = trial[rows]
+        points[:, columns] = trial
         values, gradient, _ = _differences(acquisition, points, columns)
         climbing.take(rows, trial, values / scale, gradient / scale)
     moved = X.copy()
@@ -130,6 +132,11 @@ class _Climbs:
         #: Steps being tried, and the share of them.
         self.direction = np.zeros_like(self.x)
         self.share = np.ones(count)
+        #: Gains that the steps promise, and which Hessians have learned enough for that to be believed.
+        self.slope = np.zeros(count)
+        self.trusted = np.zeros(count, dtype=bool)
+        #: Factors of the length of steps beyond what Hessians say.
+        self.stretch = np.ones(count)
         #: Which steps end at a bound before their time.
         self.cut = np.zeros(count, dtype=bool)
         #: Steps in a row that gained little.
@@ -141,33 +148,44 @@ class _Climbs:
         with np.errstate(over="ignore", invalid="ignore"):
             self._turn(self.alive)
 
-    def trial(self) -> Array:
-        """Return the points that the next steps lead to, `R x c`."""
-        step = self.share[:, None] * self.direction
-        trial = self.region.project(self.x + step)
-        if not self.region.constrained:
-            return trial
-        straight = (self.gradient * step).sum(axis=1)
-        bent = self.alive & ((self.gradient * (trial - self.x)).sum(axis=1) < _BENT * straight)
-        self.cut = np.zeros_like(bent)
-        if bent.any():
-            # Projected, the step would lead nowhere or downhill: it ends at the first bound in its way.
-            reach = np.minimum(self.region.reach(self.x, step), 1.0)
-            self.cut = bent & (reach < 1.0)
-            ended = self.region.project(self.x + reach[:, None] * step)
-            trial = np.where(self.cut[:, None], ended, trial)
+    def trial(self, rows: np.ndarray) -> Array:
+        """Return the points that the next steps of some climbs lead to, `len(rows) x c`."""
+        x, step = self.x[rows], self.share[rows, None] * self.direction[rows]
+        region = self.region.part(rows)
+        if not region.constrained:
+            return region.project(x + step)
+        # A straight step that meets nothing on its way needs no projection.
+        reach = np.minimum(region.reach(x, step), 1.0)
+        trial = np.clip(x + reach[:, None] * step, 0.0, 1.0)
+        self.cut[rows] = reach < 1.0
+        if not region.straight:
+            trial = region.project(trial)
+        # One that ends early is bent, unless that leads nowhere or downhill, or takes too long.
+        met = np.flatnonzero(reach < _ALMOST)
+        if len(met):
+            bent, found = region.part(met).bent(x[met] + step[met])
+            gain = (self.gradient[rows[met]] * (bent - x[met])).sum(axis=1)
+            found &= gain >= _BENT * (self.gradient[rows[met]] * step[met]).sum(axis=1)
+            trial[met[found]], self.cut[rows[met[found]]] = bent[found], False
         return trial
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def take(self, rows: np.ndarray, trial: Array, values: Array, gradient: Array) -> None:
-        """Accept the trial points of some rows, shorten their steps, or end their climbs, by the values found there."""
+        """Accept the trial points of some climbs, shorten their steps, or end their climbs, by the values found there."""
         tried = self.values.copy(), self.gradient.copy()
         tried[0][rows], tried[1][rows] = values, gradient
-        step = trial - self.x
+        moved = self.x.copy()
+        moved[rows] = trial
+        step = moved - self.x
         predicted = (self.gradient * step).sum(axis=1)
         gain = tried[0] - self.values
-        better = self.alive & (gain >= _ARMIJO * predicted) & self.region.allows(trial)
-        self._learn(better, step, self.gradient - tried[1])
+        better = self.alive & (gain >= _ARMIJO * predicted) & self.region.allows(moved)
+        bend = self.gradient - tried[1]
+        self._learn(better, step, bend)
+        if self.region.constrained:
+            # Where slopes do not fall along a whole step, the Hessian says nothing of how far to go.
+            rising = better & (self.share == 1.0) & ((step * bend).sum(axis=1) <= 0.0)
+            self.stretch = np.where(rising, 2.0 * self.stretch, 1.0)
         little = better & (gain <= self.enough) & (self.share == 1.0)
         self.idle = np.where(little, self.idle + 1, np.where(better, 0, self.idle))
         # A step that was cut short may gain little though the next one, along the bound that cut it, gains more.
@@ -176,7 +194,7 @@ class _Climbs:
         lost = predicted - gain
         short = np.clip(predicted / np.where(lost > 0.5 * predicted, 2.0 * lost, 1.0), *_SHORTEN)
         self.share = np.where(better, 1.0, self.share * short)
-        self.x = np.where(better[:, None], trial, self.x)
+        self.x = np.where(better[:, None], moved, self.x)
         self.values = np.where(better, tried[0], self.values)
         self.gradient = np.where(better[:, None], tried[1], self.gradient)
         stuck = self.share * np.abs(self.direction).max(axis=1) < _SHORTEST
@@ -204,53 +222,61 @@ class _Climbs:
         self.inverse += np.where(rows[:, None, None], change, 0.0)
         self.learned = self.learned + rows
 
-    def _turn(self, rows: np.ndarray) -> None:
-        """Set new directions for some rows: Newton steps along the working set, gradient steps before the first update."""
-        working = self.region.working_set(self.x, self.gradient)
-        uphill, newton = self._directions(working)
+    def _turn(self, turned: np.ndarray) -> None:
+        """Set new directions for some climbs: Newton steps along the working set, gradient steps before the first update."""
+        rows = np.flatnonzero(turned & self.alive)
+        if len(rows):
+            self._set_directions(rows)
+        hopeless = self.trusted & (self.values + _OPTIMISM * self.slope < self.values.max())
+        self.alive &= ~hopeless
+
+    def _set_directions(self, rows: np.ndarray) -> None:
+        working = self.region.part(rows).working_set(self.x[rows], self.gradient[rows])
+        gradient, inverse = self.gradient[rows], self.inverse[rows]
+        uphill, newton = _directions(gradient, inverse, working)
         if self.region.constrained:
             # A Newton step may leave through bounds that the gradient points away from.
             for _ in range(_EXTENSIONS):
                 if not working.extended(newton):
                     break
-                newton = self._directions(working)[1]
+                newton = _directions(gradient, inverse, working)[1]
         slope = (newton * uphill).sum(axis=1)
-        plain = (self.learned == 0) | ~(slope > 0.0) | ~np.isfinite(slope)
+        plain = (self.learned[rows] == 0) | ~(slope > 0.0) | ~np.isfinite(slope)
+        newton *= self.stretch[rows, None]
         length = np.abs(newton).max(axis=1)
         if plain.any():
             newton = np.where(plain[:, None], uphill, newton)
             length = np.where(plain, np.abs(uphill).max(axis=1), length)
         usable = length > _SHORTEST * np.finfo(np.float64).tiny ** 0.5
         shorter = np.where(plain, _FIRST, np.minimum(length, _LONGEST)) / np.where(usable, length, 1.0)
-        self.direction = np.where(rows[:, None], newton * shorter[:, None], self.direction)
-        self.alive &= usable
-        hopeless = (self.learned >= _LEARNED) & ~plain & (self.values + _OPTIMISM * slope < self.values.max())
-        self.alive &= ~hopeless
-
-    def _directions(self, working: WorkingSet) -> tuple[Array, Array]:
-        """Return the gradients and Newton steps along a working set, `R x c` each."""
-        blocked = working.blocked
-        uphill = np.where(blocked, 0.0, self.gradient)
-        newton = np.where(blocked, 0.0, (self.inverse @ uphill[:, :, None])[:, :, 0])
-        if not working.normals.shape[1]:
-            return uphill, newton
-        normals = np.where(blocked[:, None, :] | ~working.held[:, :, None], 0.0, working.normals)
-        inverse = np.where(blocked[:, :, None] | blocked[:, None, :], 0.0, self.inverse)
-        identity = np.broadcast_to(np.eye(blocked.shape[1]), inverse.shape)
-        return _along(normals, uphill, identity), _along(normals, newton, inverse)
+        self.direction[rows] = newton * shorter[:, None]
+        self.slope[rows], self.trusted[rows] = slope, (self.learned[rows] >= _LEARNED) & ~plain
+        self.alive[rows] &= usable
 
 
-def _along(normals: Array, direction: Array, inverse: Array) -> Array:
+def _directions(gradient: Array, inverse: Array, working: WorkingSet) -> tuple[Array, Array]:
+    """Return the gradients and Newton steps along a working set, `R x c` each."""
+    blocked = working.blocked
+    uphill = np.where(blocked, 0.0, gradient)
+    newton = np.where(blocked, 0.0, (inverse @ uphill[:, :, None])[:, :, 0])
+    if not working.normals.shape[1]:
+        return uphill, newton
+    normals = np.where(blocked[:, None, :] | ~working.held[:, :, None], 0.0, working.normals)
+    weighted = np.where(blocked[:, None, :], 0.0, normals @ inverse)
+    return _along(normals, uphill, normals), _along(normals, newton, weighted)
+
+
+def _along(normals: Array, direction: Array, weighted: Array) -> Array:
     """Return the part of directions, `R x c`, along which rows with some normals, `R x m x c`, stay as they are.
 
     Args:
         normals: Normals of the rows, zero for rows that do not count.
         direction: Directions H g, with H the inverse Hessians.
-        inverse: H, `R x c x c`: the part is the Newton step among those along the rows.
+        weighted: Normals times H, `R x m x c`: the part is the Newton step among those along the rows.
     """
-    weighted = normals @ inverse
-    # Rows that do not count, or follow from others, are left out by the pseudoinverse.
-    multipliers = np.linalg.pinv(weighted @ normals.swapaxes(1, 2), rcond=1e-10, hermitian=True) @ (
-        normals @ direction[:, :, None]
-    )
+    sizes, axes = np.linalg.eigh(weighted @ normals.swapaxes(1, 2))
+    # Rows that do not count, or follow from others, are left out.
+    kept = np.abs(sizes) > 1e-10 * np.abs(sizes).max(axis=1, keepdims=True)
+    shares = (axes.swapaxes(1, 2) @ (normals @ direction[:, :, None]))[:, :, 0]
+    multipliers = axes @ np.where(kept, shares / np.where(kept, sizes, 1.0), 0.0)[:, :, None]
     return direction - (weighted.swapaxes(1, 2) @ multipliers)[:, :, 0]

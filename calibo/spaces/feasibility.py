@@ -12,7 +12,6 @@ from calibo.data import Array
 from calibo.errors import SpaceError, SpaceWarning
 from calibo.spaces.constraints import LinearConstraint
 from calibo.spaces.mixture import Support
-from calibo.spaces.predicates import name_of
 from calibo.spaces.values import Values
 
 if TYPE_CHECKING:
@@ -217,7 +216,7 @@ def check_predicate(feasible: FeasibleSet) -> None:
     found, tried = feasible.sought(_SOUGHT)
     if len(found) < _RARE * tried:
         warnings.warn(
-            f"{len(found)} of {tried} random points meet the predicate {name_of(feasible.where)}, so that points are hard to "
+            f"{len(found)} of {tried} random points meet {feasible.where.said}, so that points are hard to "
             "find and those found may lie close together: narrow the ranges of the parameters, or write linear conditions as "
             "constraints=[...], which are met by construction",
             SpaceWarning,

@@ -20,14 +20,14 @@ from functools import cached_property
 
 import numpy as np
 
-from calibo.data import Array, Params
+from calibo.data import Activity, Array, Params
 from calibo.errors import SpaceError
 from calibo.spaces.constraints import LinearConstraint
 from calibo.spaces.lattice import Lattice
 from calibo.spaces.mixture import Support
 from calibo.spaces.parameters import Parameter
-from calibo.spaces.polytope import Polytope
-from calibo.spaces.predicates import Where, name_of
+from calibo.spaces.polytope import Polytope, between
+from calibo.spaces.predicates import Predicate
 from calibo.spaces.region import Region, WorkingSet, cube_reach, outside_cube
 from calibo.spaces.values import Values, values_of
 
@@ -47,6 +47,8 @@ _HALVINGS = 10
 _PROBE = 1e-4
 #: How near to its bound a column or row is at it, on the scale of the unit cube.
 _AT_BOUND = 1e-8
+#: By how much a gradient step may pass a bound, relative to its size; where a climb ends is repaired.
+_PASSED = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +61,9 @@ class FeasibleSet:
         decode: Decodes points, n x d, for the predicate.
         constraints: Linear constraints.
         supports: Rules on how many columns may differ from 0.
-        where: Predicate of the parameters; ``None`` for none.
+        where: What else must hold; ``None`` for nothing.
         held: Coordinates of columns that are held fixed, by number.
+        activity: Which columns are active at points; ``None`` if all always are.
     """
 
     names: tuple[str, ...]
@@ -68,11 +71,12 @@ class FeasibleSet:
     decode: Callable[[Array], list[Params]]
     constraints: tuple[LinearConstraint, ...] = ()
     supports: tuple[Support, ...] = ()
-    where: Where | None = None
+    where: Predicate | None = None
     held: Mapping[int, float] = field(default_factory=dict)
+    activity: Activity | None = None
 
     def __post_init__(self) -> None:
-        _ = self.values  # refuses constraints that name other things than numbers
+        _ = self.values, self._active_sums  # refuse constraints that name other things than numbers
 
     # What the constraints say.
 
@@ -158,7 +162,12 @@ class FeasibleSet:
 
     def amounts(self, X: Array) -> Array:
         """Return the values of the columns in use at points, n x d -> n x c, as they are decoded."""
-        return self._exact(X[:, self.used], range(len(self.values)))
+        U = X[:, self.used]
+        if self.linear_scales is None:
+            return self._exact(U, range(len(self.values)))
+        low, width = self.linear_scales
+        high = self.linear_ends
+        return np.where(U >= 1.0, high, between(low + between(U, 0.0, 1.0) * width, low, high))
 
     def _exact(self, U: Array, which: Sequence[int]) -> Array:
         exact = np.empty(U.shape)
@@ -170,6 +179,10 @@ class FeasibleSet:
     def placed(self, X: Array, V: Array) -> Array:
         """Return points, n x d, with the columns in use at values, n x c."""
         moved = X.copy()
+        if self.linear_scales is not None:
+            low, width = self.linear_scales
+            moved[:, self.used] = np.clip((V - low) / width, 0.0, 1.0)
+            return moved
         for i, values in enumerate(self.values):
             j = int(self.used[i])
             coordinates = values.at(V[:, i])
@@ -182,7 +195,12 @@ class FeasibleSet:
         if any(v.finite or v.slope(np.array(v.low)) != v.slope(np.array(v.high)) for v in self.values):
             return None
         low = np.array([v.low for v in self.values])
-        return low, np.array([v.high for v in self.values]) - low
+        return low, self.linear_ends - low
+
+    @cached_property
+    def linear_ends(self) -> Array:
+        """Largest values of the columns in use, c, whether they are held or not."""
+        return np.array([v.high for v in self.values])
 
     def slopes(self, V: Array) -> Array:
         """Return how fast the values grow with the coordinates, n x c."""
@@ -220,16 +238,31 @@ class FeasibleSet:
         """
         if self.where is None:
             return np.ones(len(X), dtype=bool)
-        found = np.zeros(len(X), dtype=bool)
-        for i, params in enumerate(self.decode(X)):
-            try:
-                found[i] = bool(self.where(params))
-            except Exception as error:
-                raise SpaceError(
-                    f"the predicate {name_of(self.where)} failed for {params}: {type(error).__name__}: {error}; it must "
-                    "return True or False for all parameters within their ranges"
-                ) from error
+        found = self._active_sums_hold(X)
+        if self.where.where is not None:
+            found[found] = [self.where(params) for params in self.decode(X[found])]
         return found
+
+    def _active_sums_hold(self, X: Array) -> np.ndarray:
+        """Return at which points, n x d, the inequalities hold whose parameters are all active there, n."""
+        good = np.ones(len(X), dtype=bool)
+        active = None if self.activity is None or not self._active_sums else self.activity(X)
+        for one, columns, values in self._active_sums:
+            V = [v.rounded(v.of(self.columns[j].round(X[:, j]))) for j, v in zip(columns, values, strict=True)]
+            terms = np.column_stack(V) * np.array([coefficient for _, coefficient in one.terms])
+            room = _TOLERANCE * np.maximum(abs(one.bound), np.abs(terms).max(axis=1))
+            holds = (terms.sum(axis=1) >= one.lower - room) & (terms.sum(axis=1) <= one.upper + room)
+            good &= holds if active is None else holds | ~active[:, columns].all(axis=1)
+        return good
+
+    @cached_property
+    def _active_sums(self) -> tuple[tuple[LinearConstraint, list[int], list[Values]], ...]:
+        """The inequalities of the predicate, with their columns and the values of these."""
+        found: list[tuple[LinearConstraint, list[int], list[Values]]] = []
+        for one in () if self.where is None else self.where.inequalities:
+            columns = [self.names.index(name) for name, _ in one.terms]
+            found.append((one, columns, [values_of(self.names[j], self.columns[j], str(one)) for j in columns]))
+        return tuple(found)
 
     def broken(self, x: Array) -> tuple[str, ...]:
         """Return the constraints that a point, d, breaks, in words."""
@@ -237,7 +270,7 @@ class FeasibleSet:
         off = np.abs(self.polytope.excess(V))[0] > _REPORTED * self.polytope.scale
         said = [str(one) for one, wrong in zip(self.constraints, off, strict=True) if wrong]
         said += [str(rule.rule) for rule in self._rules if not rule.met(V, _REPORTED)[0]]
-        return (*said, *(() if self.met(x[None, :])[0] else (f"where={name_of(self.where)}",)))
+        return (*said, *(() if self.where is None else self.where.broken(self.decode(x[None, :])[0], _REPORTED)))
 
     # Random points.
 
@@ -286,9 +319,10 @@ class FeasibleSet:
             drawn = self.drawn(512 if tried else 256, rng)
             found, tried = np.vstack([found, drawn[self.met(drawn)]]), tried + len(drawn)
         if not len(found):
+            said = "" if self.where is None else self.where.said
             raise SpaceError(
                 f"none of {tried} random points{' that meet the other constraints' if self.constraints else ''} meets "
-                f"the predicate {name_of(self.where)}: it must return True for the parameters to be tried, and leave more "
+                f"{said}: it must return True for the parameters to be tried, and leave more "
                 "than a point or a line; write equalities and linear conditions as constraints=[...], which are met exactly"
             )
         return found, tried
@@ -545,7 +579,7 @@ class FeasibleSet:
 
     def region(self, X: Array, columns: np.ndarray) -> Region:
         """Return where gradient steps from feasible points, R x d, may lead in some columns, c of d."""
-        return _FeasibleRegion(self, X, columns)
+        return _FeasibleRegion.around(self, X, columns)
 
     def holding(self, held: Mapping[int, float]) -> FeasibleSet:
         """Return the set with some columns held at coordinates."""
@@ -639,65 +673,125 @@ class _SupportRule:
         return V, low, high
 
 
+@dataclass(frozen=True, eq=False)
 class _FeasibleRegion(Region):
-    """Where gradient steps from R feasible points may lead: each in its own slice, finely graded columns relaxed."""
+    """Where gradient steps from R feasible points may lead: each in its own slice, finely graded columns relaxed.
 
-    def __init__(self, whole: FeasibleSet, X: Array, columns: np.ndarray) -> None:
-        self.whole, self.X, self.columns = whole, X, columns
-        # Places of the columns that move, among those in use and among the c.
+    Attributes:
+        whole: The feasible set.
+        X: The points that the steps start from, R x d.
+        columns: Numbers of the columns that move, c.
+        used: Places of these among the columns in use, as far as they are.
+        places: Places of the same columns among the c.
+        others: Places of the other columns among the c.
+        start: Values of the columns in use at the start, R x (columns in use).
+        low: Smallest values of the slices, same shape.
+        high: Largest values, same shape.
+    """
+
+    whole: FeasibleSet
+    X: Array
+    columns: np.ndarray
+    used: np.ndarray
+    places: np.ndarray
+    others: np.ndarray
+    start: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def around(cls, whole: FeasibleSet, X: Array, columns: np.ndarray) -> _FeasibleRegion:
+        """Return the region around feasible points, R x d."""
         moving = {int(j): place for place, j in enumerate(columns)}
         shared = [(i, moving[int(j)]) for i, j in enumerate(whole.used) if int(j) in moving]
-        self.used = np.array([i for i, _ in shared], dtype=np.intp)
-        self.places = np.array([place for _, place in shared], dtype=np.intp)
-        self.start = whole.amounts(X)
-        low, high = whole._boxes(self.start) if len(X) else (self.start, self.start)  # pyright: ignore[reportPrivateUsage]
+        used = np.array([i for i, _ in shared], dtype=np.intp)
+        start = whole.amounts(X)
+        low, high = whole._boxes(start) if len(X) else (start, start)  # pyright: ignore[reportPrivateUsage]
         graded = np.array([v.graded for v in whole.values], dtype=bool)
         fixed = np.ones(len(whole.used), dtype=bool)
-        fixed[self.used] = ~graded[self.used]
-        self.low, self.high = np.where(fixed, self.start, low), np.where(fixed, self.start, high)
-        self.held = np.array([int(j) in whole.held for j in columns], dtype=bool)
-        self.held_at = np.array([whole.held.get(int(j), 0.0) for j in columns])
+        fixed[used] = ~graded[used]
+        low, high = np.where(fixed, start, low), np.where(fixed, start, high)
+        places = np.array([place for _, place in shared], dtype=np.intp)
+        others = np.setdiff1d(np.arange(len(columns)), places)
+        return cls(whole, X, columns, used, places, others, start, low, high)
+
+    @property
+    def straight(self) -> bool:
+        return self.whole.linear_scales is not None
+
+    def part(self, rows: np.ndarray) -> Region:
+        if len(rows) == len(self.X):
+            return self
+        return replace(self, X=self.X[rows], start=self.start[rows], low=self.low[rows], high=self.high[rows])
+
+    @cached_property
+    def _held(self) -> tuple[np.ndarray, Array]:
+        """Which of the c columns are held, and where."""
+        held = self.whole.held
+        return np.array([int(j) in held for j in self.columns]), np.array([held.get(int(j), 0.0) for j in self.columns])
 
     def project(self, x: Array) -> Array:
-        inside = np.where(self.held, self.held_at, np.clip(x, 0.0, 1.0))
-        if not len(self.used):
-            return inside
-        V = self._amounts(x)
-        near, _, found = self.whole.polytope.project(V, self.whole.slopes(V), self.low, self.high)
+        near, found = self._projected(x, quick=False)
         # Where rounding keeps a projection from being found, the climb stays where it began.
-        return self._back(np.where(found[:, None], near, self.start), inside)
+        return near if found.all() else np.where(found[:, None], near, self.X[:, self.columns])
+
+    def bent(self, x: Array) -> tuple[Array, np.ndarray]:
+        return self._projected(x, quick=True)
+
+    def _projected(self, x: Array, *, quick: bool) -> tuple[Array, np.ndarray]:
+        inside = between(x, 0.0, 1.0)
+        if self.whole.held:
+            inside = np.where(*self._held, inside)
+        if not len(self.used):
+            return inside, np.ones(len(x), dtype=bool)
+        V = self._amounts(x)
+        near, _, found = self.whole.polytope.project(V, self.whole.slopes(V), self.low, self.high, quick=quick)
+        return self._back(near, inside), found
 
     def reach(self, x: Array, way: Array) -> Array:
-        others = np.setdiff1d(np.arange(x.shape[1]), self.places)
-        reach = cube_reach(x[:, others], way[:, others])
+        others = self.others
+        reach = cube_reach(x[:, others], way[:, others]) if len(others) else np.full(len(x), np.inf)
         if not len(self.used):
             return reach
         V = self._amounts(x)
         moved = np.zeros_like(V)
         moved[:, self.used] = way[:, self.places]
-        return np.minimum(reach, self.whole.polytope.chord(V, moved * self.whole.slopes(V), self.low, self.high)[1])
+        slopes = self.whole.slopes(V)
+        room = _PASSED * slopes
+        chord = self.whole.polytope.chord(V, moved * slopes, self.low - room, self.high + room, _PASSED)
+        return np.minimum(reach, chord[1])
 
     def working_set(self, x: Array, uphill: Array) -> WorkingSet:
-        blocked, at_low, at_high = outside_cube(x, uphill) | self.held, x <= 0.0, x >= 1.0
+        blocked, at_low, at_high = outside_cube(x, uphill), x <= 0.0, x >= 1.0
+        if self.whole.held:
+            blocked |= self._held[0]
         polytope = self.whole.polytope
         V = self._amounts(x)
         slopes = self.whole.slopes(V)
         normals = np.zeros((len(x), len(polytope.A), len(self.columns)))
         normals[:, :, self.places] = (polytope.A * slopes[:, None, :])[:, :, self.used]
-        sums, scale = polytope.sums(V), _AT_BOUND * polytope.scale
+        sums, scale, room = polytope.sums(V), _AT_BOUND * polytope.scale, _AT_BOUND * slopes
         at_lower, at_upper = sums <= polytope.lower + scale, sums >= polytope.upper - scale
-        # A short step uphill, projected: what it ends at holds the point back.
+        low, high = self.low + room >= V, self.high - room <= V
+        held, stays = self._holding(V, slopes, uphill, low, high)
+        for mask, found in ((blocked, stays), (at_low, low), (at_high, high)):
+            mask[:, self.places] = found[:, self.used]
+        held = (held > 0.0) & at_upper | (held < 0.0) & at_lower | polytope.equal
+        return WorkingSet(blocked, at_low, at_high, normals, held, at_lower, at_upper)
+
+    def _holding(
+        self, V: Array, slopes: Array, uphill: Array, low: np.ndarray, high: np.ndarray
+    ) -> tuple[Array, np.ndarray]:
+        """Return multipliers of the rows, R x m, that hold points back, and which columns stay at their bounds.
+
+        A short step uphill, projected, ends at what holds the point back.
+        """
         longest = np.abs(uphill).max(axis=1, keepdims=True)
         way = np.zeros_like(V)
         way[:, self.used] = (uphill * (_PROBE / np.where(longest > 0.0, longest, 1.0)))[:, self.places]
-        near, multipliers, _ = polytope.project(V + slopes * way, slopes, self.low, self.high)
+        near, multipliers, _ = self.whole.polytope.project(V + slopes * way, slopes, self.low, self.high)
         room = _AT_BOUND * slopes
-        low, high = self.low + room >= V, self.high - room <= V
-        stays = (low & (near <= self.low + room)) | (high & (near >= self.high - room))
-        for mask, found in ((blocked, stays), (at_low, low), (at_high, high)):
-            mask[:, self.places] = found[:, self.used]
-        held = ((multipliers > 0.0) & at_upper) | ((multipliers < 0.0) & at_lower) | polytope.equal
-        return WorkingSet(blocked, at_low, at_high, normals, held, at_lower, at_upper)
+        return multipliers, (low & (near <= self.low + room)) | (high & (near >= self.high - room))
 
     def allows(self, x: Array) -> np.ndarray:
         if self.whole.where is None:
@@ -723,7 +817,7 @@ class _FeasibleRegion(Region):
         x, whole = x.copy(), self.whole
         if whole.linear_scales is not None:
             low, width = whole.linear_scales
-            x[:, self.places] = np.clip((V[:, self.used] - low[self.used]) / width[self.used], 0.0, 1.0)
+            x[:, self.places] = between((V[:, self.used] - low[self.used]) / width[self.used], 0.0, 1.0)
             return x
         for i, place in zip(self.used, self.places, strict=True):
             x[:, place] = whole.values[i].at(V[:, i])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -131,15 +132,45 @@ def _from_scipy(name: str, given: Any, names: Sequence[str]) -> Parameter:
 
 
 def _from_configspace(space: Any) -> dict[str, Parameter]:
-    conditions, forbidden = list(space.conditions), list(space.forbidden_clauses)
-    if conditions or forbidden:
-        first = (conditions + forbidden)[0]
+    if forbidden := list(space.forbidden_clauses):
         raise SpaceError(
-            f"the ConfigurationSpace has {len(conditions)} conditions and {len(forbidden)} forbidden clauses, of which the "
-            f"first is {first}: write the parameters by hand, with when={{...}} for a condition and where=... for what is "
-            "forbidden"
+            f"the ConfigurationSpace has {len(forbidden)} forbidden clauses, of which the first is {forbidden[0]}: leave "
+            "them out, and write ProductSpace(space, where=lambda p: ...) with a function that is False for what is forbidden"
         )
-    return {str(name): as_parameter(str(name), space[name]) for name in space}
+    parameters = {str(name): as_parameter(str(name), space[name]) for name in space}
+    for condition in space.conditions:
+        child = str(condition.child.name)
+        ways = _ways(child, condition)
+        parameters[child] = replace(parameters[child], when=ways[0] if len(ways) == 1 else ways)
+    return parameters
+
+
+def _ways(child: str, condition: Any) -> list[dict[str, list[Any]]]:
+    """Return with which values of others a condition of ConfigSpace holds: one of the dicts, with all that it names."""
+    names = _names(condition, "ConfigSpace")
+    if "OrConjunction" in names:
+        return [way for part in condition.components for way in _ways(child, part)]
+    if "AndConjunction" in names:
+        found: list[dict[str, list[Any]]] = [{}]
+        for part in condition.components:
+            found = [_both(child, condition, one, other) for one in found for other in _ways(child, part)]
+        return found
+    parent = str(condition.parent.name)
+    if "EqualsCondition" in names:
+        return [{parent: [plain(condition.value)]}]
+    if "InCondition" in names:
+        return [{parent: [plain(value) for value in condition.values]}]
+    raise SpaceError(
+        f"parameter {child!r}: the condition {condition} of ConfigSpace has no counterpart; list the values with which it "
+        f"holds: InCondition(..., [...]), or when={{{parent!r}: [...]}} in calibo"
+    )
+
+
+def _both(child: str, condition: Any, one: dict[str, list[Any]], other: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    both = {**one, **{name: [v for v in values if v in one.get(name, values)] for name, values in other.items()}}
+    if empty := [name for name, values in both.items() if not values]:
+        raise SpaceError(f"parameter {child!r}: no value of {empty[0]!r} meets the condition {condition}; change it")
+    return both
 
 
 def _from_hyperparameter(name: str, given: Any, names: Sequence[str]) -> Parameter:

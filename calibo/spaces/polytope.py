@@ -26,6 +26,8 @@ _LEVENBERG = 1e-7
 _PRECISION = 1e-13
 #: Components of a direction below this share of the largest do not limit a step.
 _STRAIGHT = 1e-14
+#: Whole steps after which a projection is started anew.
+_WHOLE_STEPS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +51,43 @@ class Polytope:
         """Which rows are equalities, m."""
         return self.lower == self.upper
 
+    @cached_property
+    def all_equal(self) -> bool:
+        """Whether there are no inequalities."""
+        return bool(self.equal.all())
+
+    @cached_property
+    def unequal(self) -> np.ndarray:
+        """Which rows are inequalities, m."""
+        return ~self.equal
+
+    @cached_property
+    def open_above(self) -> np.ndarray:
+        """Which rows have no upper bound, m."""
+        return self.upper == np.inf
+
+    @cached_property
+    def open_below(self) -> np.ndarray:
+        """Which rows have no lower bound, m."""
+        return self.lower == -np.inf
+
+    @cached_property
+    def largest(self) -> float:
+        """Size of the row with the largest terms."""
+        return float(self.scale.max(initial=0.0))
+
     def sums(self, V: Array) -> Array:
         """Return the sums of all rows at points, n x c -> n x m."""
-        # Summed row by row, so that a point's result does not depend on the points beside it.
-        return (V[:, None, :] * self.A).sum(axis=2)
+        # Not by a product of matrices, so that a point's result does not depend on the points beside it.
+        return np.einsum("nc,mc->nm", V, self.A)
 
     def excess(self, V: Array) -> Array:
         """Return by how much points exceed the bounds of rows, n x m: negative below the lower one, 0 between."""
-        sums = self.sums(V)
-        return sums - np.clip(sums, self.lower, self.upper)
+        return self.beyond(self.sums(V))
+
+    def beyond(self, sums: Array) -> Array:
+        """Return by how much sums, n x m, exceed the bounds: negative below the lower one, 0 between."""
+        return sums - between(sums, self.lower, self.upper)
 
     def holds(self, V: Array, tolerance: float) -> np.ndarray:
         """Return which points meet all rows up to a tolerance relative to their size, n."""
@@ -70,31 +100,35 @@ class Polytope:
         room = 1e-9 * self.scale
         return ((small <= self.upper + room) & (large >= self.lower - room)).all(axis=1)
 
-    def project(self, Y: Array, metric: Array, low: Array, high: Array) -> tuple[Array, Array, np.ndarray]:
+    def project(
+        self, Y: Array, metric: Array, low: Array, high: Array, *, quick: bool = False
+    ) -> tuple[Array, Array, np.ndarray]:
         """Return the nearest points of the polytope.
 
         A Newton method on the dual problem, which is concave and has one variable for each row only; bounds of columns
-        cost nothing, however many there are.
+        cost nothing, however many there are. Points near the polytope arrive after a few whole steps; the others start
+        anew with steps that are shortened where they do not gain.
 
         Args:
             Y: Points, n x c.
             metric: Length of a unit in each column, n x c: distances are those of Y / metric.
             low: Lower corners of the boxes, n x c.
             high: Upper corners, n x c.
+            quick: Whether points that do not arrive after a few steps are given up.
 
         Returns:
             The projections, n x c; the multipliers of the rows, n x m, positive where an upper bound holds a point back
             and negative where a lower one does; and which projections were found, n. Those not found (mostly because
             there is no point) are the last of the iteration.
         """
-        state = _Duals(self, Y, np.square(metric), low, high)
-        active = np.flatnonzero(self.reachable(low, high)) if len(Y) else np.empty(0, dtype=np.intp)
-        for _ in range(_ITERATIONS):
-            active = active[~state.arrived[active]]
-            if not len(active):
-                break
-            state.step(active)
-        return state.V, state.multipliers, state.arrived
+        V, multipliers, found = _Duals(self, Y, np.square(metric), low, high).run(_WHOLE_STEPS, careful=False)
+        left = np.flatnonzero(~found)
+        if quick or not len(left):
+            return V, multipliers, found
+        left = left[self.reachable(low[left], high[left])]
+        again = _Duals(self, Y[left], np.square(metric[left]), low[left], high[left]).run(_ITERATIONS, careful=True)
+        V[left], multipliers[left], found[left] = again
+        return V, multipliers, found
 
     def walk(self, V: Array, metric: Array, low: Array, high: Array, steps: int, rng: np.random.Generator) -> Array:
         """Move points of the polytope by steps of hit-and-run, which leaves the uniform distribution as it is.
@@ -113,7 +147,7 @@ class Polytope:
         for _ in range(steps):
             way = tangent(rng.standard_normal(V.shape) * length)
             first, last = self.chord(V, way, low, high)
-            V = np.clip(V + (first + rng.random(len(V)) * (last - first))[:, None] * way, low, high)
+            V = between(V + (first + rng.random(len(V)) * (last - first))[:, None] * way, low, high)
         return V
 
     def _tangents(self, length: Array) -> Callable[[Array], Array]:
@@ -131,20 +165,34 @@ class Polytope:
 
         return along
 
-    def chord(self, V: Array, way: Array, low: Array, high: Array) -> tuple[Array, Array]:
-        """Return how far points, n x c, may go backwards (not positive) and forwards, n each."""
+    def chord(self, V: Array, way: Array, low: Array, high: Array, room: float = 0.0) -> tuple[Array, Array]:
+        """Return how far points, n x c, may go backwards (not positive) and forwards, n each.
+
+        Args:
+            V: Points of the polytope, n x c.
+            way: Directions along which the equalities hold, n x c.
+            low: Lower corners of the boxes, n x c.
+            high: Upper corners, n x c.
+            room: By how much inequalities may be broken, relative to their size.
+        """
         largest = np.abs(way).max(axis=1, keepdims=True)
         way = np.where(np.abs(way) > _STRAIGHT * largest, way, 0.0)
         first, last = _reach(V, way, low, high)
-        unequal = ~self.equal
-        if unequal.any():
+        if not self.all_equal:
+            unequal = self.unequal
             G = self.A[unequal]
             sums, slopes = V @ G.T, way @ G.T
             slopes = np.where(np.abs(slopes) > _STRAIGHT * largest * np.abs(G).max(axis=1), slopes, 0.0)
-            more = _reach(sums, slopes, self.lower[unequal], self.upper[unequal])
+            beyond = room * self.scale[unequal]
+            more = _reach(sums, slopes, self.lower[unequal] - beyond, self.upper[unequal] + beyond)
             first, last = np.maximum(first, more[0]), np.minimum(last, more[1])
         still = ~(np.isfinite(first) & np.isfinite(last))
         return np.where(still, 0.0, np.minimum(first, 0.0)), np.where(still, 0.0, np.maximum(last, 0.0))
+
+
+def between(V: Array, low: Array | float, high: Array | float) -> Array:
+    """Return values clipped to bounds; several times as fast as ``numpy.clip`` for few values."""
+    return np.minimum(np.maximum(V, low), high)
 
 
 def _reach(at: Array, slope: Array, low: Array, high: Array) -> tuple[Array, Array]:
@@ -156,85 +204,162 @@ def _reach(at: Array, slope: Array, low: Array, high: Array) -> tuple[Array, Arr
 
 
 class _Duals:
-    """The state of n projections: multipliers, and the points that follow from them."""
+    """The state of n projections: multipliers, and the points that follow from them; those that arrive are put aside."""
 
     def __init__(self, polytope: Polytope, Y: Array, squares: Array, low: Array, high: Array) -> None:
-        self.polytope = polytope
-        self.Y, self.squares, self.low, self.high = Y, squares, low, high
         n, m = len(Y), len(polytope.A)
+        self.polytope = polytope
+        self.found = between(Y, low, high), np.zeros((n, m)), np.zeros(n, dtype=bool)
+        #: Numbers of the points that have not arrived; all that follows is theirs.
+        self.rows = np.arange(n)
+        self.Y, self.squares, self.low, self.high = Y, squares, low, high
         self.multipliers = np.zeros((n, m))
-        self.V = np.clip(Y, low, high)
-        self.arrived = self._met(self.V, self.multipliers)
+        self.V = self.found[0]
+        self.sums = polytope.sums(self.V)
+        self._put_aside()
 
-    def step(self, rows: np.ndarray) -> None:
-        """Take one Newton step with a line search for some of the points."""
-        polytope, old, V = self.polytope, self.multipliers[rows], self.V[rows]
-        sums = polytope.sums(V)
-        goal, active = self._goals(old, sums)
-        way = self._newton(rows, V, np.where(active, sums - goal, 0.0), active)
-        new, points = self._signed(old, old + way), V.copy()
-        points[:] = self._points(rows, new)
-        met = self._met(points, new)
-        left, share = np.flatnonzero(~met), 1.0
-        if len(left):
-            # Where the whole step does not arrive, the dual function decides whether it was too long.
-            before = self._dual(rows[left], old[left], V[left])
-            while len(left) and share > 1e-12:
-                gained = self._dual(rows[left], new[left], points[left])
-                short = gained < before - 1e-13 * (1.0 + np.abs(before))
-                left, before, share = left[short], before[short], 0.5 * share
-                new[left] = self._signed(old[left], old[left] + share * way[left])
-                points[left] = self._points(rows[left], new[left])
-            met = self._met(points, new)
-        self.multipliers[rows], self.V[rows], self.arrived[rows] = new, points, met
+    def run(self, iterations: int, *, careful: bool) -> tuple[Array, Array, np.ndarray]:
+        """Take steps until all points have arrived, or so many.
 
-    def _goals(self, multipliers: Array, sums: Array) -> tuple[Array, np.ndarray]:
-        """Return the bound that each row is to be at, n x m, and which rows are held at one."""
-        lower, upper = self.polytope.lower, self.polytope.upper
-        above = (multipliers > 0.0) | ((multipliers == 0.0) & (sums > upper))
-        below = (multipliers < 0.0) | ((multipliers == 0.0) & (sums < lower))
-        active = above | below | self.polytope.equal
-        return np.where(above, upper, np.where(below, lower, np.where(active, upper, 0.0))), active
+        Args:
+            iterations: Number of steps.
+            careful: Whether steps that do not gain are shortened; else they are whole, and multipliers that would get the
+                wrong sign are left out of them.
 
-    def _newton(self, rows: np.ndarray, V: Array, gap: Array, active: np.ndarray) -> Array:
-        A, squares = self.polytope.A, self.squares[rows]
-        between = (self.low[rows] < V) & (self.high[rows] > V)
-        movable = self.high[rows] > self.low[rows]
-        near = np.abs(gap).max(axis=1, initial=0.0) <= 1e-6 * self.polytope.scale.max(initial=0.0)
-        damping = np.where(near[:, None] & between.any(axis=1, keepdims=True), 1e-9, _DAMPING)
-        weights = squares * np.where(between, 1.0, damping * movable)
-        both = active[:, :, None] & active[:, None, :]
-        matrix = np.where(both, (A * weights[:, None, :]) @ A.T, 0.0)
-        diagonal = np.arange(len(A))
-        sizes = matrix[:, diagonal, diagonal]
-        matrix[:, diagonal, diagonal] = np.where(sizes > 0.0, sizes * (1.0 + _LEVENBERG), 1.0)
-        return np.asarray(np.linalg.solve(matrix, gap[:, :, None])[:, :, 0], dtype=np.float64)
+        Returns:
+            All points, n x c, multipliers, n x m, and which projections were found, n.
+        """
+        for _ in range(iterations):
+            if not len(self.rows):
+                break
+            old, V, sums = self.multipliers, self.V, self.sums
+            way, new = self._newton(old, sums, pivots=0 if careful else len(self.polytope.A))
+            self._go(slice(None), new)
+            if careful:
+                self._shorten(np.flatnonzero(~self._met()), old, V, sums, way)
+            self._put_aside()
+        self.found[0][self.rows], self.found[1][self.rows] = self.V, self.multipliers
+        return self.found
+
+    def _go(self, rows: np.ndarray | slice, multipliers: Array) -> None:
+        """Set multipliers, and the points that follow from them."""
+        pull = np.einsum("nm,mc->nc", multipliers, self.polytope.A)
+        points = between(self.Y[rows] - self.squares[rows] * pull, self.low[rows], self.high[rows])
+        if isinstance(rows, slice):
+            self.multipliers, self.V, self.sums = multipliers, points, self.polytope.sums(points)
+        else:
+            self.multipliers[rows], self.V[rows], self.sums[rows] = multipliers, points, self.polytope.sums(points)
+
+    def _shorten(self, left: np.ndarray, old: Array, V: Array, sums: Array, way: Array) -> None:
+        """Halve the steps of some points until the dual function does not fall."""
+        share = 1.0
+        before = self._dual(left, old[left], V[left], sums[left])
+        while len(left) and share > 1e-12:
+            gained = self._dual(left, self.multipliers[left], self.V[left], self.sums[left])
+            short = gained < before - 1e-13 * (1.0 + np.abs(before))
+            left, before, share = left[short], before[short], 0.5 * share
+            self._go(left, self._signed(old[left], old[left] + share * way[left]))
+
+    def _put_aside(self) -> None:
+        met = self._met()
+        if met.any():
+            arrived = self.rows[met]
+            self.found[0][arrived], self.found[1][arrived], self.found[2][arrived] = (
+                self.V[met],
+                self.multipliers[met],
+                True,
+            )
+            self._keep(~met)
+
+    def _keep(self, rows: np.ndarray) -> None:
+        self.rows, self.multipliers, self.V, self.sums = (
+            self.rows[rows],
+            self.multipliers[rows],
+            self.V[rows],
+            self.sums[rows],
+        )
+        self.Y, self.squares, self.low, self.high = self.Y[rows], self.squares[rows], self.low[rows], self.high[rows]
+
+    def _newton(self, multipliers: Array, sums: Array, pivots: int) -> tuple[Array, Array]:
+        """Return Newton steps of the multipliers, n x m, and the multipliers that they lead to.
+
+        Args:
+            multipliers: Where the steps start, n x m.
+            sums: Sums of the rows there, n x m.
+            pivots: How often steps are computed anew without the multipliers that would get the wrong sign.
+        """
+        polytope = self.polytope
+        # The bound that each row is to be at, and which rows are held at one.
+        toward = np.where(multipliers == 0.0, polytope.beyond(sums), multipliers)
+        active = (toward != 0.0) | polytope.equal
+        gap = np.where(active, sums - np.where(toward < 0.0, polytope.lower, polytope.upper), 0.0)
+        matrix = self._hessian(gap)
+        if len(polytope.A) == 1:
+            way = gap / matrix[:, 0]
+            return way, self._signed(multipliers, multipliers + way)
+        matrix *= active[:, :, None] & active[:, None, :]
+        np.einsum("nii->ni", matrix)[~active] = 1.0
+        way = np.linalg.solve(matrix, gap[:, :, None])[:, :, 0]
+        zero = np.zeros_like(active)
+        for _ in range(pivots):
+            # Multipliers that would get the wrong sign become 0, and the others are found anew with these at 0.
+            new = multipliers + way
+            signed = self._signed(multipliers, new)
+            wrong = (signed != new) & ~zero
+            rows = np.flatnonzero(wrong.any(axis=1))
+            if not len(rows):
+                return way, signed
+            zero |= wrong
+            way[rows] = _with_zeros(matrix[rows], gap[rows], -multipliers[rows], zero[rows])
+        return way, self._signed(multipliers, multipliers + way)
+
+    def _hessian(self, gap: Array) -> Array:
+        """Return the matrices of the second derivatives of the dual functions, n x m x m, not quite singular."""
+        polytope, A = self.polytope, self.polytope.A
+        inside = (self.low < self.V) & (self.high > self.V)
+        near = np.abs(gap).max(axis=1, initial=0.0) <= 1e-6 * polytope.largest
+        damping = np.where(near & inside.any(axis=1), 1e-9, _DAMPING)
+        weights = self.squares * np.where(inside, 1.0, damping[:, None] * (self.high > self.low))
+        matrix = (A * weights[:, None, :]) @ A.T
+        diagonal = np.einsum("nii->ni", matrix)
+        diagonal *= 1.0 + _LEVENBERG
+        diagonal[diagonal <= 0.0] = 1.0
+        return matrix
 
     def _signed(self, old: Array, new: Array) -> Array:
         """Return multipliers that do not change their sign in one step, nor have one without a bound to hold it."""
-        lower, upper, equal = self.polytope.lower, self.polytope.upper, self.polytope.equal
-        flipped = ~equal & (old * new < 0.0)
-        new = np.where(flipped | ((new > 0.0) & ~np.isfinite(upper)) | ((new < 0.0) & ~np.isfinite(lower)), 0.0, new)
-        return new
+        polytope = self.polytope
+        if polytope.all_equal:
+            return new
+        flipped = polytope.unequal & (old * new < 0.0)
+        return np.where(flipped | ((new > 0.0) & polytope.open_above) | ((new < 0.0) & polytope.open_below), 0.0, new)
 
-    def _points(self, rows: np.ndarray, multipliers: Array) -> Array:
-        pull = (multipliers[:, :, None] * self.polytope.A).sum(axis=1)
-        return np.clip(self.Y[rows] - self.squares[rows] * pull, self.low[rows], self.high[rows])
-
-    def _dual(self, rows: np.ndarray, multipliers: Array, V: Array) -> Array:
-        """Return the value of the dual function at multipliers, whose points are V."""
+    def _dual(self, rows: np.ndarray, multipliers: Array, V: Array, sums: Array) -> Array:
+        """Return the value of the dual function of some points at multipliers, which V follow from."""
         upper = np.where(np.isfinite(self.polytope.upper), self.polytope.upper, 0.0)
         lower = np.where(np.isfinite(self.polytope.lower), self.polytope.lower, 0.0)
-        gaps = self.polytope.sums(V) - np.where(multipliers > 0.0, upper, lower)
+        gaps = sums - np.where(multipliers > 0.0, upper, lower)
+        Y = self.Y[rows]
         with np.errstate(divide="ignore", invalid="ignore"):
-            squares = np.where(self.Y[rows] == V, 0.0, np.square(V - self.Y[rows]) / self.squares[rows])
+            squares = np.where(Y == V, 0.0, np.square(V - Y) / self.squares[rows])
         return 0.5 * squares.sum(axis=1) + (multipliers * gaps).sum(axis=1)
 
-    def _met(self, V: Array, multipliers: Array) -> np.ndarray:
+    def _met(self) -> np.ndarray:
         """Return which points meet all rows, with multipliers of the rows at a bound only."""
-        polytope = self.polytope
-        sums, room = polytope.sums(V), _PRECISION * polytope.scale
-        inside = (sums <= polytope.upper + room) & (sums >= polytope.lower - room)
-        held = (multipliers > 0.0) & (sums < polytope.upper - 1e3 * room)
-        held |= (multipliers < 0.0) & (sums > polytope.lower + 1e3 * room)
-        return np.asarray((inside & ~(held & ~polytope.equal)).all(axis=1))
+        polytope, sums = self.polytope, self.sums
+        met = np.abs(polytope.beyond(sums)) <= _PRECISION * polytope.scale
+        if polytope.all_equal:
+            return np.asarray(met.all(axis=1))
+        room = 1e3 * _PRECISION * polytope.scale
+        held = (self.multipliers > 0.0) & (sums < polytope.upper - room)
+        held |= (self.multipliers < 0.0) & (sums > polytope.lower + room)
+        return np.asarray((met & ~(held & polytope.unequal)).all(axis=1))
+
+
+def _with_zeros(matrix: Array, gap: Array, back: Array, zero: np.ndarray) -> Array:
+    """Return steps, n x m, that solve the equations of all but some rows, which take the steps ``back``."""
+    fixed = np.where(zero, back, 0.0)
+    rest = np.where(zero, 0.0, gap - np.einsum("nij,nj->ni", matrix, fixed))
+    others = np.where(zero[:, :, None] | zero[:, None, :], 0.0, matrix)
+    np.einsum("nii->ni", others)[zero] = 1.0
+    return fixed + np.linalg.solve(others, rest[:, :, None])[:, :, 0]

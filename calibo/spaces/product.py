@@ -37,7 +37,7 @@ from calibo.spaces.foreign import as_parameter, parameters_of
 from calibo.spaces.mixture import Mixture
 from calibo.spaces.parameters import NO_DEFAULT, Categorical, Float, Int, Ordinal, Parameter
 from calibo.spaces.pool import PoolSpace, is_frame
-from calibo.spaces.predicates import Where, name_of
+from calibo.spaces.predicates import Predicate, Where, name_of
 from calibo.spaces.region import Region
 from calibo.spaces.spreading import spread_points
 
@@ -72,7 +72,8 @@ class ProductSpace(Space):
         parameters: The parameters by name, the components of mixtures among them; those given as ``Context(...)`` are
             observed, not chosen, and kept without it.
         constraints: Linear constraints on numeric parameters: text such as "a + b <= 1", or ``LinearConstraint``. Every
-            point that is drawn, repaired or suggested meets them.
+            point that is drawn, repaired or suggested meets them. One on parameters that are not always active counts
+            where all of them are, and must be an inequality.
         where: Any other condition: a function of the parameters, by name, that returns whether they may be tried. It sees
             the active parameters only.
         conditions: Which parameters are active; ``None`` if all always are.
@@ -93,7 +94,7 @@ class ProductSpace(Space):
     conditions: Conditions | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        parameters = read_mapping(self.parameters)
+        parameters = read_mapping(parameters_of(self.parameters))
         if parameters is None:
             raise SpaceError(f"a space is a mapping of names to parameters, got {type(self.parameters).__name__}")
         if not parameters:
@@ -123,12 +124,11 @@ class ProductSpace(Space):
 
     def _checked(self, constraints: tuple[LinearConstraint, ...]) -> FeasibleSet | None:
         """Return what the constraints leave, after checking that it is something; ``None`` if there are none."""
-        _check_always_active(
-            self.conditions, self.names, (*constraints, *(mixture.sum for _, mixture in self.mixtures))
-        )
         feasible = self._left_by(constraints)
         if feasible is not None:
             check_feasible(feasible)
+            for together in self._active_together(constraints):
+                check_feasible(replace(feasible, constraints=(*feasible.constraints, *together), where=None))
             check_predicate(feasible)
         return feasible
 
@@ -137,7 +137,32 @@ class ProductSpace(Space):
         supports = tuple(mixture.support for _, mixture in self.mixtures if mixture.support is not None)
         if not (sums or constraints or self.where):
             return None
-        return FeasibleSet(self.names, self.columns, self.decode, (*sums, *constraints), supports, self.where)
+        conditional = tuple(one for one in constraints if self._depends(one))
+        for one in (*sums, *conditional):
+            if self._depends(one) and one.relation == "==":
+                raise SpaceError(
+                    f"constraint {str(one)!r} names {self._depends(one)!r}, which is active only with some values of other "
+                    "parameters: such constraints may be inequalities (<=, >=) only; leave out the parameter that follows "
+                    "from the others, or use parameters that are always active"
+                )
+        always = (*sums, *(one for one in constraints if one not in conditional))
+        where = Predicate(conditional, self.where) if conditional or self.where is not None else None
+        return FeasibleSet(self.names, self.columns, self.decode, always, supports, where, activity=self.conditions)
+
+    def _depends(self, constraint: LinearConstraint) -> str | None:
+        """Return the first parameter of a constraint that is not always active; ``None`` if all are, or one is unknown."""
+        if self.conditions is None or not set(constraint.names) <= set(self.names):
+            return None
+        return next((n for n in constraint.names if self.conditions.parents_of(self.names.index(n))), None)
+
+    def _active_together(self, constraints: tuple[LinearConstraint, ...]) -> list[tuple[LinearConstraint, ...]]:
+        """Return the constraints on parameters that are not always active, those together that count at the same points."""
+        groups = dict[frozenset[Any], list[LinearConstraint]]()
+        for one in constraints:
+            if self.conditions is not None and self._depends(one):
+                rules = frozenset(self.conditions.rules[self.names.index(name)] for name in one.names)
+                groups.setdefault(rules - {()}, []).append(one)
+        return [tuple(group) for group in groups.values()]
 
     def __repr__(self) -> str:
         components = {name for _, mixture in self.mixtures for name in mixture.components}
@@ -408,21 +433,6 @@ def _flattened(
             raise SpaceError(f"{twice[0]!r} is given twice, in the mixture {name!r} and before: name every amount once")
         parameters |= more
     return parameters, tuple(mixtures), tuple(contexts)
-
-
-def _check_always_active(
-    conditions: Conditions | None, names: Sequence[str], constraints: Sequence[LinearConstraint]
-) -> None:
-    """Check that linear constraints name parameters that are always active only."""
-    if conditions is None:
-        return
-    for constraint in constraints:
-        known = [name for name in constraint.names if name in names]
-        if dependent := [name for name in known if conditions.parents_of(names.index(name))]:
-            raise SpaceError(
-                f"constraint {str(constraint)!r} names {dependent[0]!r}, which is active only with some values of other "
-                "parameters: give such a condition as where=lambda p: ..., a function of the active parameters"
-            )
 
 
 def restricted_values(column: Parameter, lower: float, upper: float) -> tuple[Parameter, float, float, float, float]:

@@ -52,13 +52,29 @@ class Region(ABC):
         """Whether there is more than the bounds of columns, which never bend a step downhill."""
         return True
 
+    @property
+    def straight(self) -> bool:
+        """Whether equalities hold all along a straight step that they hold along at first."""
+        return True
+
+    def part(self, rows: np.ndarray) -> Region:
+        """Return the region around some of the points."""
+        return self
+
     @abstractmethod
     def project(self, x: Array) -> Array:
         """Return the nearest feasible coordinates, R x c."""
 
     @abstractmethod
+    def bent(self, x: Array) -> tuple[Array, np.ndarray]:
+        """Return the nearest feasible coordinates, R x c, as far as they are found fast, and which are, R."""
+
+    @abstractmethod
     def reach(self, x: Array, way: Array) -> Array:
-        """Return how far feasible points can go in some directions, R x c each, before something holds them back, R."""
+        """Return how far feasible points can go in some directions, R x c each, before something holds them back, R.
+
+        The directions are such that the equalities hold along them; bounds may be passed by a rounding error.
+        """
 
     @abstractmethod
     def working_set(self, x: Array, uphill: Array) -> WorkingSet:
@@ -78,6 +94,9 @@ class Cube(Region):
 
     def project(self, x: Array) -> Array:
         return np.clip(x, 0.0, 1.0)
+
+    def bent(self, x: Array) -> tuple[Array, np.ndarray]:
+        return self.project(x), np.ones(len(x), dtype=bool)
 
     def reach(self, x: Array, way: Array) -> Array:
         return cube_reach(x, way)

@@ -158,6 +158,13 @@ def experiment_name(number: int) -> str:
     return f"E{number + 1:03d}"
 
 
+def _numbered(name: str | None) -> int | None:
+    """Return the number of a suggestion by its name; ``None`` for a name of another kind."""
+    digits = (name or "").removeprefix("E")
+    number = int(digits) - 1 if digits.isdecimal() and len(digits) < 10 else -1
+    return number if number >= 0 and experiment_name(number) == name else None
+
+
 def next_experiments(
     space: Space,
     targets: Mapping[str, str | Direction],
@@ -279,7 +286,9 @@ def _observed(sheet: Sheet, space: Space, targets: Sequence[str]) -> tuple[list[
             decoded = space.decode(space.encode([_inside(params, space)]))[0]
         except SpaceError as error:
             if not (state is State.RUNNING and not params):
-                notes.append(f"{where} is left out, as it is not in the space: {error}")
+                # The space counts the parameters that it is given; here there is one set of them.
+                why = str(error).removeprefix("parameters 0, ")
+                notes.append(f"{where} is left out, as it is not in the space: {why}")
             continue
         values = tuple(value for value in read if isinstance(value, float)) if state is State.COMPLETE else ()
         name = None if names is None or cells[names] is None else str(cells[names]).strip()
@@ -393,7 +402,12 @@ def _tell_all(
     targets: tuple[str, ...],
 ) -> None:
     """Tell all results before a round, those never suggested first, then round by round; others are pending."""
-    start = 1 + max((key for key, row in study.rows.items() if row.round < number), default=-1)
+    known = [key for key, row in study.rows.items() if row.round < number]
+    # Names in the tables that this study file did not give, as after it was lost, are not given again.
+    known += [
+        taken for i, row in enumerate(rows) if i not in matching.keys and (taken := _numbered(row.name)) is not None
+    ]
+    start = 1 + max(known, default=-1)
     before = study.start(number, optimizer.space.names, targets)
     restored, awaited = list[Suggestion](), start
     contexts = optimizer.space.contexts

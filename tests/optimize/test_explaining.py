@@ -86,7 +86,7 @@ def test_several_objectives_and_methods_without_forecasts() -> None:
         made.tell(asked, (bowl(dict(asked.params)), float(asked.params["x"])), constraints={"c": -1.0})
     found = made.explain(made.ask())
     assert found.best_before is None and 0.0 <= (found.improvement or 0.0) <= 1.0
-    assert {"expected 0", "expected 1", "expected c"} <= {what for what, _ in found.rows()}
+    assert {"expected objective 0", "expected objective 1", "expected c"} <= {what for what, _ in found.rows()}
     plain = Optimizer(SPACE, "lfbo", seed=0)
     for _ in range(6):
         asked = plain.ask()

@@ -104,6 +104,38 @@ def test_spaces_of_configspace() -> None:
     assert (found.parameters["n"].low, found.parameters["n"].high) == (1, 8)
     with pytest.raises(SpaceError, match=r"NormalFloatHyperparameter; write Float\(-1"):
         as_space({"z": cs.NormalFloatHyperparameter("z", mu=0, sigma=1, lower=-1, upper=1)})
-    space.add(cs.EqualsCondition(space["lr"], space["act"], "relu"))
-    with pytest.raises(SpaceError, match="has 1 conditions and 0 forbidden clauses"):
+
+
+def test_conditions_of_configspace() -> None:
+    cs = pytest.importorskip("ConfigSpace")
+    space = cs.ConfigurationSpace({"model": ["svm", "knn", "tree"], "C": (1e-3, 1e3), "k": (1, 30), "p": (1.0, 2.0)})
+    space.add(cs.CategoricalHyperparameter("kernel", ["rbf", "poly"]), cs.Constant("seed", 7), cs.Float("coef", (0, 1)))
+    space.add(
+        cs.EqualsCondition(space["C"], space["model"], "svm"),
+        cs.InCondition(space["k"], space["model"], ["knn", "tree"]),
+        cs.EqualsCondition(space["kernel"], space["model"], "svm"),
+        cs.OrConjunction(
+            cs.EqualsCondition(space["p"], space["model"], "knn"),
+            cs.EqualsCondition(space["p"], space["kernel"], "poly"),
+        ),
+        cs.AndConjunction(
+            cs.EqualsCondition(space["coef"], space["kernel"], "poly"),
+            cs.InCondition(space["coef"], space["model"], ["svm", "tree"]),
+        ),
+    )
+    found = as_space(space)
+    assert found.parameters["k"].when == {"model": ["knn", "tree"]}
+    assert found.parameters["coef"].when == {"kernel": ["poly"], "model": ["svm", "tree"]}
+    assert ProductSpace(space, where=lambda p: p["model"] != "tree").conditions == found.conditions
+    # Which parameters are active is what ConfigSpace says of its own samples.
+    space.seed(0)
+    for one in space.sample_configuration(60):
+        params = dict(one)
+        assert found.decode(found.encode([params]))[0].keys() == params.keys()
+    space.add(cs.ForbiddenEqualsClause(space["k"], 3))
+    with pytest.raises(SpaceError, match="1 forbidden clauses"):
         as_space(space)
+    other = cs.ConfigurationSpace({"n": (1, 8), "x": (0.0, 1.0)})
+    other.add(cs.GreaterThanCondition(other["x"], other["n"], 3))
+    with pytest.raises(SpaceError, match=r"'x': the condition .* has no counterpart"):
+        as_space(other)

@@ -60,6 +60,17 @@ def test_more_rows_than_columns_may_meet() -> None:
     assert found.mean() > 0.98 and np.abs(shape.excess(V[found])).max() < 1e-11
 
 
+def test_quick_projections_are_the_nearest_points_where_they_are_found() -> None:
+    shape = simplex(20, 3)
+    Y = 1 / 20 + 0.02 * RNG(1).standard_normal((200, 20))
+    box = np.ones_like(Y), np.zeros_like(Y), np.ones_like(Y)
+    V, multipliers, found = shape.project(Y, *box, quick=True)
+    exact, _, known = shape.project(Y, *box)
+    assert found.mean() > 0.8 and known.all()
+    assert np.abs(V[found] - exact[found]).max() < 1e-9
+    assert (multipliers[found][:, ~shape.equal] >= 0.0).all()
+
+
 @pytest.mark.parametrize("K", [3, 10])
 def test_walks_stay_inside_and_become_uniform(K: int) -> None:
     shape, n = simplex(K), 2000

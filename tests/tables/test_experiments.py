@@ -80,6 +80,15 @@ def test_all_results_may_be_appended_to_one_table_without_names(tmp_path: Path) 
     assert second.measured == 10 and second.calibration["yield"][0] == 4
 
 
+def test_names_in_tables_are_not_given_again_when_the_study_file_is_lost(tmp_path: Path) -> None:
+    kept, table = tmp_path / "study.json", tmp_path / "results.csv"
+    write_sheet(table, filled(asked(6, study=kept)))
+    kept.unlink()
+    again = asked(2, study=kept, results=[table])
+    assert [one.name for one in again.experiments] == ["E007", "E008"] and not again.notes
+    assert asked(2, study=kept, results=[table]).rows() == again.rows()
+
+
 def test_failures_blanks_replicates_and_changes(tmp_path: Path) -> None:
     kept, table = tmp_path / "study.json", tmp_path / "results.csv"
     write_sheet(table, filled(asked(8, study=kept)))
