@@ -103,8 +103,10 @@ def main() -> None:
             server = stack.enter_context(postgres.server()) if store == "postgresql" else None
             urls = (
                 f"sqlite:///{folder}/{i}.db" if server is None else server.database(f"new{i}")
-                for i in range(given.rounds)
+                for i in range(given.rounds + 1)
             )
+            # What opening takes is imported once, so that workers get to the new storage at the same moment.
+            open_storage(next(urls))
             found = run(urls, given.rounds, given.workers, given.limit)
             record("starts", {"store": store, "workers": given.workers, **found})
 
