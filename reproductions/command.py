@@ -124,10 +124,10 @@ class Reproduction:
         """Return seeds, budgets and commits of the runs of a part; nothing for claims that no run decides."""
         if figure is None or not figure.jobs:
             return {"seeds": 0, "budget": "", "commit": ""}
-        commits = store.commits()
+        commits, budgets = store.commits(), list(dict.fromkeys(self.budget(job) for job in figure.jobs))
         return {
             "seeds": len({job.seed for job in figure.jobs}),
-            "budget": ", ".join(dict.fromkeys(self.budget(job) for job in figure.jobs)),
+            "budget": budgets[0] if len(budgets) == 1 else f"{budgets[0]} to {budgets[-1]}",
             "commit": ", ".join(sorted({commits[key_of(job)] for job in figure.jobs})),
         }
 
