@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from harness import Store, fill, finish, key_of, seconds_of
 from judging import Claim, print_claims
 
@@ -69,6 +70,8 @@ class Reproduction:
             left, there = self.left(figures, store)
             print(f"{self.folder.name}: {left} of {left + there} runs are left")
             return 0
+        if arguments.verify:
+            return self.verify(figures, store, arguments.verify)
         if arguments.table or arguments.readme or arguments.claims:
             there = self.there(figures, size, store)
             done = self.stored(there, store)
@@ -92,6 +95,19 @@ class Reproduction:
         seconds = seconds_of(jobs, store.load())
         print(f"{ran} runs now; all of them took {seconds:.0f} s of computing; results in {results}")
         return ran
+
+    def verify(self, figures: Mapping[str, Any], store: Store, count: int) -> int:
+        """Run some of the stored jobs, drawn at random, again; say which give something else, and return how many."""
+        found, commits = store.load(), store.commits()
+        jobs = {key_of(job): job for one in figures.values() for job in one.jobs if key_of(job) in found}
+        keys = sorted(jobs)
+        drawn = np.random.default_rng().permutation(len(keys))[:count]
+        different = 0
+        for key in (keys[i] for i in drawn):
+            same = {**self.perform(jobs[key]), "seconds": 0} == {**found[key], "seconds": 0}
+            different += not same
+            print(f"{'the same' if same else 'DIFFERENT'}: {key} (commit {commits[key]})")
+        return different
 
     def there(self, figures: Mapping[str, Any], size: Any, store: Store) -> dict[str, Any]:
         """Return parts with as many seeds as are stored of all their runs; whole parts of which no seed is."""
@@ -124,10 +140,10 @@ class Reproduction:
         """Return seeds, budgets and commits of the runs of a part; nothing for claims that no run decides."""
         if figure is None or not figure.jobs:
             return {"seeds": 0, "budget": "", "commit": ""}
-        commits = store.commits()
+        commits, budgets = store.commits(), list(dict.fromkeys(self.budget(job) for job in figure.jobs))
         return {
             "seeds": len({job.seed for job in figure.jobs}),
-            "budget": ", ".join(dict.fromkeys(self.budget(job) for job in figure.jobs)),
+            "budget": budgets[0] if len(budgets) == 1 else f"{budgets[0]} to {budgets[-1]}",
             "commit": ", ".join(sorted({commits[key_of(job)] for job in figure.jobs})),
         }
 
@@ -152,6 +168,7 @@ class Reproduction:
         parser.add_argument("--processes", type=int, default=2)
         parser.add_argument("--results", type=Path, help="where to write (a temporary folder for --smoke)")
         parser.add_argument("--left", action="store_true", help="run nothing; say how many runs are left")
+        parser.add_argument("--verify", type=int, help="run so many stored jobs, drawn at random, again and compare")
         parser.add_argument("--claims", action="store_true", help="run nothing; write claims.json from what is stored")
         parser.add_argument("--table", action="store_true", help="run nothing; print what is stored as markdown")
         parser.add_argument("--readme", action="store_true", help="run nothing; put the same into the README")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from figures import MODELS, Finished
 from judging import Claim, Ratios, counted, difference_of_means, resampled, verdict
-from settings import ONLINE, TABLE_2, TEMPERED, UNCALIBRATED
+from settings import BASELINES, ONLINE, PAPERS, TABLE_1, TABLE_2, TEMPERED, UNCALIBRATED
 
 from calibo.data import Array
 
@@ -19,7 +19,7 @@ LOCAL, GLOBAL, NEAR = -0.986, -6.0207, 0.05
 
 def claims(done: Mapping[str, Finished]) -> list[Claim]:
     """Return all that can be said of the parts that are there."""
-    kinds = {"1": _example, "2": _curves, "3": _curves, "table2": _table_2}
+    kinds = {"1": _example, "2": _curves, "3": _curves, "table1": _table_1, "table2": _table_2}
     return [claim for number, one in done.items() for claim in kinds[number](one)]
 
 
@@ -56,6 +56,20 @@ def _better(part: str, text: str, a: Array, b: Array) -> Claim:
     seeds = f"lower in {int((a < b).sum())} of {len(a)} seeds, higher in {int((a > b).sum())}"
     shown = f"{middle:+.2f} ({low:+.2f} to {high:+.2f}); {seeds}"
     return Claim(part, text, "< 0", shown, verdict((middle, low, high), len(a), high=0.0))
+
+
+def _table_1(done: Finished) -> list[Claim]:
+    found = []
+    for panel, shares in zip(done.figure.panels, TABLE_1.values(), strict=True):
+        for baseline, share in zip(BASELINES, shares, strict=True):
+            won = done.won(panel, PAPERS, ONLINE, baseline)
+            text, side = (
+                f"{panel}: fraction of runs where calibrated beats {baseline}",
+                "low" if share > 0.5 else "high",
+            )
+            claim = _RATIOS.claim("table1", text, won, np.ones(len(won)), claimed=f"{share:g}", **{side: 0.5})
+            found.append(claim)
+    return found
 
 
 def _table_2(done: Finished) -> list[Claim]:

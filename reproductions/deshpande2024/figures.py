@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from harness import FinishedFigure, of_seeds
-from settings import METHODS, OURS, PANELS, PAPERS, TABLE_2, Job, Size
+from settings import BASELINES, METHODS, ONLINE, OURS, PANELS, PAPERS, TABLE_1, TABLE_2, Job, Size
 
 from calibo.data import Array
 
-PARTS = ("1", "2", "3", "table2")
+PARTS = ("1", "2", "3", "table1", "table2")
 MODELS = (PAPERS, OURS)
 #: Best values closer than this share of the range that all methods went through are the same.
 _SAME = 1e-3
@@ -57,6 +57,8 @@ def figure(number: str, size: Size) -> Figure:
     if number == "1":
         part, initial, title = "example", 3, "Forrester, three points that miss the basin"
         panels: tuple[tuple[str, str], ...] = (("forrester", "UCB"),)
+    elif number == "table1":
+        part, initial, title, panels = "curves", 5, "baselines, the paper's model", tuple(TABLE_1)
     elif number == "table2":
         part, initial, title = "table2", 3, "seven functions, Matern kernel, PI"
         panels = tuple((name, "PI") for name in TABLE_2)
@@ -65,8 +67,8 @@ def figure(number: str, size: Size) -> Figure:
     cells = [
         Cell(f"{problem} {rule}", model, method, of_seeds(job, size.repeats[number]))
         for problem, rule in panels
-        for model in MODELS
-        for method in METHODS
+        for model in ((PAPERS,) if number == "table1" else MODELS)
+        for method in ((*BASELINES, ONLINE) if number == "table1" else METHODS)
         for job in [Job(part, problem, rule, method, model, 0, initial, size.steps)]
     ]
     return Figure(number, title, tuple(cells))

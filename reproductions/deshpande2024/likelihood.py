@@ -1,4 +1,4 @@
-"""The paper's Gaussian process: one length scale for all columns, hyperparameters by maximum likelihood."""
+"""The paper's Gaussian process: one length scale for all columns, hyperparameters by maximum likelihood; and bagging."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from calibo.calibration.base import LevelMap, Recalibrator, identity
+from calibo.calibration.evidence import Evidence
 from calibo.data import Array, Dataset
 from calibo.models import GaussianProcess
 from calibo.models.gaussian_process import NegativeLogPosterior
@@ -28,10 +30,14 @@ class Isotropic(Features):
 
 @dataclass(frozen=True, eq=False)
 class NegativeLogLikelihood(NegativeLogPosterior):
-    """The same without priors."""
+    """The same without priors, but for that of a warping, which a few outcomes do not determine."""
 
     def _prior(self, raw: Array) -> tuple[float, Array]:
-        return 0.0, np.zeros_like(raw)
+        gradient = np.zeros_like(raw)
+        if self.warping is None:
+            return 0.0, gradient
+        value, gradient[self._warps] = self.warping.prior(raw[self._warps])
+        return float(value), gradient
 
 
 @dataclass(frozen=True)
@@ -40,11 +46,20 @@ class IsotropicGP(GaussianProcess):
 
     def objective(self, data: Dataset) -> NegativeLogLikelihood:
         plain = super().objective(data)
-        return NegativeLogLikelihood(plain.kernel, Isotropic(data.categories), plain.X, plain.z, plain.known_noise)
+        features = Isotropic(data.categories)
+        return NegativeLogLikelihood(plain.kernel, features, plain.X, plain.z, plain.known_noise, self.warping)
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> Posterior:
         # Left-out predictions keep the hyperparameters, as the paper's do.
         return replace(super().fit(data, rng=rng), precision=None)
 
     def stored_size(self, data: Dataset) -> int:
-        return 3
+        return 3 + (0 if self.warping is None else self.warping.size(data.categories))
+
+
+@dataclass(frozen=True)
+class Uncorrected(Recalibrator):
+    """No recalibration: a pooled model of a resampler as it is, such as a bagged ensemble."""
+
+    def fit(self, evidence: Evidence) -> LevelMap:
+        return identity

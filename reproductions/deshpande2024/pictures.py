@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from figures import MODELS, Finished
-from settings import METHODS, OURS
+from figures import Finished
+from settings import BASELINES, METHODS, OURS
 
-COLOURS = dict(zip(METHODS, ("#777777", "#ddaa33", "#004488"), strict=True))
+_PALETTE = ("#777777", "#ddaa33", "#004488", "#117733", "#88ccee", "#aa4499", "#882255")
+COLOURS = dict(zip(dict.fromkeys((*METHODS, *BASELINES)), _PALETTE, strict=True))
 
 
 def draw(done: Finished, path: Path) -> None:
@@ -21,13 +22,11 @@ def draw(done: Finished, path: Path) -> None:
     panels = done.figure.panels
     figure, axes = plt.subplots(2, len(panels), figsize=(3.2 * len(panels) + 1.0, 6), squeeze=False)
     for (above, below), panel in zip(axes.T, panels, strict=True):
-        for model in MODELS:
-            for method in METHODS:
-                cell, style = done.cell(panel, model, method), "--" if model == OURS else "-"
-                for axis, what in ((above, "error"), (below, "best")):
-                    curve = done.of(cell, what).mean(axis=0)
-                    steps = np.arange(len(curve)) + (what == "error")
-                    axis.plot(steps, curve, color=COLOURS[method], ls=style, label=f"{method}, {model}")
+        for cell in (cell for cell in done.figure.cells if cell.panel == panel):
+            for axis, what in ((above, "error"), (below, "best")):
+                curve = done.of(cell, what).mean(axis=0)
+                steps, style = np.arange(len(curve)) + (what == "error"), "--" if cell.model == OURS else "-"
+                axis.plot(steps, curve, color=COLOURS[cell.method], ls=style, label=f"{cell.method}, {cell.model}")
         above.set(title=panel, ylim=(0, None))
         below.set(xlabel="step")
     axes[0, 0].set_ylabel("calibration error")

@@ -1,4 +1,4 @@
-"""Reproduces Figures 1, 2, 3 and 6 and Table 2 of Deshpande et al. (2024), under the paper's model and under ours.
+"""Reproduces Figures 1, 2, 3 and 6 and Tables 1, 2 and 3 of Deshpande et al. (2024), under the paper's model and under ours.
 
 Run with ``python reproductions/deshpande2024/run.py``; every finished run is stored at once, so that it can be stopped and
 started again. Writes ``results/figure*.json`` and ``.png`` and prints the paper's claims beside what was found.
@@ -19,32 +19,29 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from claims import claims
 from command import Reproduction, write_figures
-from figures import MODELS, PARTS, Finished, figure
+from figures import PARTS, Finished, figure
 from judging import claim_lines
 from pictures import draw
 from runs import perform
-from settings import FULL, METHODS, SMOKE, Job
+from settings import FULL, SMOKE, Job
+
+NAMES = {"table1": "Tables 1 and 3", "table2": "Table 2"}
 
 
 def markdown(done: Mapping[str, Finished]) -> str:
     """Return the claims, and means at the end of every panel, as tables for the README."""
     lines = claim_lines(claims(done), part="part", paper="paper")
     for number, one in done.items():
-        repeats = len(one.figure.cells[0].jobs)
-        lines += [
-            "",
-            f"{'Table 2' if number == 'table2' else f'Figure {number}'}, {one.figure.title}: {repeats} repeats",
-            "",
-        ]
-        lines += [
-            f"| panel, model | {' | '.join(f'error: {m}' for m in METHODS)} | {' | '.join(f'best: {m}' for m in METHODS)} |"
-        ]
-        lines += ["|---" * (1 + 2 * len(METHODS)) + "|"]
-        for panel in one.figure.panels:
-            for model in MODELS:
-                errors = [f"{one.error(panel, model, method).mean():.2f}" for method in METHODS]
-                best = [f"{one.best(panel, model, method)[:, -1].mean():.4g}" for method in METHODS]
-                lines.append(f"| {panel}, {model} | {' | '.join(errors + best)} |")
+        repeats, name = len(one.figure.cells[0].jobs), NAMES.get(number, f"Figure {number}")
+        lines += ["", f"{name}, {one.figure.title}: {repeats} repeats", ""]
+        lines += ["| panel, model | method | calibration error | best value | area |", "|---|---|---|---|---|"]
+        for c in one.figure.cells:
+            error, best = (
+                one.error(c.panel, c.model, c.method).mean(),
+                one.best(c.panel, c.model, c.method)[:, -1].mean(),
+            )
+            area = one.area(c.panel, c.model, c.method).mean()
+            lines.append(f"| {c.panel}, {c.model} | {c.method} | {error:.2f} | {best:.4g} | {area:.3f} |")
     return "\n".join(lines)
 
 

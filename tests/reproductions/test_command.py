@@ -109,3 +109,16 @@ def test_a_smoke_run_leaves_the_results_alone(adding: Any, tmp_path: Path, capsy
     with pytest.raises(SystemExit):
         adding.main(["--smoke", "--readme"])
     assert "does not go into the README" in capsys.readouterr().err
+
+
+def test_stored_jobs_are_run_again_and_compared(
+    adding: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    adding.main(["--processes", "1"])
+    capsys.readouterr()
+    assert adding.main(["--verify", "3"]) == 0
+    assert capsys.readouterr().out.count("the same: problem=") == 3
+    file = tmp_path / "results" / "runs" / "a.jsonl"
+    file.write_text(file.read_text().replace('"value":2', '"value":7'))
+    assert adding.main(["--verify", "9"]) == 1
+    assert "DIFFERENT: problem=a seed=2 (commit " in capsys.readouterr().out
