@@ -1,7 +1,7 @@
 """Whether a search of a noisy function goes on measuring one spot: `auto` beside plain expected improvement.
 
-Ackley's function of two variables on [-10, 10]^2 with noise of variance (|x| + 10) / 20 (Kim et al. 2025), 5 random points and 50
-suggestions. Run with ``python -m benchmarks.noisy_spot``; 12 seeds of both methods take half a minute.
+Ackley's function of two variables on [-10, 10]^2 with noise of variance (|x| + 10) / 20 (Kim et al. 2025), 5 random points
+and 50 suggestions. Run with ``python -m benchmarks.noisy_spot``; 12 seeds of both methods take half a minute.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=12)
     seeds = parser.parse_args().seeds
     print(
-        f"| method | last {LAST} points within .7 of their median | median regret | searches with regret above 4 |\n|---|---|---|---|"
+        f"| method | last {LAST} points within .7 of their median | median regret | searches with regret above 4 |\n"
+        "|---|---|---|---|"
     )
     for method in ("auto", "gp_ei"):
         spread, regret = np.array([one(method, seed) for seed in range(seeds)]).T

@@ -201,7 +201,7 @@ def test_the_page_of_a_paper_has_the_stored_verdicts(name: str, monkeypatch: pyt
     monkeypatch.syspath_prepend(DOCS)
     import verdict_tables  # pyright: ignore[reportMissingImports]
 
-    assert verdict_tables.MADE.keys() == {page.stem for page in verdict_tables.PAPERS.glob("*.md")} - {"index"}
+    assert verdict_tables.REPRODUCED.keys() == {page.stem for page in verdict_tables.PAPERS.glob("*.md")} - {"index"}
     page = (verdict_tables.PAPERS / f"{name}.md").read_text(encoding="utf-8")
     assert verdict_tables.filled(name) == page, "python docs/verdict_tables.py writes it anew"
 
