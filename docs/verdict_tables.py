@@ -13,7 +13,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPERS, REPRODUCTIONS = ROOT / "docs" / "papers", ROOT / "reproductions"
-VERDICTS = ("agrees", "open", "disagrees")
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -23,16 +22,14 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def of_claims(name: str) -> str:
-    """Return the claims of a paper with what was found: how many agree, and each of them."""
+    """Return the claims of a paper with what was found: how many have which verdict, and each of them."""
     claims = json.loads((REPRODUCTIONS / name / "results" / "claims.json").read_text(encoding="utf-8"))
-    judged = [claim for claim in claims if claim["verdict"] in VERDICTS]
+    judged = [claim for claim in claims if claim["verdict"] != "-"]
     counts = Counter(claim["verdict"] for claim in judged)
-    said = (
-        f"Of {len(judged)} claims that could be put as numbers {counts['agrees']} agree, {counts['disagrees']} disagree, "
-        f"and of {counts['open']} the repeats cannot decide."
-    )
+    said = ", ".join(f"{verdict}: {count}" for verdict, count in counts.most_common())
     rows = [[claim[field] for field in ("part", "text", "claimed", "ours", "verdict")] for claim in judged]
-    return f"{said}\n\n{table(['figure', 'claim', 'paper', 'ours', ''], rows)}"
+    header = ["figure", "claim", "paper", "ours", ""]
+    return f"{len(judged)} claims that could be put as numbers ({said}):\n\n{table(header, rows)}"
 
 
 def of_deshpande() -> str:
