@@ -64,8 +64,8 @@ class Row:
     coverage: tuple[float, float, float] | None
 
 
-def peers() -> tuple[list[Row], int]:
-    """Return the rows of the chart, least regret first, and the number of problems that all of them have been run on."""
+def peers() -> tuple[list[Row], str]:
+    """Return the rows of the chart, least regret first, and on how many runs, which all of them have, it rests."""
     frame = comparing.load(FOLDER)
     frame = frame[frame["problem"].isin(SUITES["all"])]
     names = [name for name in ranked(frame, EVALUATIONS, SUITES["all"]) if name in SHOWN]
@@ -80,16 +80,19 @@ def peers() -> tuple[list[Row], int]:
         held = common.loc[common["optimizer"] == name, "coverage"].groupby(level="problem").mean().dropna()
         spread = (held.mean(), held.quantile(0.1), held.quantile(0.9))
         rows.append(Row(SHOWN[name], share, tuple(round(float(v), 3) for v in spread) if len(held) else None))  # pyright: ignore
-    return sorted(rows, key=lambda row: row.regret[0]), len(left)
+    seeds = regret.groupby(level="problem").size()
+    runs = (
+        f"{len(left)} problems with {seeds.min()} to {seeds.max()} seeds each that all have, {EVALUATIONS} evaluations"
+    )
+    return sorted(rows, key=lambda row: row.regret[0]), runs
 
 
-def peers_caption(rows: list[Row], problems: int) -> str:
+def peers_caption(rows: list[Row], runs: str) -> str:
     """Return what the chart says, in words."""
     regrets = ", ".join(f"{row.name} {100 * row.regret[0]:.1f} %" for row in rows)
     held = ", ".join(f"{r.name} {r.coverage[1]:.2f} to {r.coverage[2]:.2f}" for r in rows if r.coverage)
     return (
-        f"{problems} problems, {EVALUATIONS} evaluations, only runs that all have. Regret left of the initial one, "
-        f"a geometric mean:\n{regrets}.\n"
+        f"{runs}. Regret left of the initial one (a geometric mean):\n{regrets}.\n"
         f"Outcomes inside 80 % intervals, on the middle eight of ten problems: {held}."
     )
 
@@ -119,7 +122,7 @@ def numbers_of(name: str) -> Any:
     raise ValueError(f"docs/images/{name} carries no numbers: python docs/pictures.py")
 
 
-def draw_peers(rows: list[Row], problems: int) -> None:
+def draw_peers(rows: list[Row], runs: str) -> None:
     """Draw regret and coverage side by side."""
     figure, (left, right) = _axes(8.6, 0.36 * len(rows) + 1.15)
     for place, row in enumerate(rows):
@@ -141,7 +144,7 @@ def draw_peers(rows: list[Row], problems: int) -> None:
     left.set_xlabel(f"regret left after {EVALUATIONS} evaluations\n(smaller is better; 90 % interval)")
     right.axvline(0.8, color=RED, lw=1, zorder=0)
     right.set_xlabel("outcomes inside 80 % intervals\n(should be 0.8; eight of ten problems)")
-    save(figure, "peers.png", [[row.name, row.regret, row.coverage] for row in rows] + [problems])
+    save(figure, "peers.png", [[row.name, row.regret, row.coverage] for row in rows] + [runs])
 
 
 @dataclass(frozen=True)
@@ -266,12 +269,10 @@ def fill(page: str, parts: Mapping[str, str]) -> str:
 def main() -> None:
     """Draw all pictures and write the README's numbers."""
     draw_forrester(forrester())
-    rows, problems = peers()
-    draw_peers(rows, problems)
+    rows, runs = peers()
+    draw_peers(rows, runs)
     draw_tutorial(tutorial_study())
-    README.write_text(
-        fill(README.read_text(encoding="utf-8"), {"peers": peers_caption(rows, problems)}), encoding="utf-8"
-    )
+    README.write_text(fill(README.read_text(encoding="utf-8"), {"peers": peers_caption(rows, runs)}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -37,10 +37,10 @@ def test_the_picture_of_forrester_shows_what_the_searches_find(pictures: ModuleT
 
 
 def test_the_chart_of_peers_is_that_of_the_stored_runs(pictures: ModuleType) -> None:
-    rows, problems = pictures.peers()
-    assert pictures.fill(README, {"peers": pictures.peers_caption(rows, problems)}) == README, "python docs/pictures.py"
-    *drawn, count = pictures.numbers_of("peers.png")
-    assert count == problems
+    rows, runs = pictures.peers()
+    assert pictures.fill(README, {"peers": pictures.peers_caption(rows, runs)}) == README, "python docs/pictures.py"
+    *drawn, on = pictures.numbers_of("peers.png")
+    assert on == runs
     assert drawn == json.loads(json.dumps([[row.name, row.regret, row.coverage] for row in rows]))
 
 
