@@ -1,7 +1,7 @@
 """Draw the pictures of the README and of the tutorial, and write the numbers beside them: `python docs/pictures.py`.
 
-- ``images/forrester.png``: the example of Deshpande et al. (2024), Figure 1, with the settings of its reproduction: the same
-  Gaussian process and the same three starting points, without and with calibration.
+- ``images/forrester.png``: the example of Deshpande et al. (2024), Figure 1: the same Gaussian process and the same
+  three starting points, without and with calibration.
 - ``images/peers.png``: regret and coverage beside other optimizers, from the stored runs of ``benchmarks/peers/results``.
 - ``images/tutorial.png``: the study of the tutorial, made by the code on its page.
 
@@ -24,8 +24,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 README, IMAGES = ROOT / "README.md", ROOT / "docs" / "images"
-FORRESTER = ROOT / "reproductions" / "deshpande2024"
-sys.path[:0] = [str(ROOT), str(FORRESTER)]
+sys.path.insert(0, str(ROOT))
 
 from benchmarks.peers import comparing  # noqa: E402
 from benchmarks.peers.problems import SUITES  # noqa: E402
@@ -43,8 +42,8 @@ SHOWN = {
     "random": "random search",
 }
 EVALUATIONS = 60
-#: Suggestions in the picture of Forrester's function, as in the reproduction.
-STEPS = 25
+#: Forrester's function: where both searches begin, how long they are, and where they are asked what they believe.
+STARTS, STEPS, GRID = (0.05, 0.25, 0.45), 25, np.linspace(0.0, 1.0, 200)
 #: Smaller regrets, relative to the initial one, are not told apart.
 LEAST = 1e-4
 
@@ -65,8 +64,8 @@ class Row:
     coverage: tuple[float, float, float] | None
 
 
-def peers() -> tuple[list[Row], int]:
-    """Return the rows of the chart, least regret first, and the number of problems that all of them have been run on."""
+def peers() -> tuple[list[Row], str]:
+    """Return the rows of the chart, least regret first, and on how many runs, which all of them have, it rests."""
     frame = comparing.load(FOLDER)
     frame = frame[frame["problem"].isin(SUITES["all"])]
     names = [name for name in ranked(frame, EVALUATIONS, SUITES["all"]) if name in SHOWN]
@@ -81,16 +80,19 @@ def peers() -> tuple[list[Row], int]:
         held = common.loc[common["optimizer"] == name, "coverage"].groupby(level="problem").mean().dropna()
         spread = (held.mean(), held.quantile(0.1), held.quantile(0.9))
         rows.append(Row(SHOWN[name], share, tuple(round(float(v), 3) for v in spread) if len(held) else None))  # pyright: ignore
-    return sorted(rows, key=lambda row: row.regret[0]), len(left)
+    seeds = regret.groupby(level="problem").size()
+    runs = (
+        f"{len(left)} problems with {seeds.min()} to {seeds.max()} seeds each that all have, {EVALUATIONS} evaluations"
+    )
+    return sorted(rows, key=lambda row: row.regret[0]), runs
 
 
-def peers_caption(rows: list[Row], problems: int) -> str:
+def peers_caption(rows: list[Row], runs: str) -> str:
     """Return what the chart says, in words."""
     regrets = ", ".join(f"{row.name} {100 * row.regret[0]:.1f} %" for row in rows)
     held = ", ".join(f"{r.name} {r.coverage[1]:.2f} to {r.coverage[2]:.2f}" for r in rows if r.coverage)
     return (
-        f"{problems} problems, {EVALUATIONS} evaluations, only runs that all have. Regret left of the initial one, "
-        f"a geometric mean:\n{regrets}.\n"
+        f"{runs}. Regret left of the initial one (a geometric mean):\n{regrets}.\n"
         f"Outcomes inside 80 % intervals, on the middle eight of ten problems: {held}."
     )
 
@@ -120,7 +122,7 @@ def numbers_of(name: str) -> Any:
     raise ValueError(f"docs/images/{name} carries no numbers: python docs/pictures.py")
 
 
-def draw_peers(rows: list[Row], problems: int) -> None:
+def draw_peers(rows: list[Row], runs: str) -> None:
     """Draw regret and coverage side by side."""
     figure, (left, right) = _axes(8.6, 0.36 * len(rows) + 1.15)
     for place, row in enumerate(rows):
@@ -142,44 +144,69 @@ def draw_peers(rows: list[Row], problems: int) -> None:
     left.set_xlabel(f"regret left after {EVALUATIONS} evaluations\n(smaller is better; 90 % interval)")
     right.axvline(0.8, color=RED, lw=1, zorder=0)
     right.set_xlabel("outcomes inside 80 % intervals\n(should be 0.8; eight of ten problems)")
-    save(figure, "peers.png", [[row.name, row.regret, row.coverage] for row in rows] + [problems])
+    save(figure, "peers.png", [[row.name, row.regret, row.coverage] for row in rows] + [runs])
 
 
-def draw_forrester() -> None:
-    """Draw both searches of Forrester's function, and what each model believes at the end of it."""
-    from settings import OURS, STARTS, TEMPERED, UNCALIBRATED, Job, strategy  # the reproduction's
+@dataclass(frozen=True)
+class Search:
+    """One search of Forrester's function.
 
-    from calibo import Optimizer
+    Attributes:
+        x: Points, the three starting ones first.
+        y: Their values.
+        believed: Ends of the 80 % intervals on ``GRID`` after two suggestions, `2 x n`.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    believed: np.ndarray
+
+
+def forrester() -> dict[str, Search]:
+    """Run both searches: the bare Gaussian process, and the same with its scale and then its levels corrected."""
+    from calibo import Calibrated, Optimizer, methods
+    from calibo.acquisition import UpperQuantile
+    from calibo.calibration import OnlineQuantile, Temperature
+    from calibo.models import RBF, GaussianProcess
     from calibo.problems import problem
 
-    task, grid = problem("forrester"), np.linspace(0.0, 1.0, 200)
-    figure, axes = _axes(9.0, 3.4)
-    best: dict[str, float] = {}
-    for axis, title, kind in zip(axes, ("overconfident", "calibrated"), (UNCALIBRATED, TEMPERED), strict=True):
-        job = Job("example", "forrester", "UCB", kind, OURS, 0, len(STARTS[0]), STEPS)
-        optimizer = Optimizer(task.space(), strategy(job), seed=0, n_initial=job.initial)
-        for x in STARTS[0]:
+    task, bare = problem("forrester"), GaussianProcess(RBF())
+    corrected = Calibrated(Calibrated(bare, by=Temperature()), by=OnlineQuantile(pooled=True))
+    found = {}
+    for title, surrogate in {"overconfident": bare, "calibrated": corrected}.items():
+        method = methods.gp_ei(surrogate=surrogate, rule=UpperQuantile(0.9))
+        optimizer = Optimizer(task.space(), method, seed=0, n_initial=len(STARTS))
+        for x in STARTS:
             optimizer.tell({task.names[0]: x}, float(task(np.array([[x]]))[0]))
-        # What is believed after a few suggestions, when both have still everything to find.
+        believed = np.empty((2, 0))
         for step in range(STEPS):
             if step == 2:
-                believed = optimizer.predict([{task.names[0]: float(x)} for x in grid])
+                table = optimizer.predict([{task.names[0]: float(x)} for x in GRID])
+                believed = table[["measured_low_80", "measured_high_80"]].to_numpy().T
             suggestion = optimizer.ask()
             optimizer.tell(suggestion, task.objective(suggestion.params))
         tried = np.array([trial.params[task.names[0]] for trial in optimizer.trials])
-        values = np.array([trial.value for trial in optimizer.trials])
-        low, high = believed["measured_low_80"], believed["measured_high_80"]
-        axis.fill_between(grid, low, high, color=BLUE, alpha=0.18, lw=0, label="80 % intervals after 2 suggestions")
-        axis.plot(grid, task(grid[:, None]), color=GREY, lw=1.5, label="the function")
-        axis.plot(tried[:3], values[:3], "s", color="black", ms=6, label="3 results to begin with")
-        axis.plot(tried[3:], values[3:], "o", color=BLUE, ms=6, alpha=0.6, label=f"{STEPS} suggestions")
-        least = int(np.argmin(values))
-        axis.plot(tried[least], values[least], "*", color=RED, ms=15, label="the best found")
-        axis.set(title=f"{title}: best {values[least]:.2f}", xlabel="x", ylim=(-8, 18))
-        best[title] = round(float(values[least]), 4)
+        found[title] = Search(tried, task(tried[:, None]), believed)
+    return found
+
+
+def draw_forrester(searches: Mapping[str, Search]) -> None:
+    """Draw where both searches went, what each model believed early on, and what was found."""
+    from calibo.problems import problem
+
+    figure, axes = _axes(9.0, 3.4)
+    for axis, (title, run) in zip(axes, searches.items(), strict=True):
+        first, least = len(STARTS), int(np.argmin(run.y))
+        label = "80 % intervals after 2 suggestions"
+        axis.fill_between(GRID, *run.believed, color=BLUE, alpha=0.18, lw=0, label=label)
+        axis.plot(GRID, problem("forrester")(GRID[:, None]), color=GREY, lw=1.5, label="the function")
+        axis.plot(run.x[:first], run.y[:first], "s", color="black", ms=6, label=f"{first} results to begin with")
+        axis.plot(run.x[first:], run.y[first:], "o", color=BLUE, ms=6, alpha=0.6, label=f"{STEPS} suggestions")
+        axis.plot(run.x[least], run.y[least], "*", color=RED, ms=15, label="the best found")
+        axis.set(title=f"{title}: best {run.y[least]:.2f}", xlabel="x", ylim=(-8, 18))
     axes[0].set_ylabel("value (smaller is better)")
     axes[0].legend(loc="upper left", fontsize=8, frameon=False)
-    save(figure, "forrester.png", best)
+    save(figure, "forrester.png", {title: round(float(run.y.min()), 4) for title, run in searches.items()})
 
 
 def tutorial_study() -> Any:
@@ -241,13 +268,11 @@ def fill(page: str, parts: Mapping[str, str]) -> str:
 
 def main() -> None:
     """Draw all pictures and write the README's numbers."""
-    draw_forrester()
-    rows, problems = peers()
-    draw_peers(rows, problems)
+    draw_forrester(forrester())
+    rows, runs = peers()
+    draw_peers(rows, runs)
     draw_tutorial(tutorial_study())
-    README.write_text(
-        fill(README.read_text(encoding="utf-8"), {"peers": peers_caption(rows, problems)}), encoding="utf-8"
-    )
+    README.write_text(fill(README.read_text(encoding="utf-8"), {"peers": peers_caption(rows, runs)}), encoding="utf-8")
 
 
 if __name__ == "__main__":
