@@ -98,7 +98,13 @@ class CalibratedModel(ModelWrapper):
         return (*inner, self.level_map(inner[-1], X))
 
     def similar_forecasts(self, X: Array) -> Array:
-        """Return how many forecasts of the evidence, m, those at `m x d` points are like; of several stages, the most."""
+        """Return how many forecasts of the evidence, m, those at `m x d` points are like.
+
+        Of several stages, those of the innermost that learns from similar forecasts, which is what `rests_on` speaks of; if
+        there is none, the most.
+        """
+        if self.base.rests_on_similar:
+            return self.base.similar_forecasts(X)
         found = similar_forecasts(self.evidence, self.base.predict(X, latent=False), X, self.by.kernel)
         if Capability.SIMILAR_FORECASTS in self.base.capabilities:
             found = np.maximum(found, self.base.similar_forecasts(X))

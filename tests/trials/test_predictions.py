@@ -82,8 +82,10 @@ def test_a_stored_forecast_and_a_point_left_out_are_one_experience() -> None:
     for _ in range(20):
         suggestion = optimizer.ask()
         optimizer.tell(suggestion, float(rng.standard_normal()))
-    similar = optimizer.predict([{"x": float(x)} for x in np.linspace(0, 1, 21)])["similar_forecasts"]
+    table = optimizer.predict([{"x": float(x)} for x in np.linspace(0, 1, 21)])
+    similar = table["similar_forecasts"]
     assert 4.0 < similar.max() <= 20.0
+    assert table["calibration"].tolist() == [in_words(count) for count in similar], "numbers and words are of one stage"
 
 
 def test_what_is_held_out_counts_for_trees() -> None:
