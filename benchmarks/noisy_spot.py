@@ -1,8 +1,8 @@
 """Whether a search of a noisy function goes on measuring one spot: `auto` beside plain expected improvement.
 
-Ackley's function of two variables on [-10, 10]^2 with noise of variance (|x| + 10) / 20 (Kim et al. 2025), 5 random points and
-50 suggestions. A search is stuck if its last 30 points lie within .7 of their median and the best measured point has a
-regret above 1. Run with ``python -m benchmarks.noisy_spot``; 12 seeds of both methods take half a minute.
+Ackley's function of two variables on [-10, 10]^2 with noise of variance (|x| + 10) / 20 (Kim et al. 2025), 5 random
+points and 50 suggestions. A search is stuck if its last 30 points lie within .7 of their median and the best measured point
+has a regret above 1. Run with ``python -m benchmarks.noisy_spot``; 12 seeds of both methods take half a minute.
 """
 
 from __future__ import annotations
