@@ -25,8 +25,8 @@ paper, and `make reproduce-left` says what is left.
 
 A claim is **confirmed** if the whole 90 % interval of our number, by resampling the seeds in pairs, lies within what is
 claimed, **refuted** if all of it lies outside, and otherwise the runs **cannot tell**; nor can fewer than five seeds. Each
-verdict names its seeds, its budget and the commit of the code that ran it ("+" stands for changes not committed yet). Runs of
-an older commit need not be what the present code gives: `python reproductions/kim2025/run.py --verify 3` runs three stored
+verdict names its seeds, its budget and the commit of the code that ran it ("+" stands for changes not committed yet). Runs
+of an older commit need not be what the present code gives: `python reproductions/kim2025/run.py --verify 3` runs three stored
 ones, drawn at random, again and compares every number.
 """
 
