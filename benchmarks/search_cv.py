@@ -120,7 +120,8 @@ def summary(table: dict[str, dict[str, list[float]]]) -> str:
     inside, plain = np.mean(against("random", ", cv")), np.mean(against("no noise"))
     return (
         f"{len(table)} tasks, {seeds} seeds: better than random search on {won} tasks and worse on {lost}, by "
-        f"{np.mean(random):+.4f} on average (by {inside:+.4f} in its own cross-validation); against `noise=None` {plain:+.4f}."
+        f"{np.mean(random):+.4f} on average (by {inside:+.4f} in its own cross-validation); "
+        f"against `noise=None` {plain:+.4f}."
     )
 
 
