@@ -37,7 +37,7 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from places import Task, gramacy_lee, mixed_hartmann, mixed_valley, standard
+from place_problems import Task, gramacy_lee, mixed_hartmann, mixed_valley, standard
 
 from calibo import Optimizer, PoolSpace
 from calibo.data import Array
@@ -52,7 +52,7 @@ from calibo.spaces import as_space
 TRIALS, EVERY = 80, 3
 SHARES, CONFIDENCES = (0.01, 0.05), (0.8, 0.9, 0.95)
 QUESTIONS = tuple(product(SHARES, CONFIDENCES))
-METHOD = "ocbo"
+METHOD = "auto"
 RESULTS = Path(__file__).parent / "results" / "stopping.csv"
 FIELDS = (
     "half",

@@ -131,14 +131,19 @@ def write(found: list[dict[str, Any]], folder: Path) -> None:
             writer.writerows(row for row in found if row["optimizer"] == optimizer)
 
 
-def earlier(folder: Path, fresh: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows that a folder has of runs that are not among fresh ones, for raw runs that are no longer there."""
-    known = {(row["optimizer"], row["problem"], str(row["seed"])) for row in fresh}
-    found: list[dict[str, Any]] = []
+def merged(fresh: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
+    """Return fresh rows and those that a folder has of other runs, or of longer ones: raw runs may no longer be there."""
+    found = {_key(row): row for row in fresh}
     for file in (file for file in sorted(folder.glob("*.csv")) if file.stem != "footprint"):
         with file.open(newline="") as stream:
-            found += [r for r in csv.DictReader(stream) if (r["optimizer"], r["problem"], r["seed"]) not in known]
-    return found
+            for row in csv.DictReader(stream):
+                if (key := _key(row)) not in found or int(found[key]["evaluations"]) < int(row["evaluations"]):
+                    found[key] = row
+    return [found[key] for key in sorted(found)]
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return row["optimizer"], row["problem"], int(row["seed"])
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -147,13 +152,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--runs", type=Path, nargs="+", default=[store.FOLDER], help="folders of the finished runs")
     parser.add_argument("--results", type=Path, default=FOLDER, help="where to write the tables")
     parser.add_argument("--optimizers", help="only these, separated by commas")
-    parser.add_argument("--keep", action="store_true", help="keep the rows of the tables whose runs are not there")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the rows of the tables whose runs are not there, or longer"
+    )
     given = parser.parse_args(arguments)
     found = rows(with_auto(store.runs(*given.runs)))
     if given.keep:
-        found = sorted(
-            found + earlier(given.results, found), key=lambda row: (row["optimizer"], row["problem"], int(row["seed"]))
-        )
+        found = merged(found, given.results)
     kept = set(given.optimizers.split(",")) if given.optimizers else {row["optimizer"] for row in found}
     write([row for row in found if row["optimizer"] in kept], given.results)
     for key, error in store.failures(*given.runs).items():

@@ -152,6 +152,10 @@ def test_runs_are_resumed_lengthened_and_summarized(tmp_path: Path) -> None:
     (folder / "gp_ei.jsonl").unlink()
     results.main(["--runs", str(folder), "--results", str(tmp_path / "results"), "--keep"])
     pd.testing.assert_frame_equal(comparing.load(tmp_path / "results"), frame)
+    shorter = {"optimizer": "gp_ei", "problem": "train_linear_wine", "seed": 0, "evaluations": 9}
+    kept = results.merged([shorter, {**shorter, "seed": 1}], tmp_path / "results")
+    lengths = {row["seed"]: row["evaluations"] for row in kept if row["problem"] == shorter["problem"]}
+    assert len(kept) == 8 and lengths["0"] == "11" and lengths[1] == 9, "a longer run is kept, one as long replaced"
 
 
 def test_jobs_go_seed_by_seed_and_no_run_begins_after_the_deadline(tmp_path: Path) -> None:
