@@ -135,7 +135,7 @@ class SampledUtility:
 
     Attributes:
         utility: Log utility of each point of the batch beyond that of the pending points: (draws of the batch,
-            `m x S x q`, and their weights; draws of the pending points, `m x S x k`, and their weights) -> `m x S x q`.
+            `m x S x q`, and their weights; draws of the pending points, `1 x S x k`, and their weights) -> `m x S x q`.
             Weights may lack dimensions in which they do not vary.
         seed: Seed of the base samples: the same for every batch, so that values can be compared and improved.
         draws: Number of base samples, half of them the negatives of the others.
@@ -149,7 +149,9 @@ class SampledUtility:
         """Evaluate the utility of the last q points of a joint distribution, `m x (k + q)`, as `m` logarithms."""
         f, log_weights = distribution.samples(base_samples(self.seed, self.draws, k + q))
         weights = np.exp(normalized(log_weights))
-        log_utility = self.utility(f[..., -q:], weights[..., -q:], f[..., :-q], weights[..., :-q])
+        # The pending points come first in every batch: their draws, and so their weights, are those of the first batch.
+        theirs = weights[:1] if weights.ndim == f.ndim else weights
+        log_utility = self.utility(f[..., -q:], weights[..., -q:], f[:1, ..., :-q], theirs[..., :-q])
         return logsumexp(log_utility.max(axis=-1)) - np.log(self.draws)
 
 

@@ -8,6 +8,8 @@ import pytest
 from calibo.acquisition.base import (
     BatchAcquisition,
     SampledUtility,
+    after_pending,
+    as_batches,
     base_samples,
     incumbent,
     log_softplus,
@@ -16,7 +18,7 @@ from calibo.acquisition.base import (
 )
 from calibo.calibration import ConformalBayes
 from calibo.data import Dataset
-from calibo.models import GaussianProcess
+from calibo.models import GaussianProcess, Surrogate
 
 RNG = np.random.default_rng
 
@@ -128,8 +130,19 @@ class TestWeights:
             return np.zeros(f.shape)
 
         BatchAcquisition(model, pending, SampledUtility(utility, seed=1, draws=64))(X)
-        assert seen[0][0] == (5, 64, 1) and seen[0][1] == (5, 64, 2)
+        assert seen[0][0] == (5, 64, 1) and seen[0][1] == (1, 64, 2)
         np.testing.assert_allclose(seen[0][2].mean(axis=1), 1.0)
+
+    @pytest.mark.parametrize("surrogate", [GaussianProcess(), ConformalBayes(GaussianProcess(), 0.3)])
+    def test_the_draws_of_pending_points_are_the_same_for_every_candidate(self, surrogate: Surrogate) -> None:
+        pending, X = RNG(4).random((2, 2)), RNG(3).random((5, 2))
+        model = surrogate.fit(data(), rng=RNG(0))
+        draws, weights = model.predict(after_pending(as_batches(X), pending), latent=True).samples(
+            base_samples(1, 64, 3)
+        )
+        assert draws.shape == (5, 64, 3) and (draws[..., :2] == draws[:1, :, :2]).all()
+        same = np.broadcast_to(weights, draws.shape)[..., :2]
+        assert (same == same[:1]).all()
 
 
 def test_of_very_many_points_the_best_are_promising() -> None:
