@@ -34,7 +34,7 @@ def one(surrogate: ConformalBayes, n: int, seed: int) -> tuple[float, float]:
     y = outcomes(X, shape, rng)
     sets = surrogate.fit(Dataset(X=X[:n], Y=y[:n, None]), rng=rng).conformal_sets(X[n:])
     new = y[n:, None]
-    inside = sets.unseen | ((sets.low <= new) & (new <= sets.high)).any(axis=1)
+    inside = np.logical_or(sets.unseen, ((sets.low <= new) & (new <= sets.high)).any(axis=1))
     widths = np.where(sets.unseen, np.inf, (sets.high - sets.low).sum(axis=1))
     return float(inside.mean()), float(np.median(widths))
 

@@ -55,6 +55,15 @@ def test_every_figure_has_a_table_and_a_picture(results: Path) -> None:
         assert (results / f"figure{figure}.png").stat().st_size > 10_000
 
 
+def test_claims_say_what_they_rest_on(results: Path) -> None:
+    """Of a few trials no verdict is given, and none where the paper claims nothing."""
+    claims = json.loads((results / "claims.json").read_text())
+    assert set(FIGURES) <= {claim["figure"] for claim in claims}
+    for claim in claims:
+        assert claim["verdict"] == ("-" if claim["claimed"] == "-" else "cannot tell")
+        assert claim["seeds"] in (1, 2, 3) and claim["budget"] and claim["commit"]
+
+
 def test_coverages_are_shares_and_the_target_is_that_of_the_schedule(results: Path) -> None:
     rows = json.loads((results / "figure7.json").read_text())
     queries = [row["values"] for row in rows if "query coverage" in row["what"]]
