@@ -82,7 +82,8 @@ def run(function: str, dimension: int, seed: int, centre: bool) -> dict[str, Any
 def table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return one line per kind of problem and number of evaluations, of all pairs of runs with and without the centre."""
     runs = {(r["function"], int(r["dimension"]), int(r["seed"]), int(r["centre"])): r for r in rows}
-    pairs = [(runs[(*key, 0)], runs[(*key, 1)]) for *key, centre in runs if centre and (*key, 0) in runs]
+    keys = [(function, d, seed) for function, d, seed, centre in runs if centre and (function, d, seed, 0) in runs]
+    pairs = [(runs[f, d, seed, 0], runs[f, d, seed, 1]) for f, d, seed in keys]
     lines = [
         "| problems | evaluations | pairs | mean log10 of the ratio of regrets | better | worse |",
         "|---" * 6 + "|",

@@ -48,7 +48,7 @@ _PROBE = 1e-4
 #: How near to its bound a column or row is at it, on the scale of the unit cube.
 _AT_BOUND = 1e-8
 #: By how much a gradient step may pass a bound, relative to its size; where a climb ends is repaired.
-_PASSED = 1e-12
+_PASSED = 1e-13
 
 
 @dataclass(frozen=True, eq=False)

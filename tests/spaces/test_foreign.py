@@ -124,6 +124,7 @@ def test_conditions_of_configspace() -> None:
         ),
     )
     found = as_space(space)
+    assert isinstance(found, ProductSpace)
     assert found.parameters["k"].when == {"model": ["knn", "tree"]}
     assert found.parameters["coef"].when == {"kernel": ["poly"], "model": ["svm", "tree"]}
     assert ProductSpace(space, where=lambda p: p["model"] != "tree").conditions == found.conditions
