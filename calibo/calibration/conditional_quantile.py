@@ -37,7 +37,7 @@ _LARGEST_SHIFT = 3.0
 #: Of more past forecasts, so many stand for all others where each is compared with the others.
 _OTHERS = 256
 #: How many times as wide the kernel of less similar forecasts is, and how many similar ones they count as together.
-_WIDER_KERNEL, _LESS_SIMILAR = 3.0, 2.0
+_WIDER_KERNEL, _LESS_SIMILAR = 3.0, 1.0
 #: How many forecasts the model's own distribution counts as where that makes an interval wider, away from the data.
 _OWN = 2.0
 #: Logarithm of the distance from the data, on the unit cube, at which half of that weight is reached, and its width.
@@ -64,7 +64,7 @@ class ConditionalQuantile(Recalibrator):
     there have one sign. u_i = z_i - m_i is what was left of a past error, with m_i such a mean without the outcome of z_i
     itself. The size of the error at x that is left has the distribution function
 
-      G(a) = (2 F(a) + prior H(a / s) + sum_i w_i Phi((log a - log |u_i|) / smoothing)) / (2 + prior + sum_i w_i),
+      G(a) = (F(a) + prior H(a / s) + sum_i w_i Phi((log a - log |u_i|) / smoothing)) / (1 + prior + sum_i w_i),
 
     and the central interval of coverage p ends T(p) = G^-1(p) standard deviations from the median, for all p at once. So
     intervals are nested, with the median inside, and quantiles increase strictly. F is the same with a kernel three times
@@ -93,8 +93,8 @@ class ConditionalQuantile(Recalibrator):
     """
 
     similarity: Similarity = field(default_factory=Similarity)
-    prior: float = 0.3
-    smoothing: float = 0.3
+    prior: float = 0.2
+    smoothing: float = 0.2
     small_sample: float = 4.0
     largest: float = 8.0
     steady: float = 1.0

@@ -81,7 +81,7 @@ def by_definition(
     def G(log_a: float) -> float:
         model, below = 2.0 * t.cdf(np.exp(log_a) / own, 2) - 1.0, ndtr((log_a - np.log(left)) / by.smoothing)
         F = (by.prior * model + less @ below) / (by.prior + less.sum())
-        return float((2.0 * F + by.prior * model + w @ below) / (2.0 + by.prior + w.sum()))
+        return float((F + by.prior * model + w @ below) / (1.0 + by.prior + w.sum()))
 
     return shift(w), float(np.exp(brentq(lambda v: G(v) - coverage, -12.0, 6.0)))
 
