@@ -42,7 +42,7 @@ class Held:
     trial_id: int
     lease: Lease
     in_loop: bool = False
-    flush: Callable[[], None] | None = None
+    flush: Callable[[], object] | None = None
 
 
 class Keeper:
