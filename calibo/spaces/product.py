@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibo.checks import check_name, read_mapping, shown
+from calibo.checks import check_name, read_items, read_mapping, shown
 from calibo.data import Activity, Array, Params
 from calibo.errors import SpaceError
 from calibo.spaces.base import (
@@ -494,7 +494,8 @@ def as_space(obj: Any) -> Space:
     foreign = parameters_of(obj)
     if foreign is not None:
         return ProductSpace(foreign)
-    if is_frame(obj) or (isinstance(obj, list | tuple) and all(isinstance(row, Mapping) for row in obj)):
+    rows = read_items(obj) if isinstance(obj, list | tuple) else None
+    if is_frame(obj) or (rows is not None and all(isinstance(row, Mapping) for row in rows)):
         return PoolSpace(obj)
     if isinstance(obj, type) and issubclass(obj, Space):
         raise SpaceError(f"a space must be an object, got the class {obj.__name__}; write {obj.__name__}(...)")

@@ -280,7 +280,7 @@ class SqlBackend(Backend):
         connection.execute(self._sql.insert["trial_intermediate_values"], rows)
 
     def _read(
-        self, query: sa.Select, values: Mapping[str, Any], held: Collection[int] = (), *, joined: bool = False
+        self, query: sa.Executable, values: Mapping[str, Any], held: Collection[int] = (), *, joined: bool = False
     ) -> list[FrozenTrial]:
         """Return the trials that a query finds but those held, with what belongs to them.
 
@@ -365,16 +365,16 @@ class _Statements:
         delete: Removes what the trial ``trial`` has by some ``names`` (keys, steps, numbers) from a table.
     """
 
-    lock_study: sa.Select
-    lock_trial: sa.Select
-    count: sa.Select
-    published: sa.Select
-    attribute: sa.Select
-    all: sa.Select
-    new: sa.Select
-    one: sa.Select
-    joined: Mapping[str, sa.Select]
-    by_trial: Mapping[str, sa.Select]
+    lock_study: sa.Executable
+    lock_trial: sa.Executable
+    count: sa.Executable
+    published: sa.Executable
+    attribute: sa.Executable
+    all: sa.Executable
+    new: sa.Executable
+    one: sa.Executable
+    joined: Mapping[str, sa.Executable]
+    by_trial: Mapping[str, sa.Executable]
     insert: Mapping[str, sa.Insert]
     delete: Mapping[str, sa.Delete]
 
