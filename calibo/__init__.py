@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from calibo.study import CalibratedSampler, Result, StopWhen, load_result, maximize, minimize
     from calibo.tables import accept, rank
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Audit",
