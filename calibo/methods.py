@@ -556,6 +556,7 @@ METHODS: dict[str, Method] = {
 }
 
 
+@checked
 def method_name(given: str) -> str:
     """Return the name of a method as it is stored: case does not matter, and hyphens are underscores.
 

@@ -132,7 +132,7 @@ def _entered(error: BaseException) -> bool:
     """Return whether code of a function had run when an error was raised, other than the matching of its arguments."""
     frames = [frame for frame in _frames(error) if frame.filename != __file__]
     return bool(frames) and not (
-        frames[0].filename.endswith("arguments.py") and frames[-1].filename == inspect.__file__
+        frames[0].filename.endswith("arguments.py") and (len(frames) == 1 or frames[-1].filename == inspect.__file__)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,10 @@ _MARKED_MODULE = re.compile(r"^pytestmark = pytest\.mark\.extras$", re.MULTILINE
 # may import SciPy, which takes longer than the default deadline on a busy machine.
 settings.register_profile("calibo", deadline=None, derandomize=True)
 settings.load_profile("calibo")
+
+# A shell starts commands in the background with Ctrl-C ignored, and so would every process that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

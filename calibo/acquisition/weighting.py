@@ -75,7 +75,7 @@ def weighted(acquisition: Acquisition, weights: Sequence[Weight], *, logarithmic
             is a value of the outcome, for batches and pending points the best of all.
         pending: Points whose outcomes are awaited, `k x d`.
     """
-    if not weights:
+    if len(weights) == 0:
         return acquisition
 
     def product(X: Array) -> Array:

@@ -281,7 +281,8 @@ class FlatLevels(LevelFunction):
         check_fields(self)
         if not 0.0 < self.alpha < 1.0:
             raise RecipeError(f"alpha must lie in (0, 1), got {self.alpha!r}")
-        if not np.all((self.threshold > 0.0) & (self.threshold <= 1.0)):
+        threshold = np.asarray(self.threshold)
+        if not np.all((threshold > 0.0) & (threshold <= 1.0)):
             raise RecipeError("thresholds must lie in (0, 1]: clip them first")
 
     @cached_property

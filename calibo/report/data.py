@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibo.arguments import check_fields
+from calibo.checks import check_instance
 from calibo.data import Array, Forecast, Marginal
 from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
 from calibo.errors import DataError
@@ -218,6 +219,7 @@ class ReportData:
         if unfinished := [t.number for t in self.trials if t.state not in (State.COMPLETE, State.FAILED)]:
             raise DataError(f"a report shows complete and failed trials only; leave out the trials {unfinished}")
         for name, entries in (("names", self.names), ("slices", self.slices)):
+            check_instance(name, entries, tuple, "()")
             if len(entries) not in (0, m):
                 raise DataError(f"{m} objectives but {len(entries)} {name}: give one for each, or none")
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
+from calibo.arguments import checked
 from calibo.data import Array
+from calibo.errors import DataError
 from calibo.report import figure as draw
 from calibo.report.html import panel
 from calibo.report.summary import counted, number, safe, shortened
@@ -100,6 +102,7 @@ def why_panel(insight: Insight) -> str:
     return panel(f"Why trial {insight.trial}, the latest one", f'<table class="told">{rows}</table>')
 
 
+@checked
 def plot_importance(insight: Insight) -> go.Figure:
     """Plot the share of each parameter as a dot on its interval, the largest on top."""
     shown = insight.importance[:_MOST_PARAMETERS]
@@ -131,15 +134,20 @@ def plot_importance(insight: Insight) -> go.Figure:
     return figure
 
 
+@checked
 def plot_map(insight: Insight, *, larger_is_better: bool) -> go.Figure:
     """Plot what the model expects over two parameters as colours, with the points measured so far.
 
     Args:
         insight: What is known; it has a map.
         larger_is_better: Whether the objective is maximized.
+
+    Raises:
+        DataError: If it has no map.
     """
     found = insight.map
-    assert found is not None, "a map is drawn only if there is one"
+    if found is None:
+        raise DataError("there is no map of this study: it needs two parameters and a model of one objective")
     plane, names = found.plane, [safe(shortened(name)) for name in found.plane.names]
     figure = draw.blank(f"Map of {names[0]} and {names[1]}", x=names[0], y=names[1], height=480)
     known = plane.mean[np.isfinite(plane.mean)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
+from calibo.arguments import checked
 from calibo.errors import DataError
 from calibo.report import figure as draw
 from calibo.report.html import document, figure_section, header, panel, table
@@ -36,6 +37,7 @@ _READING_PROMISES = (
 )
 
 
+@checked
 def write_ranking_report(
     answer: pd.DataFrame, path: str | os.PathLike[str], *, title: str = "Rows to measure", labels: Sequence[str] = ()
 ) -> Path:
@@ -54,7 +56,9 @@ def write_ranking_report(
         DataError: If it is not what ``calibo.rank`` returned.
         StudyError: If the folder is missing or cannot be written to.
     """
-    if "promised" not in answer.attrs.get("calibo", {}):
+    import pandas as pd
+
+    if not isinstance(answer, pd.DataFrame) or "promised" not in answer.attrs.get("calibo", {}):
         raise DataError("a page is made of what calibo.rank returned, got something else; pass its answer unchanged")
     return save(path, lambda script: ranking_page(answer, title=title, labels=labels, script=script))
 

@@ -39,6 +39,8 @@ PATH_BITS = 4096
 _SEPARATORS = "|+~"
 #: Comparing all orders of more inner nodes than this takes too long.
 _MOST_NODES = 9
+#: A cell of more nodes than this has more than two thousand edges, each a parameter.
+_MOST_EDGE_NODES = 64
 
 
 class _Cells(ProductSpace):
@@ -96,7 +98,8 @@ class CellSpace(_Cells):
     where: Where | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
-        nodes = check_whole("nodes, the number of nodes of a cell,", self.nodes, least=2, error=SpaceError)
+        what = "nodes, the number of nodes of a cell,"
+        nodes = check_whole(what, self.nodes, least=2, most=_MOST_EDGE_NODES, error=SpaceError)
         names = _operation_names(self.operations, least=2)
         self._set(
             nodes=nodes,

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calibo.checks import is_text, read_mapping, shown
+from calibo.checks import is_text, read_items, read_mapping, shown
 from calibo.errors import SpaceError
 
 #: Relations that may be written, and what each is turned into when its two sides change places.
@@ -153,10 +153,11 @@ def as_constraints(given: Any) -> tuple[LinearConstraint, ...]:
     """
     if isinstance(given, str | LinearConstraint):
         given = (given,)
-    if not isinstance(given, Iterable) or isinstance(given, Mapping):
-        raise SpaceError(f'constraints are a list of text such as ["a + b <= 1"], got {given!r}')
+    items = read_items(given)
+    if items is None:
+        raise SpaceError(f'constraints are a list of text such as ["a + b <= 1"], got {shown(given)}')
     found: list[LinearConstraint] = []
-    for one in given:
+    for one in items:
         found += [one] if isinstance(one, LinearConstraint) else LinearConstraint.parse(one)
     return tuple(found)
 

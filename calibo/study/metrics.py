@@ -7,6 +7,7 @@ import math
 import optuna
 from optuna.trial import FrozenTrial
 
+from calibo.arguments import checked
 from calibo.study.trials import read_trials
 from calibo.trials.history import objective_columns
 
@@ -14,6 +15,7 @@ from calibo.trials.history import objective_columns
 COVERAGE = 0.8
 
 
+@checked
 def trial_metrics(study: optuna.Study, trial: FrozenTrial) -> dict[str, float]:
     """Return what was observed in a trial and what was forecast for it, by name; only what is known, and finite.
 

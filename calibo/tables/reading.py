@@ -120,7 +120,7 @@ class CsvTable(Table):
             ) as batches:
                 for frame in batches:
                     yield function(frame)
-        except (pd.errors.ParserError, UnicodeDecodeError, OSError, EOFError) as error:
+        except (pd.errors.ParserError, UnicodeDecodeError, OSError, EOFError, OverflowError) as error:
             raise _unreadable(self.path, "a CSV table", error) from None
 
 
