@@ -25,9 +25,9 @@ def progress_bar(total: int | None, *, shown: bool, unit: str, **settings: Any) 
     if not shown or _is_terminal(sys.stderr):
         return tqdm(total=total, disable=not shown, file=sys.stderr, unit=unit, dynamic_ncols=True, **settings)
     lines: Any = _Lines(sys.stderr)
-    form = "{desc}{n_fmt} of {total_fmt} {unit}s in {elapsed}{postfix}"
+    form = "{desc}: {n_fmt} of {total_fmt} {unit}s in {elapsed}{postfix}"
     if settings.get("unit_scale") or total is None:
-        form = "{desc}{n_fmt} {unit} in {elapsed}{postfix}"
+        form = "{desc}: {n_fmt} {unit} in {elapsed}{postfix}"
     quick: dict[str, Any] = {"mininterval": LOG_SECONDS, "maxinterval": LOG_SECONDS, "bar_format": form}
     return tqdm(total=total, file=lines, unit=unit, **{**settings, **quick})
 

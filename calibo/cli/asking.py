@@ -10,6 +10,7 @@ import typer
 from calibo.cli.answering import Answer, Debug, Quiet, explained
 from calibo.cli.app import (
     CompositeOption,
+    SpaceOption,
     StorageArgument,
     StudyArgument,
     app,
@@ -115,6 +116,7 @@ def _show_asked(result: Result, numbers: Sequence[int], storage: str) -> None:
     values = " ".join(result.names and (f"{name}=VALUE" for name in result.names)) or " ".join(
         ["VALUE"] * len(result.directions)
     )
+    values += "".join(f" --constraint {name}=VALUE" for name in result.constraints)
     number = numbers[0] if len(numbers) == 1 else "NUMBER"
     from shlex import join
 
@@ -165,7 +167,7 @@ def tell(
     interrupted: Annotated[
         bool, typer.Option("--interrupted", help="It was not measured, which says nothing about its parameters.")
     ] = False,
-    space: _Space = None,
+    space: SpaceOption = None,
     composite: CompositeOption = None,
     force: Annotated[bool, typer.Option("--force", help="Also if a worker is running the trial.")] = False,
     quiet: Quiet = False,

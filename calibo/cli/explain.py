@@ -18,6 +18,7 @@ from calibo.cli.app import (
     explained,
     load,
 )
+from calibo.errors import RecipeError
 
 if TYPE_CHECKING:
     from calibo.study import Result
@@ -66,7 +67,7 @@ def _of_a_trial(result: Result, number: int) -> Answer:
             "reason": found.reason,
             "improvement": found.improvement,
             "best_before": found.best_before,
-            "words": dict(found.rows()),
+            "words": [{"what": what, "text": text} for what, text in found.rows()],
         }
 
     return Answer(show, data)
@@ -76,16 +77,24 @@ def _of_the_optimum(result: Result) -> Answer:
     from calibo.cli.output import wrapped
     from calibo.cli.records import study_record
 
-    optimum, importance = result.optimum(), result.importance()
+    if len(result.directions) > 1:
+        raise RecipeError(
+            "several objectives have no single best point: `calibo best` shows their Pareto front, and --trial NUMBER "
+            "explains one trial"
+        )
+    importance = result.importance()
+    # With contexts the best point depends on what is observed.
+    optimum = None if result.space is not None and result.space.contexts else result.optimum()
 
     def show() -> None:
-        for line in str(optimum).splitlines():
+        for line in str(optimum or "").splitlines():
             wrapped(line.strip(), indent="  " if line.startswith(" ") else "")
         wrapped("Share of the variation that each parameter explains by itself (80 % interval):")
         for one in importance:
             wrapped(str(one), indent="  ")
 
     def data() -> dict[str, Any]:
-        return {**study_record(result), "optimum": asdict(optimum), "importance": [asdict(one) for one in importance]}
+        shares = [asdict(one) for one in importance]
+        return {**study_record(result), "optimum": None if optimum is None else asdict(optimum), "importance": shares}
 
     return Answer(show, data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import floor, isfinite, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -96,8 +96,9 @@ def rank(
     """
     if output is not None:
         _check_output(output, table, study, force)
-    if report is not None and error_budget is not None:
-        raise DataError("--report shows ranked rows; leave it out with --error-budget, whose rows -o FILE.csv has")
+    _check_together(
+        error_budget, threshold, {"--report": report, "--at-random": at_random, "--method": method}, drawn_at_random
+    )
     if report is not None:
         check_report(report)
     ways = direction or ["max"]
@@ -158,6 +159,19 @@ def _record(answer: pd.DataFrame, kept: Sequence[str]) -> dict[str, Any]:
     about: dict[str, Any] = answer.attrs["calibo"]
     rows = [{"row": row, **cells} for row, cells in zip(answer.index, table_records(answer), strict=True)]
     return {**{name: about[name] for name in kept}, "rows": rows}
+
+
+def _check_together(
+    budget: float | None, threshold: float | None, of_ranking: Mapping[str, object], drawn_at_random: bool
+) -> None:
+    """Refuse options of ranking with an error budget, and those of an error budget without one."""
+    wrong = [name for name, value in of_ranking.items() if value]
+    if budget is not None and wrong:
+        raise DataError(
+            f"{' and '.join(wrong)} belong to a ranking: leave them out with --error-budget, which accepts rows"
+        )
+    if budget is None and (threshold is not None or drawn_at_random):
+        raise DataError("--threshold and --drawn-at-random belong to --error-budget: give it as well, such as .1")
 
 
 def _accepted(
@@ -238,7 +252,7 @@ def _print_calibration(target: str, found: dict[str, Any] | None) -> None:
     from calibo.cli.output import wrapped
 
     if found is None:
-        wrapped(f"{target}: no suggested row has been measured yet, so it is too early to judge the intervals.")
+        wrapped(f"{target}: no forecast has met its result yet, so it is too early to judge the intervals.")
         return
     fell = f"{found['contained']['0.8']} fell inside their 80 % intervals"
     wrapped(f"{target}: of {_counted(found['of'], 'result', 'results')} {fell}. {found['headline']}")

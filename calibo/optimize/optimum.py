@@ -15,7 +15,7 @@ from calibo.errors import DataError, RecipeError
 from calibo.models import SuccessModel
 from calibo.optimize.regret import CAREFUL, Belief
 from calibo.optimize.stopping import Progress
-from calibo.spaces import Parameter
+from calibo.spaces import Parameter, check_no_contexts
 
 #: Joint draws of the objective, and points of the space, from which importance is estimated.
 _DRAWS, _POINTS = 64, 1024
@@ -86,9 +86,10 @@ def optimum(progress: Progress, *, coverage: float = 0.8) -> Optimum:
 
     Raises:
         DataError: If no result is feasible.
-        RecipeError: If there are several objectives, or the method makes no forecasts.
+        RecipeError: If there are several objectives or contexts, or the method makes no forecasts.
     """
     check_between("coverage", coverage, 0.0, 1.0)
+    check_no_contexts(progress.space, "where the best point lies", "ask for it by recommend(context={...})")
     belief, rng = _belief(progress), progress.generator()
     X = belief.candidates(CAREFUL, rng=rng)
     values = belief.draw(X, CAREFUL.draws, rng)

@@ -113,7 +113,7 @@ def report_data(of: Reported) -> ReportData:
         makes_forecasts=of.makes_forecasts,
         pruned=sum(trial.state is State.PRUNED for trial in of.trials),
         running=sum(trial.state is State.RUNNING for trial in of.trials),
-        insight=_insight(of, model) if model is not None and single else None,
+        insight=_insight(of, model) if model is not None and len(of.directions) == 1 else None,
     )
 
 
@@ -125,18 +125,26 @@ def _insight(of: Reported, model: Modelled) -> Insight | None:
         return None
     try:
         progress = model.progress()
-        found, shares = optimum(progress), importance(progress)
+        shares = importance(progress)
     except (DataError, RecipeError, SpaceError):
         return None
     suggested = sorted(trial.number for trial in of.trials if trial.forecasts is not None)
     several = shares if len(shares) > 1 else ()
     return Insight(
-        optimum=tuple(line.strip() for line in str(found).splitlines()),
+        optimum=_where_the_optimum_lies(progress),
         importance=tuple(Share(one.name, one.share, one.low, one.high) for one in several),
         map=_map(of, model, [one.name for one in several]),
         why=tuple(model.explain(suggested[-1]).rows()) if suggested else (),
         trial=suggested[-1] if suggested else None,
     )
+
+
+def _where_the_optimum_lies(progress: Progress) -> tuple[str, ...]:
+    """Return sentences; none where there is no single best point, as with contexts."""
+    try:
+        return tuple(line.strip() for line in str(optimum(progress)).splitlines())
+    except (DataError, RecipeError, SpaceError):
+        return ()
 
 
 def _map(of: Reported, model: Modelled, names: Sequence[str]) -> Map | None:
@@ -147,7 +155,11 @@ def _map(of: Reported, model: Modelled, names: Sequence[str]) -> Map | None:
     if space.is_pool:
         return None
     best = model.best(0)
-    active = space.active(space.encode([best]))[0]
+    try:
+        active = space.active(space.encode([best]))[0]
+    except SpaceError:
+        # The best trial was told without all parameters, or in a range that has changed since.
+        return None
     numbers = [
         name
         for name in names

@@ -127,7 +127,7 @@ class Plots:
         found = self._all.insight
         if found is None or not (found.importance if part == "importance" else found.map):
             raise DataError(
-                f"there is no {part} to draw: it needs one objective without constraints, results, and a method with a model "
+                f"there is no {part} to draw: it needs one objective, results, and a method with a model "
                 f"of two or more parameters{'' if part == 'importance' else ' that are numbers'}"
             )
         return found

@@ -188,7 +188,7 @@ def plot_promises(promised: Sequence[dict[str, Any]], target: str) -> go.Figure:
     title = safe(shortened(target))
     figure = draw.blank(f"Promised and kept: {title}", x="measured row", y=title)
     if not promised:
-        return draw.empty(figure, "no suggested row has been measured")
+        return draw.empty(figure, "no forecast has met its result yet")
     shown = list(promised)[-_MOST_PROMISES:]
     places = list(range(len(promised) - len(shown) + 1, len(promised) + 1))
     ends = [(one["low_80"], one["high_80"]) for one in shown]

@@ -18,7 +18,7 @@ from optuna.trial import FrozenTrial, TrialState
 from calibo.checks import check_whole
 from calibo.classifiers.composite import Outer
 from calibo.data import Outcome
-from calibo.errors import StudyError
+from calibo.errors import StudyError, ValueRejected
 from calibo.optimize import Strategy
 from calibo.spaces import Space, as_space
 from calibo.study.distributions import optuna_space, suggest
@@ -99,7 +99,13 @@ def ask_study(
     with storage_errors(), quiet_optuna():
         for _ in range(n):
             trial = study.ask()
-            suggest(trial, seen)
+            try:
+                suggest(trial, seen)
+            except BaseException:
+                # Nobody could tell the outcome of a trial without parameters.
+                trial.set_user_attr(INTERRUPTED, True)
+                study.tell(trial, state=TrialState.FAIL)
+                raise
             numbers.append(trial.number)
             held = part(study, "_storage")
             if isinstance(held, LeasedStorage):
@@ -144,6 +150,7 @@ def tell_study(
     trial_id = part(_unfinished(study, number, force), "_trial_id")
     recorder: Recorder | None = None
     if outcome is not None:
+        _check_constraints(outcome, result.constraints)
         _, function = method_for(study, None, composite).with_directions(result.directions)
         recorder = replace(Recorder.of(study, _known_space(result), function), remedy="tell a failure with --failed")
     with storage_errors(), quiet_optuna(), _one_step(study, trial_id):
@@ -163,6 +170,14 @@ def tell_study(
         # Somebody else has told it in the same moment.
         raise _finished(study, number)
     return replace(result, optuna_trials=now)
+
+
+def _check_constraints(outcome: Outcome, known: Sequence[str]) -> None:
+    """Refuse an outcome without a constraint that the study has: the trial could not be used, and cannot be told again."""
+    missing = [name for name in known if name not in (outcome.constraints or {})]
+    if missing:
+        wanted = " ".join(f"--constraint {name}=VALUE" for name in missing)
+        raise ValueRejected(f"the outcome lacks the constraint {', '.join(map(repr, missing))}: give it too ({wanted})")
 
 
 def _one_step(study: optuna.Study, trial_id: int) -> contextlib.AbstractContextManager[None]:

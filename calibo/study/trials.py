@@ -191,11 +191,11 @@ def _observed(stored: dict[str, Any], context: dict[str, Any], space: OptunaSpac
         # The user was told when it was observed.
         warnings.simplefilter("ignore", ContextWarning)
         inside = checked_context(space.space, own, partly=True)
-    x = space.encode([stored])[0]
     try:
+        x = space.encode([stored])[0]
         return {**stored, **space.stored(moved_point(space.space, x, inside))}
     except SpaceError:
-        # It decides which parameters there are: the trial is a point of no space, and is left out of the data.
+        # It decides which parameters there are, or some are missing: a point of no space, which is left out of the data.
         return {**stored, **own}
 
 

@@ -34,13 +34,27 @@ def run(*words: str) -> Result:
 COMMON = ("--target", "yield", "--feature", "heat", "--feature", "dose", "--n", "4", "--method", "gp_ei")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--error-budget", ".1", "--threshold", "0", "--at-random"),
+        ("--error-budget", ".1", "--threshold", "0", "--method", "gp_ei"),
+        ("--threshold", "0"),
+        ("--drawn-at-random",),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(table: Path, words: tuple[str, ...]) -> None:
+    done = run(str(table), "--target", "yield", *words)
+    assert done.exit_code == FAILED and "--error-budget" in done.stderr
+
+
 def test_the_rows_are_shown_and_written(table: Path) -> None:
     before = table.read_bytes()
     done = run(str(table), *COMMON, "-o", "next.csv")
     assert done.exit_code == 0, done.output
     assert "12 rows are measured, 48 are candidates. Round 1." in done.stdout
     assert "yield: mean (80 %)" in done.stdout and "Wrote next.csv" in done.stdout
-    assert "no suggested row has been measured yet" in done.stdout
+    assert "no forecast has met its result yet" in done.stdout
     written = pd.read_csv("next.csv")
     assert list(written)[:4] == ["row", "heat", "dose", "lab"] and len(written) == 4
     assert list(written)[-5:] == ["mean", "low_80", "high_80", "probability_of_improvement", "reason"]

@@ -41,7 +41,7 @@ def test_rows_and_promises_are_drawn(answers: tuple[pd.DataFrame, pd.DataFrame])
     assert [one["mean"] for one in promised] == pytest.approx(first["mean"].tolist())
     kept = plot_promises(promised, "<b>y</b>")
     assert sum(len(trace.y) for trace in kept.data[1:]) == 5
-    assert "has been measured" in plot_promises([], "y").layout.annotations[0].text
+    assert "no forecast has met" in plot_promises([], "y").layout.annotations[0].text
 
 
 def test_the_page(answers: tuple[pd.DataFrame, pd.DataFrame], tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import optuna
 import pytest
 from optuna.storages import InMemoryStorage
 
-from calibo import Float, Outcome, PoolSpace
-from calibo.errors import LateResultWarning, StudyError, ValueRejected
+from calibo import Context, Float, Outcome, PoolSpace
+from calibo.errors import CaliboError, LateResultWarning, StudyError, ValueRejected
 from calibo.study import ask_study, load_result, tell_study
 from calibo.study.recording import Recorder
 
@@ -93,3 +93,23 @@ def test_two_tell_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         tell_study(file, "s", 0, Outcome(2.0, sem=0.1))
     kept = load_result(file).trials[0]
     assert kept.value == 1.0 and kept.sem is None
+
+
+def test_a_suggestion_that_cannot_be_made_leaves_no_trial_to_tell(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    space = {"x": Float(0, 1), "t": Context(Float(0, 10))}
+    with pytest.raises(CaliboError, match="the context 't' must be given"):
+        ask_study(file, "s", space=space)
+    assert [trial.state.name for trial in load_result(file).optuna_trials] == ["FAIL"]
+    _, numbers = ask_study(file, "s", context={"t": 3.0})
+    tell_study(file, "s", numbers[0], Outcome(1.0, context={"t": 4.0}))
+    assert load_result(file).trials[-1].params["t"] == 4.0
+
+
+def test_an_outcome_without_a_known_constraint_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    ask_study(file, "s", 2, space=SPACE)
+    tell_study(file, "s", 0, Outcome(1.0, {"memory": -1.0}))
+    with pytest.raises(ValueRejected, match="--constraint memory=VALUE"):
+        tell_study(file, "s", 1, Outcome(1.0))
+    assert tell_study(file, "s", 1, Outcome(1.0, {"memory": 1.0})).trials[1].value == 1.0

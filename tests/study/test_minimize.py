@@ -55,7 +55,7 @@ def test_methods_by_name_and_the_bar(capsys: pytest.CaptureFixture[str]) -> None
     assert (result.method, len(result.trials)) == ("auto", 6)
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "6/6" in shown.err
+    assert "6 of 6 trials" in shown.err
     assert f"best={result.best_value:.6g}" in shown.err
     minimize(lambda p: p["x"] ** 2, {"x": Float(-1, 1)}, n_trials=1, progress=False)
     assert capsys.readouterr().err == ""
