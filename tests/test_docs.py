@@ -87,6 +87,7 @@ def run_commands(block: str) -> None:
         assert done.exit_code == 0, f"calibo {command}\n{done.output}\n{done.exception!r}"
 
 
+@pytest.mark.whole
 @pytest.mark.filterwarnings("default")  # users see warnings, too
 @pytest.mark.parametrize(
     "page",
@@ -116,6 +117,7 @@ def test_the_readme_shows_what_is_printed(
         assert abs(float(now) - float(then)) <= (0.2 * float(then) if "." in then else 2.0)
 
 
+@pytest.mark.whole
 def test_the_tutorial_finds_what_its_picture_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,6 +131,7 @@ def test_the_tutorial_finds_what_its_picture_shows(
     assert abs(drawn["best"] - result.best_value) < 0.01, "python docs/pictures.py draws it anew"
 
 
+@pytest.mark.whole
 def test_parts_of_ones_own_pass_their_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     suites = {name: one for name, one in run_blocks("docs/contributing.md").items() if name.startswith("Test")}
@@ -138,11 +141,13 @@ def test_parts_of_ones_own_pass_their_suites(tmp_path: Path, monkeypatch: pytest
             getattr(suite(), name)()
 
 
+@pytest.mark.whole
 def test_the_page_about_choosing_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     run_blocks("docs/choosing.md")
     assert capsys.readouterr().out == blocks_of("docs/choosing.md", "text")[0]
 
 
+@pytest.mark.whole
 def test_the_page_about_stopping_stops(capsys: pytest.CaptureFixture[str]) -> None:
     known = run_blocks("docs/stopping.md")
     assert known["result"].stopped
@@ -150,6 +155,7 @@ def test_the_page_about_stopping_stops(capsys: pytest.CaptureFixture[str]) -> No
     assert "stop: after" in capsys.readouterr().out
 
 
+@pytest.mark.whole
 def test_the_page_about_suggesting_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its commands, in a terminal of 80 columns, with its space and its filled tables; numbers are compared in round 1."""
     from calibo.cli.app import app
@@ -172,6 +178,7 @@ def test_the_page_about_suggesting_shows_what_is_printed(tmp_path: Path, monkeyp
             (tmp_path / f"round{number}.csv").write_text(table)
 
 
+@pytest.mark.whole
 def test_the_page_about_the_command_line_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its commands, in a terminal of 80 columns, with its files; words are compared, and numbers are not."""
     from calibo.cli.app import app
@@ -239,6 +246,7 @@ def test_the_reference_has_every_public_name() -> None:
         assert (getattr(calibo, name).__doc__ or "").strip(), name
 
 
+@pytest.mark.whole
 def test_the_page_about_spaces_shows_what_is_printed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,6 +258,7 @@ def test_the_page_about_spaces_shows_what_is_printed(
     assert space_from_toml(tmp_path / "space.toml").names == ("water", "ethanol", "glycerol", "salt", "temperature")
 
 
+@pytest.mark.whole
 def test_the_page_about_workers_runs() -> None:
     known = run_blocks("docs/workers.md")
     assert len(known["result"].trials) == 12 and len(known["study"].trials) == 5

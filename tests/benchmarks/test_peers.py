@@ -203,6 +203,7 @@ def test_a_search_repeats_itself_after_enough_suggestions_in_a_row_beside_earlie
     assert frozen.repeating_from(np.vstack([known, beside[:3], away, beside]), 5) == 12
 
 
+@pytest.mark.extras
 def test_plain_improvement_goes_on_from_the_first_points_of_a_run() -> None:
     job = Job("gp_ei", "bbob_f5_5d", 0, 9)
     done = perform(job, LocalHost("gp_ei"))

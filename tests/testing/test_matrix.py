@@ -18,6 +18,7 @@ from calibo.testing.matrix import MARKERS, WRAPPERS, NoisyProcess, examine, matr
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
 
 
+@pytest.mark.whole
 def test_every_pair_of_wrappers_and_the_table_in_the_docs() -> None:
     """Make, fit and check all pairs; python -m calibo.testing.matrix docs/architecture.md refreshes the table."""
     text = DOCUMENT.read_text(encoding="utf-8")
