@@ -33,7 +33,7 @@ def publish(result: Result) -> tuple[str, ...]:
         MissingExtra: If optuna-dashboard is not installed.
     """
     try:
-        from optuna_dashboard import get_note, save_note, save_plotly_graph_object
+        from optuna_dashboard import get_note, save_note, save_plotly_graph_object  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtra("this needs optuna-dashboard: pip install 'calibo[dashboard]'") from None
     data = result.report_data()
