@@ -139,7 +139,7 @@ def tell(
         list[str] | None,
         typer.Option(
             metavar="NUMBER|NAME=NUMBER",
-            help="Standard error of the value; for several objectives repeated.",
+            help="Standard error of the value; of several objectives one for each, repeated.",
             show_default=False,
         ),
     ] = None,
