@@ -135,7 +135,7 @@ class GaussianProcess(Surrogate):
             jac=True,
             method="L-BFGS-B",
             bounds=objective.bounds(),
-            options={"maxiter": self.max_iterations, "ftol": 1e-5, "gtol": 1e-3},
+            options={"maxiter": self.max_iterations, "ftol": 1e-4, "gtol": 1e-3},
         )
         if not np.isfinite(result.fun):
             warnings.warn(

@@ -24,7 +24,7 @@ from calibo.spaces.region import Cube, Region, WorkingSet
 #: Step of the central differences: truncation and rounding errors are both about 1e-10 for smooth acquisitions.
 _STEP = 1e-5
 #: A start has converged when a step gains less than this, in units of its initial slope.
-_LEAST_GAIN = 1e-6
+_LEAST_GAIN = 1e-4
 #: Maximum length of the first step and of any step, as shares of the side of the cube.
 _FIRST, _LONGEST = 0.1, 0.5
 #: Share of the predicted gain that a step must reach (Armijo), and bounds of the factor that shortens a rejected step.
