@@ -46,7 +46,7 @@ _AWAY, _AWAY_WIDTH = -2.5, 0.3
 #: bandwidths.
 _STEP, _MARGIN = 1.0, 4.0
 #: Products of weights that are held at a time while the grid is computed.
-_CELLS = 8192
+_CELLS = 65536
 #: A grid has at most this many steps in each feature.
 _MOST_STEPS = 120
 

@@ -116,9 +116,12 @@ class Transformed(Distribution):
         """
         slope = steps.slope[np.searchsorted(steps.at, low, side="right")]
         leading = self.base.log_expected_improvement(low)
+        above = np.flatnonzero(steps.at > np.min(low))
+        if not len(above):
+            return leading + np.log(slope)
         share = np.ones(np.broadcast_shapes(np.shape(leading), np.shape(low)))
         changes = np.diff(steps.slope)
-        for k in np.flatnonzero(steps.at > np.min(low)):
+        for k in above:
             change = np.where(steps.at[k] > low, changes[k] / slope, 0.0)
             share = share + change * np.exp(self.base.log_expected_improvement(steps.at[k]) - leading)
         # Between the improvements under the smallest and the largest slope; rounding must not leave them.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime
+from scipy.optimize import approx_fprime, minimize
 
 from calibo.data import Array, Dataset
 from calibo.errors import RecipeError
@@ -237,16 +237,14 @@ def test_the_mean_is_the_best_constant() -> None:
 
 
 @pytest.mark.parametrize("kernel", [Matern52(), RBF()], ids=["matern", "rbf"])
-def test_the_fit_is_a_stationary_point(kernel: Kernel) -> None:
+def test_the_fit_is_as_good_as_the_optimum(kernel: Kernel) -> None:
     data = smooth_data()
     model = GaussianProcess(kernel, max_iterations=200).fit(data, rng=RNG(0))
     f = NegativeLogPosterior(kernel, Features((0,) * 3), data.X, model.units.forward(data.Y[:, 0]), np.full(25, np.nan))
     raw = np.array(model.hyperparameters)
-    value, gradient = f(raw)
-    lower, upper = np.array(f.bounds()).T
-    free = (raw > lower + 1e-9) & (raw < upper - 1e-9)
-    assert np.abs(gradient[free]).max() < 0.05
-    assert all(value <= f(start)[0] for start in f.starts())
+    value = f(raw)[0]
+    found = [minimize(f, start, jac=True, bounds=f.bounds(), options={"ftol": 1e-12}) for start in (raw, *f.starts())]
+    assert value <= min(one.fun for one in found) + 0.02
 
 
 @dataclass(frozen=True)

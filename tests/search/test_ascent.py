@@ -112,7 +112,7 @@ def test_climbs_slide_along_constraints_to_the_best_corner_or_edge(K: int, rows:
     start = space.sample(1, RNG(2))[0]
     options = {"ftol": 1e-13, "maxiter": 1000}
     best = minimize(lambda x: -response(x[None])[0], start, bounds=[(0, 1)] * K, constraints=limits, options=options)
-    assert response(found).max() >= -best.fun - 1e-5
+    assert response(found).max() >= -best.fun - 1e-4
 
 
 def test_climbs_do_not_leave_through_a_predicate() -> None:
