@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from timeit import repeat
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -166,15 +163,6 @@ def test_effective_sample_size_of_simple_weights() -> None:
     assert effective_sample_size(np.full(7, 0.1)) == pytest.approx(7.0)
     assert effective_sample_size(np.array([1.0, 1e-12, 0.0])) == pytest.approx(1.0)
     assert effective_sample_size(np.empty(0)) == 0.0
-
-
-def test_a_fit_and_an_evaluation_are_quick() -> None:
-    """About 4 ms and 3 ms of CPU where this was written; the limits leave room for a slow machine."""
-    rng = RNG(0)
-    data, proposals, X = rng.random((100, 6)), 0.3 + 0.2 * rng.random((500, 6)), rng.random((2048, 6))
-    ratio = fitted(data, proposals)
-    for call in (lambda: fitted(data, proposals), lambda: ratio(X)):
-        assert min(repeat(call, timer=time.process_time, number=1)) < 0.03
 
 
 @pytest.mark.slow
