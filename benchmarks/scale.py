@@ -18,6 +18,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 
 import argparse
+import gc
 import json
 import resource
 import subprocess
@@ -104,6 +105,8 @@ def measured(d: int, n: int) -> dict[str, Any]:
     done, stored, seconds, first = trials(n, d, rng), (), list[float](), 0.0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     method = strategy(METHOD)
+    # What the trials left behind is not the suggestion's to collect.
+    gc.collect()
     for step in range(1 + FURTHER):
         start = time.process_time()
         data = dataset(done, directions=(Direction.MINIMIZE,), categories=space.categories, hyperparameters=stored)

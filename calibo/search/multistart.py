@@ -33,7 +33,7 @@ class MultiStart(Search):
     scored: int = 384
     around: int = 128
     starts: int = 4
-    iterations: int = 50
+    iterations: int = 30
     rounds: int = 2
 
     def maximize(self, plan: Plan, space: Space, q: int, *, rng: np.random.Generator) -> Array:
