@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibo.cli.answering import Answer, Debug, Quiet, explained, plain
+from calibo.cli.answering import Answer, Debug, Quiet, document, explained
 from calibo.cli.app import StorageArgument, StudyArgument, app
 from calibo.errors import DataError
 from calibo.files import replacing, why_unwritable
@@ -57,7 +56,7 @@ def export(
         return Answer(lambda: write_csv(result.history, "-"), lambda: exported(result))
     if output.suffix.lower() == ".json":
         with replacing(output) as new:
-            new.write_text(json.dumps(plain(exported(result)), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            new.write_text(document("export", exported(result)) + "\n", encoding="utf-8")
     else:
         from calibo.cli.rank import write_table
 
