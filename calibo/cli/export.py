@@ -39,7 +39,9 @@ def export(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> Answer:
-    """Write the trials of a study as a table: parameters, forecasts made before, results, times and errors.
+    """Write the trials of a study as a table.
+
+    It has parameters, the forecasts made before, results, times and errors.
 
     \b
     calibo export study.db > trials.csv

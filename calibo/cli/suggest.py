@@ -61,9 +61,10 @@ def suggest(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> Answer:
-    """Suggest the next experiments: which values of the parameters to measure, with intervals and reasons.
+    """Suggest the next experiments, without Python.
 
-    Fill in the results and run it again with that table: the forecasts of the last round calibrate the next.
+    Which values of the parameters to measure, with intervals and reasons. Fill in the results and run it again with
+    that table: the forecasts of the last round calibrate the next.
 
     \b
     calibo suggest space.toml --target yield -n 8 -o round1.csv
