@@ -17,11 +17,12 @@ def progress_bar(total: int | None, *, shown: bool, unit: str, **settings: Any) 
     If that is no terminal, the first and the last state and one every half a minute are written, a line each.
 
     Args:
-        total: Number of steps.
+        total: Number of steps; with none there is no bar.
         shown: Whether to show it at all.
         unit: What a step is called.
         **settings: Further settings of ``tqdm``.
     """
+    shown = shown and total != 0
     if not shown or _is_terminal(sys.stderr):
         return tqdm(total=total, disable=not shown, file=sys.stderr, unit=unit, dynamic_ncols=True, **settings)
     lines: Any = _Lines(sys.stderr)

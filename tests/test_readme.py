@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -48,6 +49,20 @@ def test_the_chart_of_peers_is_that_of_the_stored_runs(pictures: ModuleType) -> 
 def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", (ROOT / page).read_text(encoding="utf-8")):
         assert target.startswith("https://") or (ROOT / target).exists(), target
+
+
+def test_the_description_on_pypi_has_no_link_that_leads_nowhere() -> None:
+    describe = runpy.run_path(str(ROOT / "setup.py"))["long_description"]
+    links = re.compile(r"\[[^]]*\]\(([^)]+)\)")
+    without = describe(README, None)
+    assert links.findall(without) == ["https://optuna.org"]
+    assert "forecasts (docs/forecasts.md)" in without and "*Picture (docs/images/forrester.png): An over" in without
+    within = describe(README, "https://example.org/calibo")
+    assert len(links.findall(within)) == len(links.findall(README))
+    assert all(target.startswith("https://") for target in links.findall(within))
+    assert "](https://example.org/calibo/raw/main/docs/images/forrester.png)" in within
+    # What is hidden from readers is not shown: neither on PyPI.
+    assert "<!--" not in without and "optuna.logging" not in without
 
 
 def test_the_readme_names_exactly_two_commands() -> None:

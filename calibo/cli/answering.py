@@ -93,7 +93,7 @@ def explained(command: _Command) -> _Command:
                 # What an objective prints must not get into the one object that a script reads.
                 with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
                     answer: Answer | None = command(*args, **kwargs)
-                    text = _json(command_name(command), answer) if as_json and answer is not None else None
+                    text = document(command_name(command), answer.data()) if as_json and answer is not None else None
                 if text is not None:
                     typer.echo(text)
                 elif answer is not None and not quiet:
@@ -123,8 +123,9 @@ def command_name(command: Callable[..., Any]) -> str:
     return command.__name__.replace("_", "-")
 
 
-def _json(command: str, answer: Answer) -> str:
-    return json.dumps({"format": FORMAT, "command": command, **plain(answer.data())}, allow_nan=False, indent=2)
+def document(command: str, data: Mapping[str, Any]) -> str:
+    """Return what a command says as the text of one JSON object, with the version of its format."""
+    return json.dumps({"format": FORMAT, "command": command, **plain(data)}, allow_nan=False, indent=2)
 
 
 def plain(value: Any) -> Any:

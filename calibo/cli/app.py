@@ -155,7 +155,10 @@ def predict(
     method: MethodOption = None,
     debug: Debug = False,
 ) -> Answer:
-    """Predict the outcomes of given parameters: mean, median and calibrated intervals."""
+    """Predict the outcomes of given parameters, with intervals.
+
+    Mean, median and calibrated intervals.
+    """
     from calibo.cli.output import read_params, show_predictions, write_predictions
     from calibo.cli.records import study_record, table_records
 

@@ -65,10 +65,10 @@ def ask(
     ] = None,
     debug: Debug = False,
 ) -> Answer:
-    """Suggest the next trials of a stored study, with their forecasts; `calibo tell` takes the results.
+    """Suggest the next trials of a study, with their forecasts.
 
-    With --space it begins the study if there is none of that name. A suggestion waits for its result for as long as it
-    takes, and further ones keep away from it.
+    `calibo tell` takes the results. With --space it begins the study if there is none of that name. A suggestion waits
+    for its result for as long as it takes, and further ones keep away from it.
 
     \b
     calibo ask study.db tuning --space space.toml --json

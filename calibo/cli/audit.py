@@ -36,9 +36,10 @@ def audit(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> Answer:
-    """Judge forecasters on any finished Optuna study: who was honest, who was sharp. The study is only read.
+    """Judge forecasters on any finished Optuna study.
 
-    Every result is forecast from those before it, whatever sampler chose the points.
+    Who was honest, and who was sharp? The study is only read. Every result is forecast from those before it, whatever
+    sampler chose the points.
 
     \b
     calibo audit study.db

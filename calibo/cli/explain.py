@@ -36,7 +36,9 @@ def explain(
     method: MethodOption = None,
     debug: Debug = False,
 ) -> Answer:
-    """Say where the best point lies and which parameters matter; with --trial, why a trial was suggested.
+    """Say where the optimum lies, or why a trial was suggested.
+
+    Without --trial: intervals for the best value and its parameters, and which parameters matter.
 
     \b
     calibo explain study.db

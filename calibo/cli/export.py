@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibo.cli.answering import Answer, Debug, Quiet, explained, plain
+from calibo.cli.answering import Answer, Debug, Quiet, document, explained
 from calibo.cli.app import StorageArgument, StudyArgument, app
 from calibo.errors import DataError
 from calibo.files import replacing, why_unwritable
@@ -40,7 +39,9 @@ def export(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> Answer:
-    """Write the trials of a study as a table: parameters, forecasts made before, results, times and errors.
+    """Write the trials of a study as a table.
+
+    It has parameters, the forecasts made before, results, times and errors.
 
     \b
     calibo export study.db > trials.csv
@@ -57,7 +58,7 @@ def export(
         return Answer(lambda: write_csv(result.history, "-"), lambda: exported(result))
     if output.suffix.lower() == ".json":
         with replacing(output) as new:
-            new.write_text(json.dumps(plain(exported(result)), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            new.write_text(document("export", exported(result)) + "\n", encoding="utf-8")
     else:
         from calibo.cli.rank import write_table
 

@@ -35,6 +35,13 @@ _DISTRIBUTIONS = {"measured": "next measurement", "mean": "mean value"}
 _MOST_VALUES = 1000
 
 
+def what_better_means(targets: int) -> str:
+    """Return a sentence about the column "better" of suggested rows and experiments."""
+    best = "is better than the best result so far"
+    many = "is not beaten by any result so far in all outcomes"
+    return f'"better" is the probability that a measurement {best if targets == 1 else many}.'
+
+
 def show_result(result: Result) -> None:
     """Print the best parameters or the Pareto front, and the calibration of the forecasts."""
     typer.echo(f"Study {result.study_name!r}: {counted(result)}.")

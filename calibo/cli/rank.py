@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import floor, isfinite, log10
+from math import floor, isfinite, log10, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -218,7 +218,7 @@ def _write_page(answer: pd.DataFrame, table: Path, report: Path) -> Path:
 
 def show_ranking(answer: pd.DataFrame, table: Path) -> None:
     """Print the suggested rows as a table, and how earlier forecasts came out."""
-    from calibo.cli.output import wrapped
+    from calibo.cli.output import what_better_means, wrapped
 
     about: dict[str, Any] = answer.attrs["calibo"]
     typer.echo(
@@ -231,13 +231,14 @@ def show_ranking(answer: pd.DataFrame, table: Path) -> None:
     # The columns that rank adds come last: three for each target, the probability and the reason.
     ours = list(answer.iloc[:, -3 * len(targets) - 2 :].itertuples(index=False, name=None))
     columns = [
-        [f"{name}: mean (80 %)", *(_expected(*one[3 * j : 3 * j + 3]) for one in ours)]
-        for j, name in enumerate(targets)
+        [f"{name}: mean (80 %)", *_expected([one[3 * j : 3 * j + 3] for one in ours])] for j, name in enumerate(targets)
     ]
-    columns += [["chance", *(_percent(one[-2]) for one in ours)], ["why", *(_short(one[-1]) for one in ours)]]
+    columns += [["better", *(_percent(one[-2]) for one in ours)], ["why", *(_short(one[-1]) for one in ours)]]
     hidden = print_rows(answer, about, columns)
     if hidden:
         typer.echo(f"({_counted(hidden, 'more column', 'more columns')} of the table not shown; -o FILE.csv has all.)")
+    if any(one[-2] == one[-2] for one in ours):
+        wrapped(f"Each row is chosen for what it adds to those above it; {what_better_means(len(targets))}")
     if about["outlook"]:
         wrapped(about["outlook"])
     for name in targets:
@@ -298,13 +299,15 @@ def identifying(answer: pd.DataFrame, about: dict[str, Any]) -> tuple[str, list[
     return "row", ["row", *map(str, answer.index)]
 
 
-def _expected(mean: float, low: float, high: float) -> str:
-    if mean != mean:
-        return "not known"
-    decimals = _decimals(high - low)
-    return " ".join(
-        form.format(_rounded(value, decimals)) for form, value in (("{}", mean), ("({}", low), ("to {})", high))
-    )
+def _expected(forecasts: Sequence[tuple[float, float, float]]) -> list[str]:
+    """Return means with their intervals, all to as many decimals as the narrowest interval is worth."""
+    decimals = _decimals(min((high - low for mean, low, high in forecasts if mean == mean), default=nan))
+    return [
+        "not known"
+        if three[0] != three[0]
+        else "{} ({} to {})".format(*(_rounded(number, decimals) for number in three))
+        for three in forecasts
+    ]
 
 
 def _decimals(width: float) -> int | None:
@@ -362,9 +365,11 @@ def _check_output(output: Path, table: Path, study: Path | None, force: bool) ->
 
 
 def write_answer(answer: pd.DataFrame, output: Path) -> None:
-    """Write the rows to a file atomically, with their row numbers first."""
+    """Write the rows to a file atomically, with their row numbers first and forecasts to six significant digits."""
     from calibo.tables.answer import free_names
 
+    own = answer.select_dtypes("number").columns.intersection(answer.columns[-answer.attrs["calibo"]["added"] :])
+    answer = answer.assign(**{name: [float(f"{number:.6g}") for number in answer[name]] for name in own})
     numbered = answer.rename_axis(index=free_names(["row"], list(answer.columns))[0]).reset_index()
     # The further information is not part of the table.
     numbered.attrs = {}

@@ -135,7 +135,9 @@ def run(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> Answer:
-    """Optimize the parameters of a function or a command; run it again to go on with the same study.
+    """Optimize the parameters of a function or a command.
+
+    The same line again goes on with the same study.
 
     \b
     calibo run train.py:objective --space space.toml --trials 50
@@ -145,7 +147,10 @@ def run(
     if (objective is None) == (command is None):
         raise ObjectiveError("give either FILE.py:FUNCTION or --command, such as `calibo run train.py:objective ...`")
     if not space:
-        raise ObjectiveError("give the space with --space FILE.toml or --space FILE.py:NAME")
+        raise ObjectiveError(
+            "give the space with --space FILE.toml or --space FILE.py:NAME; a TOML file has a table for each parameter, such "
+            'as [lr] with the lines type = "float", low = 0.001 and high = 1.0'
+        )
     given = context.get_parameter_source("trials")
     if more is not None and given is not None and given.name == "COMMANDLINE":
         raise ObjectiveError("give either --trials, the total of the study, or --more, how many to add, not both")
@@ -174,6 +179,10 @@ def run(
         from calibo.cli.output import counted
 
         typer.echo(f"Resuming study {name!r} in {redacted(storage)}: {counted(before)}.")
+        if more is None and _counted_trials(before) >= trials:
+            typer.echo(
+                f"Nothing to run: --trials is the number of trials in the end, here {trials}. --more 10 adds ten."
+            )
     watched = Watched(evaluate)
     try:
         result = minimize(

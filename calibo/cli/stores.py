@@ -21,10 +21,11 @@ def doctor(
     ] = None,
     debug: Debug = False,
 ) -> Answer:
-    """Look for trials without a worker, results kept in files, missing or damaged forecasts, and other oddities.
+    """Look for what is wrong with the studies of a storage.
 
-    Nothing is changed without --repair, which stores results that were kept in files and lets trials be run again whose
-    workers are gone; the rest is for you to decide. Ends with 1 if something is wrong.
+    Trials without a worker, results kept in files, missing or damaged forecasts, and other oddities. Nothing is changed
+    without --repair, which stores results that were kept in files and lets trials be run again whose workers are gone;
+    the rest is for you to decide. Ends with 1 if something is wrong.
     """
     from calibo.study.doctor import examine
 
@@ -53,7 +54,10 @@ def copy(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> Answer:
-    """Copy studies to another storage, with their forecasts, attributes and times, and compare the copies by their hashes."""
+    """Copy studies to another storage.
+
+    Forecasts, attributes and times are copied as well, and the copies are compared by their hashes.
+    """
     import optuna
 
     from calibo.errors import StudyError

@@ -109,7 +109,10 @@ def show(
     ] = None,
     debug: Debug = False,
 ) -> Answer:
-    """Show a trial: its parameters, what was forecast, what came of it, and what its command printed."""
+    """Show a trial: parameters, forecast, and what came of it.
+
+    Also what its command printed.
+    """
     from calibo.cli.records import study_record, trial_record
     from calibo.study import load_result
     from calibo.study.attributes import read_output

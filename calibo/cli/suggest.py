@@ -61,9 +61,10 @@ def suggest(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> Answer:
-    """Suggest the next experiments: which values of the parameters to measure, with intervals and reasons.
+    """Suggest the next experiments, without Python.
 
-    Fill in the results and run it again with that table: the forecasts of the last round calibrate the next.
+    Which values of the parameters to measure, with intervals and reasons. Fill in the results and run it again with
+    that table: the forecasts of the last round calibrate the next.
 
     \b
     calibo suggest space.toml --target yield -n 8 -o round1.csv
@@ -193,16 +194,14 @@ def show_batch(batch: Batch) -> None:
 
 
 def _show_forecasts(batch: Batch, names: list[str]) -> None:
-    from calibo.cli.output import wide_table, wrapped
+    from calibo.cli.output import what_better_means, wide_table, wrapped
 
     expected = [
         [f"{name} (80 %)", *(_expected(one, j) for one in batch.experiments)] for j, name in enumerate(batch.targets)
     ]
     better = ["better", *(_percent(one.chance) for one in batch.experiments)]
     wide_table(names, [*expected, better, ["why", *(one.reason for one in batch.experiments)]])
-    best = "is better than the best result so far"
-    many = "is not beaten by any result so far in all outcomes"
-    wrapped(f'"better" is the probability that a measurement {best if len(batch.targets) == 1 else many}.')
+    wrapped(what_better_means(len(batch.targets)))
 
 
 def _show_calibration(target: str, found: tuple[int, int, str] | None) -> None:

@@ -22,9 +22,10 @@ def watch(
     method: MethodOption = None,
     debug: Debug = False,
 ) -> None:
-    """Serve the report of a study on this computer only, refreshed while workers run, until Ctrl-C.
+    """Serve the report of a study, refreshed while it runs.
 
-    The study is only read. The address has a token that changes with every start; who does not know it sees nothing.
+    It is served on this computer only, until Ctrl-C. The study is only read. The address has a token that changes with
+    every start; who does not know it sees nothing.
 
     \b
     calibo watch study.db my-study

@@ -62,7 +62,9 @@ def worker(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> Answer:
-    """Join a study that was begun by `calibo run` or `minimize`, and leave when it has all of its trials.
+    """Join a study that `calibo run` or `minimize` began.
+
+    The worker leaves when the study has all of its trials.
 
     \b
     calibo worker postgresql+psycopg://me@host/name first train.py:objective

@@ -13,10 +13,11 @@ import numpy as np
 
 from calibo.checks import check_seed, check_whole, read_mapping, shown
 from calibo.classifiers.composite import Outer
-from calibo.data import Dataset, Params, Suggestion, shown_params, shown_value
+from calibo.data import Dataset, Outcome, Params, Suggestion, shown_params, shown_value
 from calibo.errors import DataError, RecipeError, SpaceError, ValueRejected
 from calibo.optimize.auto import log_change
 from calibo.optimize.composite import Composite, composed, default_method
+from calibo.optimize.optimum import WithProgress
 from calibo.optimize.predictions import fitted_plan
 from calibo.optimize.recommending import recommended
 from calibo.optimize.stopping import Progress, StoppingRule, StoppingVerdict, as_rule
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
 
     from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
     from calibo.optimize.explaining import Explanation
-    from calibo.optimize.optimum import Importance, Optimum
     from calibo.optimize.reporting import Modelled
 
 
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 MOST_ASKED = 10_000
 
 
-class Optimizer:
+class Optimizer(WithProgress):
     """Optimizer with an ask-and-tell interface.
 
     Outcomes of suggestions may be reported in any order, or never; suggestions without an outcome are pending and taken
@@ -260,7 +260,7 @@ class Optimizer:
     def tell(
         self,
         what: Suggestion | Mapping[str, Any],
-        value: float | Sequence[float] | Mapping[str, float],
+        value: float | Sequence[float] | Mapping[str, float] | Outcome,
         sem: float | Sequence[float] | Mapping[str, float] | None = None,
         *,
         constraints: Mapping[str, float] | Sequence[float] | None = None,
@@ -274,7 +274,7 @@ class Optimizer:
         Args:
             what: The suggestion, or parameters by name.
             value: The value, or one for each of several objectives, in order or by name. With a composite objective the
-                measured vector.
+                measured vector. Or an ``Outcome``, which has sem, constraints and context in it; its output is not kept.
             sem: Standard error of the value, if known; one for each of several objectives, in order or by name.
             constraints: Constraints by name or in order, each met where its value is not positive.
             context: Values of contexts that were observed, by name, where they differ from those asked with. A number
@@ -282,8 +282,16 @@ class Optimizer:
 
         Raises:
             ValueRejected: If a value is not a finite number; nothing is recorded then.
+            DataError: If something is given both in an ``Outcome`` and beside it.
             SpaceError: If a context is none of the space's, or a value is not one that it can have.
         """
+        if isinstance(value, Outcome):
+            if not (sem is None and constraints is None and context is None):
+                raise DataError(
+                    "sem, constraints and context are parts of an Outcome, and some are given beside it as well: give them "
+                    "in the Outcome, Outcome(value, constraints={...}, sem=..., context={...}), or tell a plain value"
+                )
+            value, sem, constraints, context = value.values, value.sem, value.constraints, value.context or None
         try:
             vector, values = self._measured(value, sem)
             limits = finite_constraints(constraints)
@@ -454,22 +462,6 @@ class Optimizer:
                 known = [one for one in self.trials[:place] if one.number < number]
                 return explain(trial, self._progress_of(known), self.names)
         raise DataError(f"there is no suggestion {number!r}: give one that ask() returned, or its number")
-
-    def optimum(self, coverage: float = 0.8) -> Optimum:
-        """Say where the best point lies: intervals for its value and for each of its parameters.
-
-        Args:
-            coverage: Probability with which each interval is meant to hold.
-        """
-        from calibo.optimize.optimum import optimum
-
-        return optimum(self.progress(), coverage=coverage)
-
-    def importance(self) -> tuple[Importance, ...]:
-        """Say how much of the objective's variation each parameter explains by itself, the most important first."""
-        from calibo.optimize.optimum import importance
-
-        return importance(self.progress())
 
     def report(self, path: str | os.PathLike[str], *, title: str = "calibo") -> Path:
         """Write a report, a single HTML file, and return its path.

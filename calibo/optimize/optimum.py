@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -73,6 +74,35 @@ class Importance:
 
     def __str__(self) -> str:
         return f"{self.name}: {100 * self.share:.0f} % ({100 * self.low:.0f} to {100 * self.high:.0f} %)"
+
+
+class WithProgress(ABC):
+    """What has trials, a space and a method: it says where its optimum lies, and which of its parameters matter."""
+
+    @abstractmethod
+    def progress(self) -> Progress:
+        """Return all trials so far, as stopping rules see them."""
+
+    def optimum(self, coverage: float = 0.8) -> Optimum:
+        """Say where the best point lies: intervals for its value and for each of its parameters.
+
+        Args:
+            coverage: Probability with which each interval is meant to hold.
+
+        Raises:
+            DataError: If no result is feasible.
+            RecipeError: If there are several objectives or contexts, or the method makes no forecasts.
+        """
+        return optimum(self.progress(), coverage=coverage)
+
+    def importance(self) -> tuple[Importance, ...]:
+        """Say how much of the objective's variation each parameter explains by itself, the most important first.
+
+        Raises:
+            DataError: If no result is feasible.
+            RecipeError: If there are several objectives, or the method makes no forecasts.
+        """
+        return importance(self.progress())
 
 
 def optimum(progress: Progress, *, coverage: float = 0.8) -> Optimum:

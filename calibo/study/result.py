@@ -18,6 +18,7 @@ from calibo.arguments import checked
 from calibo.data import Dataset, Params, shown_params, shown_value
 from calibo.errors import DataError, StudyError
 from calibo.optimize import Plan, Progress, Strategy, fitted_plan
+from calibo.optimize.optimum import WithProgress
 from calibo.optimize.recommending import recommended
 from calibo.spaces import Space, as_space, held_values
 from calibo.study.attributes import read_description, read_seed, read_stopped
@@ -60,12 +61,11 @@ if TYPE_CHECKING:
 
     from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
     from calibo.optimize.explaining import Explanation
-    from calibo.optimize.optimum import Importance, Optimum
     from calibo.report import Plots, ReportData
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(WithProgress):
     """A study as it was when it was read; it does not change when the study goes on.
 
     Attributes:
@@ -332,22 +332,6 @@ class Result:
         raise DataError(
             f"study {self.study_name!r} has no trial {number!r}: there are {len(self.trials)}, counted from 0"
         )
-
-    def optimum(self, coverage: float = 0.8) -> Optimum:
-        """Say where the best point lies: intervals for its value and for each of its parameters.
-
-        Args:
-            coverage: Probability with which each interval is meant to hold.
-        """
-        from calibo.optimize.optimum import optimum
-
-        return optimum(self.progress(), coverage=coverage)
-
-    def importance(self) -> tuple[Importance, ...]:
-        """Say how much of the objective's variation each parameter explains by itself, the most important first."""
-        from calibo.optimize.optimum import importance
-
-        return importance(self.progress())
 
     def progress(self) -> Progress:
         """Return all trials so far, as stopping rules see them."""

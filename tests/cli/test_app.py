@@ -96,6 +96,12 @@ def test_methods_and_version() -> None:
     assert {"name", "summary", "paper"} == set(listed[0]) and "gp_ei" in [one["name"] for one in listed]
 
 
+def test_no_command_is_described_by_half_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = calibo("--help").stdout.partition("Commands:")[2].strip().splitlines()
+    assert len(listed) > 15 and all(line.endswith(".") and not line.endswith("...") for line in listed)
+
+
 def test_did_you_mean() -> None:
     assert "Did you mean 'run'?" in calibo("rnu").stderr
     assert "--trials" in calibo("run", "--trails", "3").stderr

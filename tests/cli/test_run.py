@@ -150,6 +150,9 @@ class TestRunning:
         result = load_result(folder / "calibo.db")
         # Without --method a study goes on with its own.
         assert len(result.trials) == 8 and result.method == "gp_ei"
+        nothing = run("cli_objectives.py:bowl", "--space", "space.toml", "--trials", "6")
+        assert "Nothing to run: --trials is the number of trials in the end, here 6." in nothing.stdout
+        assert "0 of 0" not in nothing.stderr
 
     def test_maximize(self, folder: Path) -> None:
         words = "--space space.toml --trials 2 --maximize --storage sqlite:///other.db --study top"

@@ -39,10 +39,6 @@ def _distance(one: dict[str, object], other: dict[str, object]) -> np.ndarray:
     return np.bincount(features.column, np.square(A - B)[0], minlength=features.lengths)
 
 
-def test_without_conditions_features_are_the_plain_ones() -> None:
-    assert type(kernel_features((0, 3), None)) is Features
-
-
 def test_distances_within_a_branch_are_nearly_the_usual_ones() -> None:
     near = _distance(
         {"model": "svm", "C": 0.3, "kernel": "rbf", "x": 0.2}, {"model": "svm", "C": 0.5, "kernel": "poly", "x": 0.2}

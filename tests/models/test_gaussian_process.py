@@ -424,33 +424,3 @@ def test_gradient_with_descriptors(warping: InputWarping | None) -> None:
     assert len(f.bounds()) == len(plain.bounds()) + 1
     numeric = [(f.value(raw + e) - f.value(raw - e)) / 2e-5 for e in 1e-5 * np.eye(len(raw))]
     np.testing.assert_allclose(f(raw)[1], numeric, rtol=1e-5, atol=1e-5)
-
-
-def described_data(order: np.ndarray, n: int = 24) -> tuple[Dataset, Array]:
-    """Outcomes that are smooth in a descriptor of six choices, which are listed in some order; and all choices."""
-    k, rng = len(order), RNG(7)
-    rows, place = np.linspace(-1, 1, k)[:, None], np.argsort(order)
-    choice, x = rng.choice(np.delete(np.arange(k), 3), size=n), rng.random(n)
-    y = np.sin(2 * rows[choice, 0]) + x
-    X = np.column_stack([x, (place[choice] + 0.5) / k])
-    every = np.column_stack([np.full(k, 0.5), (place + 0.5) / k])
-    return Dataset(X=X, Y=y[:, None], categories=(0, k), descriptors=(None, rows[order])), every
-
-
-def test_permuted_choices_with_their_descriptors_change_nothing() -> None:
-    one, every = described_data(np.arange(6))
-    other, permuted = described_data(np.array([3, 0, 5, 1, 4, 2]))
-    first, second = (GaussianProcess().fit(data, rng=RNG(0)) for data in (one, other))
-    expected, found = first.predict(every, latent=True), second.predict(permuted, latent=True)
-    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(found.spread, expected.spread, rtol=1e-4)
-    assert first.lengthscales.shape == (2,) and len(first.hyperparameters) == 5
-
-
-def test_a_choice_never_tried_is_predicted_from_those_like_it() -> None:
-    data, every = described_data(np.arange(6))
-    fitted = (GaussianProcess().fit(one, rng=RNG(0)) for one in (data, replace(data, descriptors=())))
-    with_, without = (model.predict(every[[3]], latent=True) for model in fitted)
-    truth = np.sin(2 * 0.2) + 0.5
-    assert abs(with_.mean[0] - truth) < 0.3
-    assert abs(with_.mean[0] - truth) < 0.6 * abs(without.mean[0] - truth) and with_.spread[0] < 0.5 * without.spread[0]

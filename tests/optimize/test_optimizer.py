@@ -14,6 +14,7 @@ import pytest
 
 from calibo.acquisition import ThompsonSampling, UpperQuantile
 from calibo.calibration import Calibrated, KFold, LeaveOneOut, Temperature
+from calibo.data import Outcome
 from calibo.errors import CaliboError, DataError, RecipeError, SpaceError, SpaceWarning, ValueRejected
 from calibo.methods import cbo, gp_ei
 from calibo.models import GaussianProcess
@@ -116,6 +117,18 @@ def test_small_standard_errors_of_small_outcomes_count_or_are_refused_by_name() 
         table = optimizer.predict([{"x": 0.5}])
         widths.append(float((table["measured_high_80"] - table["measured_low_80"]).iloc[0]) / scale)
     assert widths[1] == pytest.approx(widths[0], rel=1e-6)
+
+
+def test_an_outcome_is_told_with_all_that_is_in_it() -> None:
+    one, other = (Optimizer({"x": Float(0, 1)}, seed=0) for _ in range(2))
+    one.tell({"x": 0.25}, Outcome(0.5, constraints={"heat": -1.0}, sem=0.1))
+    other.tell({"x": 0.25}, 0.5, 0.1, constraints={"heat": -1.0})
+    assert one.trials[0].values == other.trials[0].values == (0.5,)
+    assert one.trials[0].sem == other.trials[0].sem == (0.1,)
+    assert one.trials[0].constraints == other.trials[0].constraints == {"heat": -1.0}
+    with pytest.raises(DataError, match="give them in the Outcome"):
+        one.tell({"x": 0.5}, Outcome(0.5), sem=0.1)
+    assert len(one.trials) == 1
 
 
 def test_nothing_but_failures() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibo import Float, Int, Optimizer
 from calibo.optimize.slices import Plane
 from calibo.report import insight
 from calibo.report.insight import Insight, Map, Share, optimum_panel, why_panel
@@ -50,24 +49,3 @@ def test_words_are_escaped_and_what_is_not_known_is_left_out() -> None:
         "&lt;x&gt;" in optimum_panel(told) and "near &lt;it&gt;" in why_panel(told) and "Why trial 7" in why_panel(told)
     )
     assert optimum_panel(Insight()) == why_panel(Insight()) == ""
-
-
-def test_a_report_of_an_optimizer(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """From ask and tell, with a point that was told rather than asked for."""
-    optimizer = Optimizer({"x": Float(0.01, 1, log=True), "k": Int(1, 5)}, "ocbo", seed=0)
-    optimizer.tell({"x": 0.5, "k": 3}, 0.9)
-    for _ in range(7):
-        suggestion = optimizer.ask()
-        optimizer.tell(suggestion, suggestion.params["x"] + (suggestion.params["k"] - 2) ** 2)
-    optimizer.tell_failed(optimizer.ask())
-    path = optimizer.report(tmp_path_factory.mktemp("report") / "page.html", title="By hand")
-    text = path.read_text(encoding="utf-8")
-    for part in (
-        "By hand",
-        "Where the optimum lies",
-        "Why trial 8",
-        "Which parameters matter",
-        "Map of",
-        "1 trial failed",
-    ):
-        assert part in text, part

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibo.search import Dynamic, EpsilonGreedy, Langevin, MultiStart, MutatedBest, Plan, RandomCandidates, TrustRegion
-from calibo.search.base import best_available, coincides, one_by_one, untried_point
+from calibo.search.base import best_available, coincides, untried_point
 from calibo.spaces import Categorical, Float, PoolSpace, ProductSpace
 
 RNG = np.random.default_rng
@@ -17,18 +17,6 @@ def test_coincidence_up_to_rounding() -> None:
     X = np.array([[0.25 + 1e-12, 0.5], [0.25, 0.6], [0.1, 0.1]])
     np.testing.assert_array_equal(coincides(X, points), [True, False, True])
     assert not coincides(X, np.empty((0, 2))).any() and coincides(np.empty((0, 2)), points).shape == (0,)
-
-
-def test_a_batch_is_chosen_given_its_earlier_points() -> None:
-    plan = Plan(lambda X: X.reshape(len(X), -1).sum(axis=1), np.empty((0, 2)), np.zeros((1, 2)))
-    X = np.array([[1.0, 0.0], [0.0, 2.0]])
-    assert plan.given([]) is plan
-    given = plan.given([np.array([10.0, 20.0]), np.array([30.0, 40.0])])
-    np.testing.assert_allclose(given.acquisition(X), [101.0, 102.0])
-    np.testing.assert_array_equal(given.avoid, [[0.0, 0.0], [10.0, 20.0], [30.0, 40.0]])
-    seen: list[int] = []
-    batch = one_by_one(plan, 3, lambda given: seen.append(len(given.avoid)) or np.full(2, len(given.avoid) / 8))
-    assert seen == [1, 2, 3] and batch.shape == (3, 2)
 
 
 def test_untried_points() -> None:

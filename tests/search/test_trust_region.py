@@ -58,20 +58,6 @@ def test_a_search_that_explores_keeps_the_plan() -> None:
         TrustRegion(Replacing()).explore(plan, CUBE, rng=RNG(0))
 
 
-def test_boxes() -> None:
-    """Sides follow the weights with geometric mean 1, end at the cube, and do not limit categorical columns."""
-    box = Box.around(np.full(3, 0.5), np.array([1.0, 2.0, 4.0]), 0.2, (0, 0, 0))
-    np.testing.assert_allclose(box.upper - box.lower, [0.1, 0.2, 0.4])
-    np.testing.assert_allclose(box.doubled().upper - box.doubled().lower, [0.2, 0.4, 0.8])
-    box = Box.around(np.array([0.0, 0.95]), np.ones(2), 0.4, (0, 0))
-    np.testing.assert_allclose([box.lower, box.upper], [[0.0, 0.75], [0.2, 1.0]])
-    np.testing.assert_array_equal(box.contains(np.array([[0.1, 0.8], [0.3, 0.8], [0.2, 1.0]])), [True, False, True])
-    assert not box.is_everything and Box.around(np.full(2, 0.5), np.ones(2), 1.0, (0, 0)).is_everything
-    box = Box.around(np.array([0.5, 0.125, 0.5]), np.array([1.0, 1e3, 4.0]), 0.2, (0, 4, 0))
-    np.testing.assert_allclose(box.upper - box.lower, [0.1, 1.0, 0.4])
-    assert Box.around(np.array([0.5]), np.ones(1), 0.2, (2,)).is_everything
-
-
 @given(
     st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3),
     st.floats(0.5**7, 1.6),

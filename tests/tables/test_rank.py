@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import calibo
-from calibo.errors import CaliboError, DataError, FallbackWarning, MissingExtra, RecipeError
+from calibo.errors import DataError, FallbackWarning, MissingExtra, RecipeError
 from calibo.tables.rank import rank
 from calibo.tables.study_file import StudyFile
 
@@ -234,37 +234,3 @@ def test_molecules_need_an_extra(candidates: Candidates, monkeypatch: pytest.Mon
     with pytest.raises(MissingExtra, match=r"column 'solvent_SMILES'.*pip install 'calibo\[chem\]'"):
         quick(frame)
     assert len(quick(frame, smiles=[])) == 3
-
-
-def test_the_study_cannot_be_the_table(candidates: Candidates, tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    candidates().to_csv(path, index=False)
-    before = path.read_bytes()
-    with pytest.raises(DataError, match="the table"):
-        quick(path, study=path)
-    other = tmp_path / "other.txt"
-    other.write_text("mine")
-    with pytest.raises(CaliboError, match="left as it is"):
-        quick(path, study=other)
-    assert path.read_bytes() == before and other.read_text() == "mine"
-
-
-def test_an_earlier_answer_in_the_table_describes_nothing(candidates: Candidates) -> None:
-    frame = candidates()
-    whole = frame.join(quick(frame)[OURS])
-    with pytest.warns(FallbackWarning, match="come from an earlier ranking"):
-        answer = quick(whole)
-    assert answer.attrs["calibo"]["features"] == ["heat", "dose", "solvent"]
-    assert list(answer)[-5:] == [f"calibo_{name}" for name in OURS]
-    assert len(quick(whole, features=["heat", "dose", "mean"])) == 3
-
-
-def test_a_column_that_no_candidate_has_is_not_a_feature() -> None:
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"x": rng.random(60), "z": np.nan, "y": np.nan})
-    table.loc[:9, "y"] = table.loc[:9, "x"] ** 2
-    table.loc[:9, "z"] = -table.loc[:9, "x"]
-    with pytest.warns(FallbackWarning, match="no sampled candidate has a value in 'z'"):
-        found = calibo.rank(table, target="y", n=3, method="gp_ei", progress=False)
-    same = calibo.rank(table, ["x"], "y", n=3, method="gp_ei", progress=False)
-    assert list(found.index) == list(same.index)

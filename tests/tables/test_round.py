@@ -13,7 +13,7 @@ import pytest
 
 from calibo.calibration import Calibrated
 from calibo.data import Dataset
-from calibo.errors import DataError, FallbackWarning
+from calibo.errors import FallbackWarning
 from calibo.methods import gp_ei, ocbo
 from calibo.optimize import ModelBased, Plan
 from calibo.tables.rank import rank
@@ -128,15 +128,6 @@ def test_another_number_or_method_in_the_same_round(candidates: Candidates, tmp_
     kept = StudyFile.open(study)
     assert len(kept.rounds) == 1 and kept.rounds[0].method == "gp_ei"
     assert {row.round for row in kept.rows.values()} == {1} and 5 <= len(kept.rows) <= 7
-
-
-def test_a_table_without_the_columns_of_the_study(candidates: Candidates, tmp_path: Path) -> None:
-    frame, study = candidates(), tmp_path / "s.json"
-    quick(frame, study)
-    with pytest.raises(DataError, match="has no 'dose'"):
-        quick(frame.drop(columns="dose"), study)
-    # Other features are fine as long as the rows can be distinguished.
-    assert quick(frame, study, features=["heat", "dose"]).attrs["calibo"]["features"] == ["heat", "dose"]
 
 
 def test_no_labels_are_remembered_too(candidates: Candidates, tmp_path: Path) -> None:
