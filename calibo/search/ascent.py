@@ -160,14 +160,35 @@ class _Climbs:
         self.cut[rows] = reach < 1.0
         if not region.straight:
             trial = region.project(trial)
-        # One that ends early is bent, unless that leads nowhere or downhill, or takes too long.
-        met = np.flatnonzero(reach < _ALMOST)
-        if len(met):
-            bent, found = region.part(met).bent(x[met] + step[met])
-            gain = (self.gradient[rows[met]] * (bent - x[met])).sum(axis=1)
-            found &= gain >= _BENT * (self.gradient[rows[met]] * step[met]).sum(axis=1)
-            trial[met[found]], self.cut[rows[met[found]]] = bent[found], False
+        early = np.flatnonzero(reach < _ALMOST)
+        if len(early):
+            trial[early], self.cut[rows[early]] = self._bent(rows[early], step[early], trial[early])
         return trial
+
+    def _bent(self, rows: np.ndarray, step: Array, straight: Array) -> tuple[Array, np.ndarray]:
+        """Return better ends of steps that end early, `k x c`, and which of these are cut short at a bound, `k`.
+
+        A whole step is bent: projected. A Newton step may lead downhill then, as its metric is another one; a gradient step
+        of the same length never does. Where that promises less than the straight step, or a projection takes too long, the
+        straight one is kept; it meets one bound only.
+
+        Args:
+            rows: Numbers of the climbs, `k`.
+            step: Their steps, `k x c`.
+            straight: Where straight steps end, `k x c`.
+        """
+        x, gradient, region = self.x[rows], self.gradient[rows], self.region.part(rows)
+        promised = (gradient * step).sum(axis=1)
+        ends, bent = region.bent(x + step)
+        bent &= (gradient * (ends - x)).sum(axis=1) >= _BENT * promised
+        left = np.flatnonzero(~bent)
+        if len(left):
+            uphill = gradient[left] * (np.abs(step[left]).max(axis=1) / np.abs(gradient[left]).max(axis=1))[:, None]
+            slid, found = region.part(left).bent(x[left] + uphill)
+            kept = straight[left]
+            found &= (gradient[left] * (slid - kept)).sum(axis=1) > 0.0
+            ends[left] = np.where(found[:, None], slid, kept)
+        return ends, ~bent
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def take(self, rows: np.ndarray, trial: Array, values: Array, gradient: Array) -> None:

@@ -115,6 +115,24 @@ def test_climbs_slide_along_constraints_to_the_best_corner_or_edge(K: int, rows:
     assert response(found).max() >= -best.fun - 1e-4
 
 
+def test_many_bounds_are_met_at_once() -> None:
+    """Steps that end at the first of many bounds, one after the other, would still be 6 % away after 50 of them."""
+    K, rng = 40, RNG(1)
+    names, rows = [f"x{i}" for i in range(K)], [rng.integers(1, 6, K).astype(float) for _ in range(3)]
+    constraints = [LinearConstraint(dict(zip(names, a, strict=True)), "<=", float(a.mean())) for a in rows]
+    space = ProductSpace({"m": Mixture(dict.fromkeys(names, (0.0, 0.2)))}, constraints=constraints)
+    root = rng.normal(size=(K, K))
+    Q = root @ np.diag(np.geomspace(0.01, 100.0, K)) @ root.T / K
+    centre = space.sample(1, rng)[0] + 0.3 * rng.normal(size=K)
+
+    def response(X: np.ndarray) -> np.ndarray:
+        return -(((X - centre) @ Q) * (X - centre)).sum(axis=-1)
+
+    start = space.sample(4, RNG(1))
+    short, long = (response(ascend(response, start, np.arange(K), steps, space.region)).max() for steps in (50, 300))
+    assert short >= 1.02 * long
+
+
 def test_climbs_do_not_leave_through_a_predicate() -> None:
     space = ProductSpace({"a": Float(0, 1), "b": Float(0, 1)}, where=lambda p: p["a"] + p["b"] ** 2 <= 1)
     found = ascend(lambda X: X.sum(axis=-1), space.sample(4, RNG(0)), np.arange(2), 50, space.region)

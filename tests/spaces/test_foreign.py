@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ConfigSpace as cs
 import numpy as np
 import optuna.distributions as od
 import pytest
@@ -92,7 +93,6 @@ def test_contexts_may_be_written_as_other_packages_do() -> None:
 
 
 def test_spaces_of_configspace() -> None:
-    cs = pytest.importorskip("ConfigSpace")
     space = cs.ConfigurationSpace({"lr": (1e-3, 1.0), "n": (1, 8), "act": ["relu", "gelu"], "c": 3})
     space.add(cs.UniformFloatHyperparameter("wd", 1e-6, 1.0, log=True, default_value=1e-4))
     space.add(cs.OrdinalHyperparameter("size", ["s", "m", "l"], default_value="m"))
@@ -107,7 +107,6 @@ def test_spaces_of_configspace() -> None:
 
 
 def test_conditions_of_configspace() -> None:
-    cs = pytest.importorskip("ConfigSpace")
     space = cs.ConfigurationSpace({"model": ["svm", "knn", "tree"], "C": (1e-3, 1e3), "k": (1, 30), "p": (1.0, 2.0)})
     space.add(cs.CategoricalHyperparameter("kernel", ["rbf", "poly"]), cs.Constant("seed", 7), cs.Float("coef", (0, 1)))
     space.add(
