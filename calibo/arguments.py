@@ -35,7 +35,8 @@ Fits = Callable[[object], bool]
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Wrap a public function so that arguments of a wrong type raise an ``ArgumentError`` that names the argument.
 
-    An argument that is any iterable is read once, and given to the function as a list.
+    An argument that is any iterable is read once, and given to the function as a list; so is a sequence that is no list or
+    tuple, such as an array, which has no truth value.
     """
     parameters = inspect.signature(function).parameters.values()
     places = tuple(one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD))
@@ -83,13 +84,14 @@ class _Expected:
     Attributes:
         fits: Says whether a value is of the right type.
         words: The type in words.
-        listed: Whether it is any iterable, which can be read only once.
+        listed: Whether it is an iterable or a sequence.
     """
 
     def __init__(self, annotation: Any) -> None:
         self.fits: Fits = _fits(annotation)
         self.words: str = _words(annotation)
-        self.listed: bool = get_origin(annotation) is Iterable
+        kinds = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+        self.listed: bool = any(get_origin(one) in (Iterable, Sequence) for one in kinds)
 
 
 def _refuse(what: str, value: object, expected: _Expected) -> NoReturn:
@@ -168,9 +170,9 @@ def _anything(value: object) -> bool:
 
 
 def _number(value: object) -> bool:
-    # Numbers that NumPy computes with: no fractions, and no whole ones of more than 64 bits.
+    # Numbers that NumPy and SciPy compute with: no fractions, and none of more than 64 bits.
     whole = is_whole(value) and -(2**63) <= value < 2**63  # pyright: ignore[reportOperatorIssue]
-    return whole or isinstance(value, float | np.floating)
+    return whole or (isinstance(value, float | np.floating) and not isinstance(value, np.longdouble))
 
 
 _PLAIN: dict[Any, Fits] = {
@@ -234,7 +236,8 @@ def _mapping(key_fits: Fits, value_fits: Fits) -> Fits:
 
 def _read(value: object) -> object:
     """Return an iterable as a list; what is none, or cannot be read, is returned as it is and refused by its check."""
-    return value if isinstance(value, list | tuple) else (read_items(value) if isinstance(value, Iterable) else value)
+    items = None if isinstance(value, list | tuple) else read_items(value)
+    return value if items is None else items
 
 
 _WORDS: dict[Any, str] = {

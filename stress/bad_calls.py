@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import optuna
 
 import calibo
@@ -259,8 +260,6 @@ class Calls:
 
         def run() -> None:
             parameter = kind(*arguments)
-            import numpy as np
-
             space = calibo.spaces.ProductSpace({"x": parameter})
             space.encode(space.decode(np.array([[0.0], [0.5], [1.0]])))
 
@@ -336,8 +335,8 @@ class Calls:
         name = ("ask", "tell_failed", "predict", "calibration", "calibration_by_place", "stopping", "predict")[i % 7]
         if name == "predict":
             value = [self.params() for _ in range(odd.random.randrange(3))] if i % 3 else value
-        if name == "ask" and isinstance(value, int) and 50 < value < 10**7:
-            value = -value
+        if name == "ask" and isinstance(value, int | np.integer) and 200 < value < 10**7:
+            value = -int(value)
         return Call(f"Optimizer.{name}", lambda: getattr(optimizer, name)(value), shown(value, 200))
 
     def method_of_result(self, i: int) -> Call:
@@ -352,15 +351,13 @@ class Calls:
 
     def method_of_space(self, i: int) -> Call:
         """Call a method of a space."""
-        import numpy as np
-
         space = self.good.by_name["space"]
         value: Any = self.odd.value()
         name = ("encode", "decode", "sample", "values", "from_values", "repair", "valid")[i % 7]
         if name in ("encode", "from_values") and i % 2:
             value = [self.params()]
         if name == "sample":
-            number = value if not isinstance(value, int) or value < 10**6 else -1
+            number = value if not isinstance(value, int | np.integer) or value < 10**6 else -1
             return Call("Space.sample", lambda: space.sample(number, np.random.default_rng(0)), shown(number))
         return Call(f"Space.{name}", lambda: getattr(space, name)(value), shown(value, 200))
 
@@ -384,7 +381,7 @@ class Calls:
         for name, values in options.items():
             if odd.random.random() < 0.2:
                 settings[name] = odd.mostly(values, 0.25)
-        if isinstance(settings["n_trials"], int) and settings["n_trials"] > 50:
+        if isinstance(settings["n_trials"], int | np.integer) and settings["n_trials"] > 50:
             settings["n_trials"] = 2
         if "study_name" in settings and odd.random.random() < 0.5:
             settings["study_name"] = odd.name()

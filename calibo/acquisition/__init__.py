@@ -1,6 +1,6 @@
 """Acquisition rules: (model, observations) -> acquisition function."""
 
-from calibo.acquisition.base import Acquisition, AcquisitionRule, BatchAcquisition, SampledUtility, incumbent
+from calibo.acquisition.base import Acquisition, AcquisitionRule, BatchAcquisition, incumbent
 from calibo.acquisition.hypervolume import HypervolumeImprovement, TradeoffRule
 from calibo.acquisition.improvement import (
     ExpectedImprovement,
@@ -10,6 +10,7 @@ from calibo.acquisition.improvement import (
     ProbabilityOfImprovement,
     noise_share,
 )
+from calibo.acquisition.joint import SampledUtility
 from calibo.acquisition.risk import PenalizedEI, RiskAverseUCB
 from calibo.acquisition.thompson import ThompsonSampling
 from calibo.acquisition.upper_bounds import ConformalUCB, UpperBound, UpperQuantile

@@ -126,35 +126,6 @@ def after_pending(batches: Array, pending: Array) -> Array:
     return np.concatenate([np.broadcast_to(pending, (len(batches), *pending.shape)), batches], axis=1)
 
 
-@dataclass(frozen=True)
-class SampledUtility:
-    """The log of the expected utility of a batch by joint draws, log E max_j w_j u_j: a ``joint`` of ``BatchAcquisition``.
-
-    Where a distribution is sampled by weighting, the weights of each point multiply its own utility inside the maximum
-    (Stanton et al. 2023, B.6), so that the value of a single point is its exact expected utility.
-
-    Attributes:
-        utility: Log utility of each point of the batch beyond that of the pending points: (draws of the batch,
-            `m x S x q`, and their weights; draws of the pending points, `1 x S x k`, and their weights) -> `m x S x q`.
-            Weights may lack dimensions in which they do not vary.
-        seed: Seed of the base samples: the same for every batch, so that values can be compared and improved.
-        draws: Number of base samples, half of them the negatives of the others.
-    """
-
-    utility: Callable[[Array, Array, Array, Array], Array]
-    seed: int
-    draws: int = 128
-
-    def __call__(self, distribution: Distribution, k: int, q: int) -> Array:
-        """Evaluate the utility of the last q points of a joint distribution, `m x (k + q)`, as `m` logarithms."""
-        f, log_weights = distribution.samples(base_samples(self.seed, self.draws, k + q))
-        weights = np.exp(normalized(log_weights))
-        # The pending points come first in every batch: their draws, and so their weights, are those of the first batch.
-        theirs = weights[:1] if weights.ndim == f.ndim else weights
-        log_utility = self.utility(f[..., -q:], weights[..., -q:], f[:1, ..., :-q], theirs[..., :-q])
-        return logsumexp(log_utility.max(axis=-1)) - np.log(self.draws)
-
-
 def base_samples(seed: int, draws: int, points: int) -> Array:
     """Draw antithetic standard normal base samples, `draws x points`; the first columns do not depend on ``points``."""
     half = np.random.default_rng(seed).standard_normal((points, draws // 2)).T

@@ -10,7 +10,6 @@ import numpy as np
 
 from calibo.acquisition.base import (
     Acquisition,
-    after_pending,
     as_batches,
     base_samples,
     log_difference,
@@ -19,6 +18,7 @@ from calibo.acquisition.base import (
     most_frequent,
     normalized,
 )
+from calibo.acquisition.joint import Beside, shared_before_last
 from calibo.arguments import check_fields
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
@@ -160,41 +160,46 @@ class SampledHypervolume:
     width: Array
     seeds: tuple[int, ...]
     draws: int
-    _boxes: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, init=False, repr=False)
+    _kept: dict[bytes, tuple[list[Beside], Array, Array]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, X: Array) -> Array:
         """Evaluate `p x d` points, or the last points of `p x q x d` batches, as `p` logarithms."""
         batches = as_batches(X)
-        earlier = batches[:, :-1]
-        if not len(batches) or not earlier.shape[1] or (earlier == earlier[:1]).all():
-            return self._of_candidates(batches[:, -1], earlier[0] if len(batches) else self.fixed[:0])
-        rows = [self._of_candidates(one[-1:], one[:-1]) for one in batches]
-        return np.concatenate(rows)
+        earlier = shared_before_last(batches)
+        if earlier is not None:
+            return self._of_candidates(batches[:, -1], earlier)
+        return np.concatenate([np.empty(0), *(self._of_candidates(one[-1:], one[:-1]) for one in batches)])
 
     def _of_candidates(self, X: Array, earlier: Array) -> Array:
         """Evaluate `p x d` points given the same earlier points, `e x d`."""
-        lower, upper = self._boxes_beside(earlier)
-        before = np.vstack([self.fixed, earlier])
+        besides, lower, upper = self._beside(earlier)
         rows = max(_BLOCK // (self.draws * lower[0].size), 1)
-        parts = [self._gains(X[i : i + rows], before, lower, upper) for i in range(0, len(X), rows)]
+        parts = [self._gains(X[i : i + rows], besides, lower, upper) for i in range(0, len(X), rows)]
         return np.concatenate(parts) if parts else np.empty(0)
 
-    def _gains(self, X: Array, before: Array, lower: Array, upper: Array) -> Array:
-        values, log_weights = _drawn(self.models, after_pending(X[:, None, :], before), self.seeds, self.draws)
-        gain = log_gain(values[..., -1, :], lower, upper, self.width)
-        return logsumexp(gain + normalized(log_weights[..., -1, :]).sum(axis=-1)) - np.log(self.draws)
+    def _gains(self, X: Array, besides: Sequence[Beside], lower: Array, upper: Array) -> Array:
+        drawn = [beside.candidates(X) for beside in besides]
+        gain = log_gain(np.concatenate([one.values for one in drawn], axis=-1), lower, upper, self.width)
+        weights = sum(normalized(one.log_weights)[..., 0] for one in drawn)
+        return logsumexp(gain + weights) - np.log(self.draws)
 
-    def _boxes_beside(self, earlier: Array) -> tuple[Array, Array]:
-        """Return the boxes that the points before a candidate do not dominate in each draw: corners, `S x K x m`."""
+    def _beside(self, earlier: Array) -> tuple[list[Beside], Array, Array]:
+        """Return the draws of each objective beside the points before a candidate, and the boxes that these leave.
+
+        Boxes are what the points do not dominate in each draw: lower and upper corners, each `S x K x m`.
+        """
         key = earlier.tobytes()
-        if key not in self._boxes:
+        if key not in self._kept:
             before = np.vstack([self.fixed, earlier])
+            besides = [
+                Beside(model, before, seed, self.draws) for model, seed in zip(self.models, self.seeds, strict=True)
+            ]
             front = np.broadcast_to(self.front, (self.draws, *self.front.shape))
             if len(before):
-                drawn, _ = _drawn(self.models, before[None], self.seeds, self.draws)
-                front = np.concatenate([front, drawn[0]], axis=1)
-            self._boxes[key] = nondominated_boxes(front, self.reference)
-        return self._boxes[key]
+                drawn = np.stack([beside.points_drawn.values[0] for beside in besides], axis=-1)
+                front = np.concatenate([front, drawn], axis=1)
+            self._kept[key] = besides, *nondominated_boxes(front, self.reference)
+        return self._kept[key]
 
 
 def log_gain(values: Array, lower: Array, upper: Array, width: Array) -> Array:
@@ -207,18 +212,14 @@ def log_gain(values: Array, lower: Array, upper: Array, width: Array) -> Array:
 
 def _rivals(models: Sequence[Model], X: Array, most: int, seeds: Sequence[int]) -> Array:
     """Return the points of `n x d` that are on the front in some joint draw, the most frequent first."""
-    values, _ = _drawn(models, X, seeds, _DRAWS_OF_FRONT)
+    values = np.stack(
+        [
+            model.predict(X, latent=True).samples(base_samples(seed, _DRAWS_OF_FRONT, len(X)))[0]
+            for model, seed in zip(models, seeds, strict=True)
+        ],
+        axis=-1,
+    )
     return most_frequent(X, np.sum([pareto_mask(one) for one in values], axis=0), most)
-
-
-def _drawn(models: Sequence[Model], X: Array, seeds: Sequence[int], draws: int) -> tuple[Array, Array]:
-    """Draw the values of `... x q x d` points jointly; return them and their log-weights, each `... x S x q x m`."""
-    pairs = [
-        model.predict(X, latent=True).samples(base_samples(seed, draws, X.shape[-2]))
-        for model, seed in zip(models, seeds, strict=True)
-    ]
-    values = np.stack([f for f, _ in pairs], axis=-1)
-    return values, np.stack([np.broadcast_to(w, f.shape) for f, w in pairs], axis=-1)
 
 
 def is_row_of(X: Array, rows: Array) -> np.ndarray:

@@ -10,8 +10,6 @@ import numpy as np
 from calibo.acquisition.base import (
     Acquisition,
     AcquisitionRule,
-    BatchAcquisition,
-    SampledUtility,
     base_samples,
     incumbent,
     log_fatplus,
@@ -19,9 +17,11 @@ from calibo.acquisition.base import (
     most_frequent,
     promising,
 )
+from calibo.acquisition.joint import SampledUtility
 from calibo.arguments import check_fields, checked
 from calibo.checks import check_between, check_instance, check_whole
 from calibo.data import Array, Dataset
+from calibo.distributions import Distribution
 from calibo.errors import RecipeError
 from calibo.models.base import Model
 from calibo.models.outcome_transforms import good_half
@@ -55,8 +55,10 @@ class ExpectedImprovement(AcquisitionRule):
         def utility(f: Array, weights: Array, pending: Array, their_weights: Array) -> Array:
             return _log_gain(f, weights, pending, their_weights, best, width)
 
-        joint = SampledUtility(utility, int(rng.integers(2**63)), self.draws)
-        return BatchAcquisition(model, data.X_pending, joint, lambda d: d.log_expected_improvement(best))
+        def exact(d: Distribution) -> Array:
+            return d.log_expected_improvement(best)
+
+        return SampledUtility(model, data.X_pending, utility, int(rng.integers(2**63)), self.draws, exact)
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,10 @@ class ProbabilityOfImprovement(AcquisitionRule):
             # Shifted, so that a copy of a pending point, which gains nothing, has no chance.
             return np.log(weights) + log_fatstep(gain / width - _SHIFT)
 
-        joint = SampledUtility(utility, int(rng.integers(2**63)), self.draws)
-        return BatchAcquisition(model, data.X_pending, joint, lambda d: d.log_probability_of_improvement(best))
+        def exact(d: Distribution) -> Array:
+            return d.log_probability_of_improvement(best)
+
+        return SampledUtility(model, data.X_pending, utility, int(rng.integers(2**63)), self.draws, exact)
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class NoisyExpectedImprovement(AcquisitionRule):
             best = others[..., :count].max(axis=-1, keepdims=True)
             return _log_gain(f, weights, others[..., count:], their_weights[..., count:], best, width)
 
-        return BatchAcquisition(model, np.vstack([rivals, data.X_pending]), SampledUtility(utility, seed, self.draws))
+        return SampledUtility(model, np.vstack([rivals, data.X_pending]), utility, seed, self.draws)
 
 
 @dataclass(frozen=True)

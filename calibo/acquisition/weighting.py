@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from calibo.acquisition.base import (
-    Acquisition,
-    after_pending,
-    as_batches,
-    base_samples,
-    log_difference,
-    logsumexp,
-    normalized,
-)
+from calibo.acquisition.base import Acquisition, as_batches, log_difference, logsumexp, normalized
+from calibo.acquisition.joint import Beside, Drawn, shared_before_last
 from calibo.arguments import checked
 from calibo.checks import shown
 from calibo.data import Array
@@ -141,7 +134,7 @@ class Feasibility:
         return np.sum(logs, axis=0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FirstFeasible:
     """The log-probability that a point meets all constraints and none of those chosen before it does.
 
@@ -159,20 +152,44 @@ class FirstFeasible:
     pending: Array
     seed: int
     draws: int = 128
+    _kept: dict[bytes, tuple[list[Beside], Array]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, X: Array) -> Array:
         """Evaluate `m x d` points, or the last points of `m x q x d` batches, as `m` log-probabilities."""
-        together = after_pending(as_batches(X), self.pending)
-        if together.shape[1] == 1:
-            return self.feasibility.log(together[:, 0])
-        log_met, log_weights = 0.0, 0.0
-        for place, slack in enumerate(self.feasibility.slacks):
-            distribution = slack.predict(together, latent=True)
-            f, weights = distribution.samples(base_samples(self.seed + place, self.draws, together.shape[1]))
-            width = _SMOOTHING * distribution.std[..., None, :]
-            log_met = log_met - np.logaddexp(0.0, -f / np.maximum(width, _TINY))
-            log_weights = log_weights + normalized(np.broadcast_to(weights, f.shape))[..., -1]
-        log_met = np.asarray(log_met)
-        # log(1 - p) of the others, with p kept below 1.
-        log_missed = np.log1p(-np.exp(np.minimum(log_met[..., :-1], -1e-12))).sum(axis=-1)
-        return logsumexp(log_met[..., -1] + log_missed + log_weights) - np.log(self.draws)
+        batches = as_batches(X)
+        if batches.shape[1] == 1 and not len(self.pending):
+            return self.feasibility.log(batches[:, 0])
+        earlier = shared_before_last(batches)
+        if earlier is not None:
+            return self._of_last(batches[:, -1], earlier)
+        return np.concatenate([np.empty(0), *(self._of_last(one[-1:], one[:-1]) for one in batches)])
+
+    def _of_last(self, X: Array, earlier: Array) -> Array:
+        """Evaluate `m x d` points beside the same `e x d` ones."""
+        besides, log_missed = self._beside(earlier)
+        log_chance = log_missed
+        for beside in besides:
+            own = beside.candidates(X)
+            log_chance = log_chance + (_log_met(own) + normalized(own.log_weights))[..., 0]
+        return logsumexp(log_chance) - np.log(self.draws)
+
+    def _beside(self, earlier: Array) -> tuple[list[Beside], Array]:
+        """Return the draws of each slack beside earlier points, and the log-chance that none of these is met, `1 x S`."""
+        key = earlier.tobytes()
+        if key not in self._kept:
+            points = np.vstack([self.pending, earlier])
+            besides = [
+                Beside(slack, points, self.seed + place, self.draws)
+                for place, slack in enumerate(self.feasibility.slacks)
+            ]
+            log_met = np.sum([_log_met(beside.points_drawn) for beside in besides], axis=0)
+            self._kept.clear()
+            # log(1 - p), with p kept below 1.
+            self._kept[key] = besides, np.log1p(-np.exp(np.minimum(log_met, -1e-12))).sum(axis=-1)
+        return self._kept[key]
+
+
+def _log_met(drawn: Drawn) -> Array:
+    """Return how far draws of a slack meet its constraint, in logarithms, `... x S x q`."""
+    width = _SMOOTHING * drawn.distribution.std[..., None, -drawn.values.shape[-1] :]
+    return -np.logaddexp(0.0, -drawn.values / np.maximum(width, _TINY))

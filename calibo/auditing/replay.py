@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from calibo.arguments import checked
 from calibo.auditing.sharing import sharing
+from calibo.checks import check_whole
 from calibo.data import Dataset, Forecast, KnownForecasts
 from calibo.errors import CaliboWarning, FallbackWarning
 from calibo.models.base import Model, Surrogate
@@ -109,6 +110,7 @@ def replayed(
     """
     from calibo.progress import progress_bar
 
+    start = check_whole("start, the number of outcomes before the first forecast,", start, most=max(len(data), 1))
     surrogates = sharing([one.surrogate for one in forecasters])
     players = [_Replayed(one, s, [None] * start) for one, s in zip(forecasters, surrogates, strict=True)]
     steps = range(start, len(data))

@@ -213,7 +213,10 @@ class Pooled(Model):
     weights: Array
     #: What an average of models cannot do though its members can.
     hides: ClassVar[Mapping[Capability, str]] = dict.fromkeys(
-        (Capability.HYPERPARAMETERS, Capability.LEAVE_ONE_OUT, Capability.ONE_STEP_AHEAD, Capability.AUGMENTATION),
+        (
+            *(Capability.HYPERPARAMETERS, Capability.LEAVE_ONE_OUT, Capability.ONE_STEP_AHEAD),
+            *(Capability.AUGMENTATION, Capability.DEPENDENCE),
+        ),
         _OF_SEVERAL,
     )
 

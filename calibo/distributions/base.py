@@ -105,13 +105,14 @@ class Distribution(ABC):
         """Return joint samples and their log weights.
 
         Args:
-            base: Independent standard normal samples, ``S x q``.
+            base: Independent standard normal samples, ``S x q``, or others for each batch, ``... x S x q``.
 
         Returns:
-            ``... x S x q`` samples, and ``... x S x q`` log weights of each point's samples. Weights have mean 1 at every
-            point, and are equal unless a distribution is sampled by weighting the samples of another.
+            ``... x S x q`` samples, and the log weights of each point's samples, ``... x S x q``, or ``S x q`` where they are
+            equal, as they are unless a distribution is sampled by weighting the samples of another. They have mean 1 at
+            every point.
         """
-        return self.draws(base), np.zeros(base.shape)
+        return self.draws(base), np.zeros(base.shape[-2:])
 
     @property
     def backed(self) -> tuple[float, float]:

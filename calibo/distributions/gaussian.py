@@ -73,7 +73,8 @@ class Gaussian(Distribution):
         return None if self.correlation is None else stable_cholesky(self.correlation())
 
     def copula_samples(self, base: Array) -> Array:
-        if self._cholesky is None:
+        # A point by itself depends on no other.
+        if self.mean.shape[-1] == 1 or self._cholesky is None:
             return base
         return base @ np.swapaxes(self._cholesky, -1, -2)
 

@@ -17,7 +17,7 @@ from typing import ClassVar, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibo.arguments import check_fields
+from calibo.arguments import check_fields, checked
 from calibo.checks import check_instance
 from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Distribution, Gaussian
@@ -37,6 +37,7 @@ class Capability(Enum):
     LEARNS_FROM_PROPOSALS = "learned"
     IN_DISTRIBUTION = "in_distribution"
     SIMILAR_FORECASTS = "similar_forecasts"
+    DEPENDENCE = "dependence"
 
 
 #: What to do about a missing capability, for the error message.
@@ -52,6 +53,7 @@ _REMEDIES = {
     Capability.LEARNS_FROM_PROPOSALS: "use ConformalBayes(..., ratio=DensityRatio())",
     Capability.IN_DISTRIBUTION: "use ConformalBayes(..., ratio=DensityRatio())",
     Capability.SIMILAR_FORECASTS: "use Calibrated(...)",
+    Capability.DEPENDENCE: "predict the points of a batch together instead",
 }
 
 
@@ -184,6 +186,17 @@ class Model(ABC):
         """Return how many past forecasts, m, those at `m x d` points are like, and so what their calibration rests on."""
         self._lacks(Capability.SIMILAR_FORECASTS)
 
+    def dependence(self, Z: Array) -> Callable[[Array], Array]:
+        """Return the function of `m x d` points that gives the correlations of their latent values with those at Z, `m x k`.
+
+        They are those of the Gaussian copula of joint predictions, so that many points can each be drawn beside the same
+        others, which are then predicted once.
+
+        Args:
+            Z: `k x d` points.
+        """
+        self._lacks(Capability.DEPENDENCE)
+
     def rests_on(self, X: Array) -> list[str]:
         """Say in words what the intervals at `m x d` points rest on, besides the model: m texts."""
         return [MODEL_ALONE] * len(X)
@@ -274,6 +287,9 @@ class ModelWrapper(Model):
 
     def similar_forecasts(self, X: Array) -> Array:
         return self._source(Capability.SIMILAR_FORECASTS).similar_forecasts(X)
+
+    def dependence(self, Z: Array) -> Callable[[Array], Array]:
+        return self._source(Capability.DEPENDENCE).dependence(Z)
 
     def rests_on(self, X: Array) -> list[str]:
         return self.base.rests_on(X)
@@ -374,11 +390,13 @@ class SurrogateWrapper(Surrogate):
         return inner.difference(self.model_type.hides) | self.model_type.adds
 
 
+@checked
 def check_surrogate(what: str, value: object) -> None:
     """Raise a `RecipeError` that names the setting `what` unless its value is a `Surrogate`."""
     check_instance(what, value, Surrogate, "GaussianProcess()")
 
 
+@checked
 def check_model(what: str, value: object) -> Model:
     """Return a fitted model; raise a `RecipeError` that names `what` unless it is a `Model`."""
     return check_instance(what, value, Model, "the one that GaussianProcess().fit(data, rng=rng) returns")

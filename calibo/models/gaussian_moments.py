@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,16 +10,20 @@ import numpy as np
 
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution, Gaussian, QuantileTable
-from calibo.models.base import ModelWrapper, SurrogateWrapper
+from calibo.models.base import Capability, ModelWrapper, SurrogateWrapper
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianMomentsModel(ModelWrapper):
     """A model with Gaussian latent distributions.
 
-    All capabilities of the base are passed on unchanged: leave-one-out and one-step-ahead predictions are of measurements,
-    whose distributions stay, and a model with an augmentation is Gaussian already.
+    Leave-one-out and one-step-ahead predictions are of measurements, whose distributions stay, and a model with an
+    augmentation is Gaussian already: both are passed on unchanged.
     """
+
+    hides: ClassVar[Mapping[Capability, str]] = {
+        Capability.DEPENDENCE: "points whose distributions are made Gaussian may be drawn independently"
+    }
 
     def predict(self, X: Array, *, latent: bool) -> Distribution:
         """Predict the outcome at `... x q x d` points; a latent distribution is made Gaussian."""

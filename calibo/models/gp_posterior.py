@@ -5,6 +5,7 @@ Notation: A = K + diag(noise), L its Cholesky factor, a = A^-1 (y - mean), d = d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -273,6 +274,16 @@ class Posterior(GaussianProcessModel):
 
         noise_std = np.sqrt(self.theta.noise) if latent else None
         return self.units.gaussian(seen.mean[index], std[index], correlation, noise_std)
+
+    def dependence(self, Z: Array) -> Callable[[Array], Array]:
+        beside = self.project(self.scale(Z))
+
+        def correlations(X: Array) -> Array:
+            at = self.project(self.scale(X))
+            covariance = self.between(at.scaled, beside.scaled) - at.projected @ beside.projected.T
+            return covariance / np.sqrt(np.outer(at.variance, beside.variance))
+
+        return correlations
 
     def leave_one_out(self, rows: Rows | None = None) -> Gaussian:
         """Predict each measurement from all the others: mean y_i - a_i / d_i, variance 1 / d_i."""

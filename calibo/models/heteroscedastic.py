@@ -6,6 +6,7 @@ Notation: a group is a point measured k times; s^2 is the sample variance of its
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -154,6 +155,9 @@ class HeteroscedasticModel(Model):
         quantile = np.maximum(log_variance + ndtri(level) * std, np.log(NOISE_FLOOR))
         with np.errstate(over="ignore"):
             return np.square(self.units.backward_std(np.exp(0.5 * quantile)))
+
+    def dependence(self, Z: Array) -> Callable[[Array], Array]:
+        return self.means.dependence(Z)
 
     @property
     def lengthscales(self) -> Array:

@@ -22,7 +22,7 @@ from calibo.optimize.predictions import fitted_plan
 from calibo.optimize.recommending import recommended
 from calibo.optimize.stopping import Progress, StoppingRule, StoppingVerdict, as_rule
 from calibo.optimize.strategy import Strategy, check_outcomes
-from calibo.optimize.suggest import generator, propose
+from calibo.optimize.suggest import MOST_ASKED, generator, propose
 from calibo.search import Plan
 from calibo.spaces import Space, as_space, check_no_contexts, checked_context, held_values, moved_point
 from calibo.spaces.base import announce_broken
@@ -59,10 +59,6 @@ if TYPE_CHECKING:
     from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
     from calibo.optimize.explaining import Explanation
     from calibo.optimize.reporting import Modelled
-
-
-#: Most points that are suggested at once.
-MOST_ASKED = 10_000
 
 
 class Optimizer(WithProgress):

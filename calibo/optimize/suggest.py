@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from calibo.arguments import checked
 from calibo.checks import check_seed, check_whole
-from calibo.data import Dataset, Suggestion
+from calibo.data import Array, Dataset, Suggestion
 from calibo.optimize.branches import branch_due, branch_point
 from calibo.optimize.design import design_point, initial_size
 from calibo.optimize.sources import CandidateSource, Chosen, as_source
 from calibo.optimize.strategy import Strategy, check_contexts
+from calibo.search import Plan
 from calibo.spaces import Space
 from calibo.threads import single_threaded
 
+#: Most points that are suggested at once.
+MOST_ASKED = 10_000
 #: With fewer observations no forecasts are made for points of the initial design.
 _FEWEST_FOR_FORECAST = 3
 
@@ -44,6 +47,7 @@ def choose(
         q: Number of points.
         rng: The only source of randomness.
     """
+    q = check_whole("q, the number of points to ask for,", q, most=MOST_ASKED)
     plan = strategy.plan(data, rng=rng)
     return as_source(source).choose(plan, strategy, q, rng=rng)
 
@@ -54,6 +58,44 @@ def suggest(
 ) -> list[Suggestion]:
     """Suggest the next ``q`` points, each with its forecast; the arguments are those of ``choose``."""
     return choose(data, source=source, strategy=strategy, q=q, rng=rng).suggestions()
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """Points that are suggested next, and what another choice beside further points can be made from.
+
+    Attributes:
+        suggestions: The points, in the order of their numbers.
+        space: The search space, held at what is held.
+        strategy: What has chosen the last of them.
+        plan: The plan that the strategy's search followed; ``None`` if the points were chosen in another way.
+        seed: Seed of the study.
+        exact: Values that are held, as they were given.
+    """
+
+    suggestions: list[Suggestion]
+    space: Space
+    strategy: Strategy
+    plan: Plan | None
+    seed: int
+    exact: Mapping[str, Any]
+
+    def beside(self, X: Array) -> Suggestion | None:
+        """Choose a single suggestion again, beside points that have become pending since, by the models fitted before.
+
+        Args:
+            X: The points, `k x d`.
+
+        Returns:
+            The suggestion; ``None`` if a plan has to be made anew: there is none, or it learns from where the search goes.
+        """
+        if self.plan is None or self.plan.learn is not None or len(self.suggestions) != 1:
+            return None
+        number = self.suggestions[0].number
+        with single_threaded():
+            plan, rng = self.plan.given(list(X)), generator(self.seed, number)
+            found = as_source(self.space).choose(plan, self.strategy, 1, rng=rng).suggestions()
+        return _numbered(found, number, self.exact)[0]
 
 
 @checked
@@ -68,6 +110,24 @@ def propose(
     n_initial: int | None = None,
     held: Mapping[str, Any] | None = None,
 ) -> list[Suggestion]:
+    """Return the suggestions of ``proposal``, whose arguments these are."""
+    found = proposal(
+        data, space=space, strategy=strategy, seed=seed, number=number, q=q, n_initial=n_initial, held=held
+    )
+    return found.suggestions
+
+
+def proposal(
+    data: Dataset,
+    *,
+    space: Space,
+    strategy: Strategy,
+    seed: int,
+    number: int,
+    q: int = 1,
+    n_initial: int | None = None,
+    held: Mapping[str, Any] | None = None,
+) -> Proposal:
     """Suggest the next ``q`` points: those of the initial design while there are few observations, then the strategy's.
 
     The very first point is that of the parameters' defaults, if all of them have one.
@@ -104,11 +164,11 @@ def _proposed(
     q: int,
     n_initial: int | None,
     exact: Mapping[str, Any],
-) -> list[Suggestion]:
+) -> Proposal:
     """Suggest points of a space that is held already; ``exact`` has the values as they were given."""
     enough = initial_size(data.X.shape[1]) if n_initial is None else n_initial
     enough = min(enough, space.size or enough)
-    suggestions: list[Suggestion] = []
+    suggestions, plan = list[Suggestion](), None
     for offset in range(q):
         if len(data) and len(data.tried) >= enough:
             break
@@ -121,9 +181,14 @@ def _proposed(
         data = data if found is None else data.with_pending(found.X)
     if len(suggestions) < q:
         rng = generator(seed, number + len(suggestions))
-        suggestions += suggest(data, source=space, strategy=strategy, q=q - len(suggestions), rng=rng)
+        chosen = choose(data, source=space, strategy=strategy, q=q - len(suggestions), rng=rng)
+        suggestions, plan = suggestions + chosen.suggestions(), chosen.plan
+    return Proposal(_numbered(suggestions, number, exact), space, strategy, plan, seed, exact)
+
+
+def _numbered(suggestions: Sequence[Suggestion], number: int, exact: Mapping[str, Any]) -> list[Suggestion]:
+    """Return suggestions with their numbers, and with values as they were given, which encoding may change a little."""
     return [
-        # As they were given, which encoding and decoding may change in the last digit.
         replace(s, number=number + i, params={name: exact.get(name, value) for name, value in s.params.items()})
         for i, s in enumerate(suggestions)
     ]

@@ -18,9 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calibo.arguments import checked
+from calibo.checks import check_whole
 from calibo.data import Array
 from calibo.errors import RecipeError
 from calibo.problems.box import Box, BoxProblem
+
+#: Largest dimension of a member of a family.
+_MOST_DIMENSIONS = 100_000
 
 Point = tuple[float, ...]
 #: Standard deviation of the noise: one number, or a function of points in original units, n x d -> n.
@@ -100,8 +104,7 @@ def ackley(dimension: int, bound: float = 32.768) -> Problem:
 def _member(stem: str, dimension: int) -> Problem:
     """Return a member of a family."""
     function, interval, at, least = _FAMILIES[stem]
-    if dimension < least:
-        raise RecipeError(f"{stem} needs a dimension of at least {least}, got {dimension}")
+    check_whole(f"the dimension of {stem}", dimension, least, most=_MOST_DIMENSIONS)
     name = f"{stem}_{dimension}" if stem[-1].isdigit() else f"{stem}{dimension}"
     return Problem(name, function, (interval,) * dimension, 0.0, optimizers=((at,) * dimension,))
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibo.checks import check_whole, is_text, shown
+from calibo.checks import check_whole, is_text, read_items, shown
 from calibo.data import Array, Params
 from calibo.errors import SpaceError
 from calibo.spaces.base import sample_valid
@@ -376,16 +376,16 @@ class GraphCellSpace(_Cells):
 
 def _operation_names(operations: Sequence[str], least: int) -> tuple[str, ...]:
     """Return a user's operations, checked to be different names that can be read from a cell's string."""
-    listed = isinstance(operations, Sequence | np.ndarray) and not isinstance(operations, str | bytes)
-    if not listed or not all(isinstance(name, str) for name in operations):
+    names = read_items(operations)
+    if names is None or not all(is_text(name) for name in names):
         raise SpaceError(f"operations must be a list of names such as ['none', 'conv'], got {shown(operations)}")
-    odd = [str(name) for name in operations if not name or any(sign in name for sign in _SEPARATORS)]
+    odd = [str(name) for name in names if not name or any(sign in name for sign in _SEPARATORS)]
     if odd:
         signs = f"any of {' '.join(_SEPARATORS)}, which separate them in a cell's string"
         raise SpaceError(f"names of operations must not be empty or contain {signs}, got {odd}; rename them")
-    if not least <= len(operations) == len(set(operations)):
-        raise SpaceError(f"a cell needs at least {least} different operations, got {list(operations)}")
-    return tuple(str(name) for name in operations)
+    if not least <= len(names) == len(set(names)):
+        raise SpaceError(f"a cell needs at least {least} different operations, got {names}")
+    return tuple(str(name) for name in names)
 
 
 def _special_operation(role: str, name: str | None, usual: str, operations: tuple[str, ...]) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import reprlib
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -52,6 +53,19 @@ NO_DEFAULT = NoDefault.NO_DEFAULT
 When = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
+def _whole(value: object) -> str:
+    """Return a value as messages show it, but not shortened."""
+    return shown(value, length=sys.maxsize)
+
+
+def _differs(value: object, default: object) -> bool:
+    """Return whether a value is not the default, also if it cannot be compared."""
+    try:
+        return bool(value != default)
+    except Exception:  # an array, or of the user's own class
+        return True
+
+
 @dataclass(frozen=True, repr=False)
 class Parameter(ABC):
     """The range of one parameter, encoded on the unit interval; finite ones by cells, counted from 0.
@@ -69,8 +83,12 @@ class Parameter(ABC):
     def __repr__(self) -> str:
         """Return what to write for it, without defaults: ``Float(0.0, 1.0, log=True)``."""
         given = [(f.name, self._shown(f.name), f.default) for f in sorted(fields(self), key=lambda f: bool(f.kw_only))]
-        shown = (repr(v) if default is MISSING else f"{name}={v!r}" for name, v, default in given if v != default)
-        return f"{type(self).__name__}({', '.join(shown)})"
+        texts = (
+            _whole(v) if default is MISSING else f"{name}={_whole(v)}"
+            for name, v, default in given
+            if _differs(v, default)
+        )
+        return f"{type(self).__name__}({', '.join(texts)})"
 
     def _shown(self, name: str) -> Any:
         """Return what the ``repr`` shows of a field."""

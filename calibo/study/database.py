@@ -31,7 +31,7 @@ from calibo.study.optuna_private import part, tables
 from calibo.study.transactions import reading
 
 #: Identifiers that are asked for at once; databases have limits of their own.
-_AT_ONCE = 500
+_AT_ONCE = 150
 #: More than any identifier: no trial is new.
 _LARGEST = 2**31 - 1
 
@@ -162,7 +162,7 @@ class SqlBackend(Backend):
                     raise Superseded
             self._put_all(connection, trial_id, writes, replaces=replaces)
             if values is not None:
-                self._put_values(connection, trial_id, values)
+                self._put_values(connection, trial_id, values, replaces=replaces)
             if state is not None:
                 self._change_state(connection, trial_id, before, state)
 
@@ -260,11 +260,13 @@ class SqlBackend(Backend):
         rows = [{"trial_id": trial_id, "key": k, "value_json": json.dumps(v)} for k, v in attributes.items()]
         connection.execute(self._sql.insert[table], rows)
 
-    def _put_values(self, connection: sa.Connection, trial_id: int, values: Sequence[float]) -> None:
+    def _put_values(self, connection: sa.Connection, trial_id: int, values: Sequence[float], *, replaces: bool) -> None:
         table = self._tables["trial_values"]
         kinds = table.c.value_type.type.enum_class  # pyright: ignore[reportAttributeAccessIssue]
         rows = [{"trial_id": trial_id, "objective": i, **_number(v, kinds, "value")} for i, v in enumerate(values)]
-        connection.execute(self._sql.delete["trial_values"], {"trial": trial_id, "names": list(range(len(values)))})
+        if replaces:
+            names = {"trial": trial_id, "names": list(range(len(values)))}
+            connection.execute(self._sql.delete["trial_values"], names)
         connection.execute(self._sql.insert["trial_values"], rows)
 
     def _put_intermediate(self, connection: sa.Connection, trial_id: int, reported: Mapping[int, float]) -> None:
@@ -291,25 +293,18 @@ class SqlBackend(Backend):
                 rows = [row for row in connection.execute(query, values) if row[0] not in held]
                 if not rows:
                     return []
+                query = self._sql.of_study if joined else self._sql.of_trials
                 asked = [values] if joined else [{"ids": some} for some in _chunks([row[0] for row in rows])]
-                parts = {name: self._read_part(connection, name, asked, joined) for name in _PARTS}
-            return [_from_rows(row, parts) for row in rows]
+                found: dict[int, list[tuple[Any, ...]]] = {}
+                for some in asked:
+                    for trial_id, *own in connection.execute(query, some):
+                        found.setdefault(trial_id, []).append(tuple(own))
+            return [_from_rows(row, found.get(row[0], [])) for row in rows]
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise StudyError(
                 f"the storage holds a trial that cannot be read ({type(error).__name__}: {error}): it was damaged, or "
                 "written by another program. Everything else in it is left as it is"
             ) from error
-
-    def _read_part(
-        self, connection: sa.Connection, name: str, asked: Sequence[Mapping[str, Any]], joined: bool
-    ) -> dict[int, list[tuple[Any, ...]]]:
-        """Return the rows of one of the tables that belong to trials, by trial."""
-        query = (self._sql.joined if joined else self._sql.by_trial)[name]
-        found: dict[int, list[tuple[Any, ...]]] = {}
-        for values in asked:
-            for row in connection.execute(query, values):
-                found.setdefault(row[0], []).append(tuple(row[1:]))
-        return found
 
 
 class _Late(Exception):
@@ -339,13 +334,14 @@ class _Known:
         return list(self._ordered)
 
 
-#: Tables with what belongs to a trial, and the columns that are read.
-_PARTS: dict[str, tuple[str, ...]] = {
-    "trial_params": ("param_id", "param_name", "param_value", "distribution_json"),
-    "trial_values": ("objective", "value", "value_type"),
-    "trial_user_attributes": ("key", "value_json"),
-    "trial_system_attributes": ("key", "value_json"),
-    "trial_intermediate_values": ("step", "intermediate_value", "intermediate_value_type"),
+#: Tables with what belongs to a trial, and the columns that are read: a name, a number, a text and a place. All are asked for
+#: by one statement, the parameters first, whose columns have types.
+_PARTS: dict[str, tuple[str | None, str | None, str, str | None]] = {
+    "trial_params": ("param_name", "param_value", "distribution_json", "param_id"),
+    "trial_values": (None, "value", "value_type", "objective"),
+    "trial_user_attributes": ("key", None, "value_json", None),
+    "trial_system_attributes": ("key", None, "value_json", None),
+    "trial_intermediate_values": (None, "intermediate_value", "intermediate_value_type", "step"),
 }
 
 
@@ -360,7 +356,8 @@ class _Statements:
         published: Numbers of the running trials of a study that have the system attribute ``key``.
         attribute: The trial ``trial``, if it has the system attribute ``key``.
         all, new, one: Trials of a study; those beyond ``latest`` or among ``ids``; the trial ``trial``.
-        joined, by_trial: What belongs to all trials of a study, or to the trials ``ids``, by table.
+        of_study, of_trials: What belongs to all trials of a study, or to the trials ``ids``: trial, table, name, number, text
+            and place.
         insert: Adds rows to a table.
         delete: Removes what the trial ``trial`` has by some ``names`` (keys, steps, numbers) from a table.
     """
@@ -373,8 +370,8 @@ class _Statements:
     all: sa.Executable
     new: sa.Executable
     one: sa.Executable
-    joined: Mapping[str, sa.Executable]
-    by_trial: Mapping[str, sa.Executable]
+    of_study: sa.Executable
+    of_trials: sa.Executable
     insert: Mapping[str, sa.Insert]
     delete: Mapping[str, sa.Delete]
 
@@ -389,6 +386,21 @@ _NAMES = {
 }
 
 
+def _part(table: sa.Table, name: str) -> sa.Select[Any]:
+    """Return the statement that reads what a table has, in the columns that all tables have in common."""
+    key, number, text, place = (None if one is None else table.c[one] for one in _PARTS[name])
+    kind = sa.literal_column(str(list(_PARTS).index(name)))
+    nothing = sa.null()
+    return sa.select(
+        table.c.trial_id,
+        kind,
+        nothing if key is None else key,
+        nothing if number is None else number,
+        sa.cast(text, sa.Text),
+        nothing if place is None else place,
+    )
+
+
 @functools.cache
 def _statements() -> _Statements:
     known = tables()
@@ -397,9 +409,8 @@ def _statements() -> _Statements:
     columns = [trials.c[name] for name in ("trial_id", "number", "state", "datetime_start", "datetime_complete")]
     chosen = sa.select(*columns).order_by(trials.c.trial_id)
     new = (trials.c.trial_id > sa.bindparam("latest")) | trials.c.trial_id.in_(sa.bindparam("ids", expanding=True))
-    with_key = attributes.c.key == sa.bindparam("key")
+    with_key, ids = attributes.c.key == sa.bindparam("key"), sa.bindparam("ids", expanding=True)
     published = trials.join(attributes, attributes.c.trial_id == trials.c.trial_id)
-    parts = {name: sa.select(*(known[name].c[one] for one in ("trial_id", *_PARTS[name]))) for name in _PARTS}
     return _Statements(
         lock_study=sa.select(studies.c.study_id).where(studies.c.study_id == sa.bindparam("study")).with_for_update(),
         lock_trial=sa.select(trials.c.state).where(of_trial).with_for_update(),
@@ -411,14 +422,13 @@ def _statements() -> _Statements:
         all=chosen.where(of_study),
         new=chosen.where(of_study & new),
         one=chosen.where(of_trial),
-        joined={
-            name: query.join(trials, known[name].c.trial_id == trials.c.trial_id).where(of_study)
-            for name, query in parts.items()
-        },
-        by_trial={
-            name: query.where(known[name].c.trial_id.in_(sa.bindparam("ids", expanding=True)))
-            for name, query in parts.items()
-        },
+        of_study=sa.union_all(
+            *(
+                _part(known[name], name).join(trials, known[name].c.trial_id == trials.c.trial_id).where(of_study)
+                for name in _PARTS
+            )
+        ),
+        of_trials=sa.union_all(*(_part(known[name], name).where(known[name].c.trial_id.in_(ids)) for name in _PARTS)),
         insert={name: known[name].insert() for name in ("trials", *_PARTS)},
         delete={
             name: known[name]
@@ -438,25 +448,28 @@ def _distribution(text: str) -> BaseDistribution:
     return json_to_distribution(text)
 
 
-def _from_rows(row: Any, parts: Mapping[str, Mapping[int, list[tuple[Any, ...]]]]) -> FrozenTrial:
-    """Return the trial of a row, with what other tables have of it."""
+def _from_rows(row: Any, parts: Sequence[tuple[Any, ...]]) -> FrozenTrial:
+    """Return the trial of a row, with what other tables have of it: table, name, number, text and place each."""
     trial_id, number, state, start, complete = row
-    own = {name: part.get(trial_id, []) for name, part in parts.items()}
-    params = sorted(own["trial_params"])
-    distributions = {name: _distribution(text) for _, name, _, text in params}
-    values = {one[0]: _float(*one[1:]) for one in own["trial_values"]}
+    own: tuple[list[Any], ...] = tuple([] for _ in _PARTS)
+    for kind, name, value, text, place in parts:
+        own[kind].append((place, name, value, text))
+    given, values, user, system, intermediate = own
+    given.sort()
+    distributions = {name: _distribution(text) for _, name, _, text in given}
+    values.sort()
     return _frozen(
         trial_id,
         number,
         state,
         _local(start),
         _local(complete),
-        values=[values[i] for i in sorted(values)] if values else None,
-        params={name: distributions[name].to_external_repr(value) for _, name, value, _ in params},
+        values=[_float(value, kind) for _, _, value, kind in values] or None,
+        params={name: distributions[name].to_external_repr(value) for _, name, value, _ in given},
         distributions=distributions,
-        user_attrs={key: json.loads(value) for key, value in own["trial_user_attributes"]},
-        system_attrs={key: json.loads(value) for key, value in own["trial_system_attributes"]},
-        intermediate_values={step: _float(v, kind) for step, v, kind in own["trial_intermediate_values"]},
+        user_attrs={key: json.loads(text) for _, key, _, text in user},
+        system_attrs={key: json.loads(text) for _, key, _, text in system},
+        intermediate_values={step: _float(value, kind) for step, _, value, kind in intermediate},
     )
 
 
@@ -481,6 +494,10 @@ def _frozen(
     )
 
 
+#: Numbers that Optuna stores by their kind, and a finite one that is missing.
+_NOT_FINITE = {"INF_POS": math.inf, "INF_NEG": -math.inf, "NAN": math.nan, "FINITE": math.nan}
+
+
 def _row(trial_id: int, lease: Lease) -> dict[str, Any]:
     return {"trial_id": trial_id, "key": lease.key, "value_json": json.dumps(lease.value)}
 
@@ -497,10 +514,8 @@ def _number(value: float, kinds: Any, column: str) -> dict[str, Any]:
     return {column: value if kind is kinds.FINITE else None, f"{column}_type": kind}
 
 
-def _float(value: float | None, kind: Any) -> float:
-    return {"INF_POS": math.inf, "INF_NEG": -math.inf, "NAN": math.nan}.get(
-        kind.name, value if value is not None else math.nan
-    )
+def _float(value: float | None, kind: str) -> float:
+    return _NOT_FINITE[kind] if kind != "FINITE" or value is None else value
 
 
 def _utc(local: datetime) -> datetime:

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import warnings
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,13 +16,15 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial, TrialState
 
-from calibo.checks import check_seed, check_whole
+from calibo.arguments import checked
+from calibo.checks import check_between, check_seed, check_whole
 from calibo.classifiers.composite import Outer
-from calibo.data import Suggestion
+from calibo.data import Array, Suggestion
 from calibo.errors import FallbackWarning, RepeatWarning, SpaceError, SpaceWarning
-from calibo.optimize import Progress, Strategy, propose
+from calibo.optimize import Progress, Strategy
 from calibo.optimize.auto import log_change
 from calibo.optimize.strategy import check_outcomes
+from calibo.optimize.suggest import proposal
 from calibo.spaces import Space, as_space
 from calibo.spaces.base import announce_broken
 from calibo.spaces.conditional import pinned
@@ -49,11 +51,13 @@ class _Chosen:
         suggestion: The suggestion as it is stored.
         stored: Values of the parameters, as the trial stores them.
         known: Numbers of the trials whose points were known.
+        again: Chooses again beside further points, `k x d`, without a new fit; returns ``None`` if that is not possible.
     """
 
     suggestion: Suggestion
     stored: dict[str, Any]
     known: set[int]
+    again: Callable[[Array], _Chosen | None]
 
 
 class CalibratedSampler(BaseSampler):
@@ -106,6 +110,7 @@ class CalibratedSampler(BaseSampler):
         True
     """
 
+    @checked
     def __init__(
         self,
         method: str | Strategy | StudyMethod | None = None,
@@ -130,6 +135,7 @@ class CalibratedSampler(BaseSampler):
         self._reference: Sequence[float] | None = reference
         self._fixed: dict[str, Any] = checked_fixed(self._space, fixed)
         self._context: ContextSource = context
+        check_between("lease", lease, 0.0, np.inf)
         self._lease: float = lease
         self._takes_all: bool = takes_all and self._space is not None
         self._announced: set[str] = set()
@@ -197,8 +203,9 @@ class CalibratedSampler(BaseSampler):
             chosen = self._choose(study, trial, space, held)
             if not self._store(study, trial, space, chosen, chosen.known):
                 # Another process was choosing at the same moment and has stored its point since: it is pending now.
-                if _stored_nearby(study, space, chosen):
-                    chosen = self._choose(study, trial, space, held)
+                new = _stored_since(study, space, chosen)
+                if _is_near(chosen.suggestion.x, new):
+                    chosen = chosen.again(new) or self._choose(study, trial, space, held)
                 self._store(study, trial, space, chosen)
             stored = chosen.stored
         return {name: value for name, value in stored.items() if name in search_space}
@@ -236,7 +243,7 @@ class CalibratedSampler(BaseSampler):
             if set(held) >= set(space.names):
                 # A trial that was enqueued with all values is what the user wants.
                 warnings.simplefilter("ignore", RepeatWarning)
-            (suggestion,) = propose(
+            found = proposal(
                 data,
                 space=searched,
                 strategy=strategy,
@@ -245,23 +252,29 @@ class CalibratedSampler(BaseSampler):
                 n_initial=self._n_initial,
                 held=left,
             )
+        (suggestion,) = found.suggestions
         log_change(self._why, suggestion.why_method)
         self._why = suggestion.why_method or self._why
-        # The parameters of products are their columns, and may be defaults.
-        exact = {
-            name: value for name, value in held.items() if name in suggestion.params or space.space.activity is None
-        }
-        given = suggestion.params if set(suggestion.params) == set(space.names) else exact
-        stored = space.stored(suggestion.x, given)
-        whole = replace(
-            suggestion,
-            params=space.internal(stored),
-            forecasts=convert_forecasts(suggestion.forecasts, outcome_directions(directions, constraints)),
-            method=method.name,
-            constraints=constraints,
-            columns=() if len(stored) == len(space.names) else space.names,
-        )
-        return _Chosen(whole, stored, published(trials))
+        known = published(trials)
+
+        def whole(suggestion: Suggestion) -> _Chosen:
+            stored = _stored(suggestion, space, held)
+            forecasts = convert_forecasts(suggestion.forecasts, outcome_directions(directions, constraints))
+            complete = replace(
+                suggestion,
+                params=space.internal(stored),
+                forecasts=forecasts,
+                method=method.name,
+                constraints=constraints,
+                columns=() if len(stored) == len(space.names) else space.names,
+            )
+            return _Chosen(complete, stored, known, again)
+
+        def again(X: Array) -> _Chosen | None:
+            other = found.beside(X)
+            return None if other is None else whole(other)
+
+        return whole(suggestion)
 
     def _store(
         self,
@@ -405,11 +418,24 @@ def _suggested_before(trial: FrozenTrial, search_space: Mapping[str, BaseDistrib
         return None  # a choice that there is no longer
 
 
-def _stored_nearby(study: optuna.Study, space: OptunaSpace, chosen: _Chosen) -> bool:
-    """Return whether a running trial has stored a point near the one that was chosen without knowing it.
+def _stored(suggestion: Suggestion, space: OptunaSpace, held: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the parameters, as the trial stores them."""
+    # The parameters of products are their columns, and may be defaults.
+    exact = {name: value for name, value in held.items() if name in suggestion.params or space.space.activity is None}
+    given = suggestion.params if set(suggestion.params) == set(space.names) else exact
+    return space.stored(suggestion.x, given)
+
+
+def _stored_since(study: optuna.Study, space: OptunaSpace, chosen: _Chosen) -> Array:
+    """Return the points of running trials that one was chosen without knowing, `k x d`."""
+    running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+    new = [one for one in running if one.number not in chosen.known and one.number != chosen.suggestion.number]
+    return np.array([one.x for one in trials_inside(new, space)]).reshape(-1, space.space.dimension)
+
+
+def _is_near(x: Array, X: Array) -> bool:
+    """Return whether one of `k x d` points is near another one, `d`.
 
     Others hardly change where the acquisition function is large.
     """
-    running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-    new = [one for one in running if one.number not in chosen.known and one.number != chosen.suggestion.number]
-    return any(float(np.abs(one.x - chosen.suggestion.x).max()) < NEARBY for one in trials_inside(new, space))
+    return bool(len(X)) and float(np.abs(X - x).max(axis=1).min()) < NEARBY

@@ -110,6 +110,7 @@ LETTERS: Mapping[Capability, str] = {
     Capability.LEARNS_FROM_PROPOSALS: "P",
     Capability.IN_DISTRIBUTION: "D",
     Capability.SIMILAR_FORECASTS: "F",
+    Capability.DEPENDENCE: "C",
 }
 #: The generated part of a document stands between these lines.
 MARKERS = ("<!-- conformance matrix: python -m calibo.testing.matrix -->", "<!-- end of the conformance matrix -->")
@@ -231,6 +232,7 @@ def _check_refusal(model: Model, capability: Capability, X: Array) -> None:
         Capability.LEARNS_FROM_PROPOSALS: lambda: model.learned(X, rng=np.random.default_rng(0)),
         Capability.IN_DISTRIBUTION: lambda: model.in_distribution(X),
         Capability.SIMILAR_FORECASTS: lambda: model.similar_forecasts(X),
+        Capability.DEPENDENCE: lambda: model.dependence(X),
     }
     try:
         calls[capability]()
@@ -375,6 +377,12 @@ def _check_similar_forecasts(model: Model, data: Dataset, X: Array) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+def _check_dependence(model: Model, data: Dataset, X: Array) -> None:
+    """Compare with the copula of joint draws: of unit vectors these are the rows of the correlations' Cholesky factor."""
+    factor = model.predict(X[None], latent=True).copula_samples(np.eye(len(X)))[0].T
+    np.testing.assert_allclose(model.dependence(X)(X), factor @ factor.T, atol=1e-6)
+
+
 _CHECKS: Mapping[Capability, Callable[[Model, Dataset, Array], None]] = {
     Capability.HYPERPARAMETERS: _check_hyperparameters,
     Capability.LENGTHSCALES: _check_lengthscales,
@@ -387,6 +395,7 @@ _CHECKS: Mapping[Capability, Callable[[Model, Dataset, Array], None]] = {
     Capability.LEARNS_FROM_PROPOSALS: _check_learning,
     Capability.IN_DISTRIBUTION: _check_in_distribution,
     Capability.SIMILAR_FORECASTS: _check_similar_forecasts,
+    Capability.DEPENDENCE: _check_dependence,
 }
 
 

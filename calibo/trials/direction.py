@@ -112,8 +112,14 @@ def convert_values(values: npt.ArrayLike, directions: Sequence[Direction]) -> Ar
     """Convert `n x m` outcomes, one direction per column, from the user's sign to the internal one, or back.
 
     There are no negative zeros: a constraint of exactly 0 is met in either sign.
+
+    Raises:
+        DataError: If there are not as many values as directions.
     """
-    table = np.asarray(values, dtype=np.float64).reshape(-1, len(directions))
+    rows = values if isinstance(values, np.ndarray) else list(values)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    if any(np.size(row) != len(directions) for row in rows):
+        raise DataError(f"each result needs one value for each of the {len(directions)} directions")
+    table = np.asarray(rows, dtype=np.float64).reshape(len(rows), len(directions))
     return table * [direction.value for direction in directions] + 0.0
 
 

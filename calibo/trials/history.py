@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from calibo.arguments import checked
+from calibo.checks import check_whole, shown
 from calibo.data import Forecast
+from calibo.errors import DataError
 from calibo.trials.trial import Trial
 
 if TYPE_CHECKING:
@@ -19,7 +21,14 @@ _NAN = float("nan")
 
 
 def objective_columns(names: Sequence[str], objectives: int) -> list[str]:
-    """Return what distinguishes the columns of each objective: its name or index; "" for a single one without a name."""
+    """Return what distinguishes the columns of each objective: its name or index; "" for a single one without a name.
+
+    Raises:
+        DataError: If some objectives have a name and others have none.
+    """
+    check_whole("objectives, their number,", objectives)
+    if len(names) not in (0, objectives):
+        raise DataError(f"names of objectives are one for each of {objectives}, or none at all, got {shown(names)}")
     return list(names) or ([""] if objectives == 1 else [str(i) for i in range(objectives)])
 
 

@@ -19,7 +19,7 @@ DATA = Dataset(X=np.array([[0.1], [0.5], [0.8]]), Y=np.array([[0.0], [1.0], [0.5
 def test_implementing_a_member_declares_the_capability() -> None:
     found = {type(s).__name__: s.capabilities for s in (GaussianProcess(), HeteroscedasticGP(), QuantileTrees())}
     closed = {Capability.LEAVE_ONE_OUT, Capability.ONE_STEP_AHEAD, Capability.AUGMENTATION}
-    fitted = {Capability.HYPERPARAMETERS, Capability.LENGTHSCALES}
+    fitted = {Capability.HYPERPARAMETERS, Capability.LENGTHSCALES, Capability.DEPENDENCE}
     assert found == {
         "GaussianProcess": closed | fitted,
         "HeteroscedasticGP": fitted | {Capability.NOISE},
