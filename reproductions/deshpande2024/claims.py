@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from figures import MODELS, Finished
+from figures import MODELS, Finished, named
 from judging import Claim, Ratios, counted, difference_of_means, resampled, verdict
-from settings import BASELINES, ONLINE, PAPERS, TABLE_1, TABLE_2, TEMPERED, UNCALIBRATED
+from runs import RATIOS
+from settings import (
+    ADAPTIVE,
+    BASELINES,
+    CONFORMAL,
+    ONLINE,
+    PAPERS,
+    TABLE_1,
+    TABLE_2,
+    TABLE_4,
+    TEMPERED,
+    UNCALIBRATED,
+)
 
 from calibo.data import Array
 
@@ -19,7 +31,17 @@ LOCAL, GLOBAL, NEAR = -0.986, -6.0207, 0.05
 
 def claims(done: Mapping[str, Finished]) -> list[Claim]:
     """Return all that can be said of the parts that are there."""
-    kinds = {"1": _example, "2": _curves, "3": _curves, "table1": _table_1, "table2": _table_2}
+    kinds = {
+        "1": _example,
+        "2": _curves,
+        "3": _curves,
+        "table1": _table_1,
+        "4": _figure_4,
+        "table2": _table_2,
+        "table4": _table_4,
+        "A4": _curves,
+        "5": _tasks,
+    }
     return [claim for number, one in done.items() for claim in kinds[number](one)]
 
 
@@ -46,6 +68,35 @@ def _curves(done: Finished) -> list[Claim]:
             found.append(_RATIOS.below(part, text, done.error(panel, model, ONLINE), bare))
             a, b = (done.best(panel, model, method)[:, -1] for method in (ONLINE, UNCALIBRATED))
             found.append(_better(part, f"{panel}, {model}: best value, online less uncalibrated", a, b))
+            found += [_theorem_1(done, panel, model, method) for method in (UNCALIBRATED, ONLINE)]
+    return found
+
+
+def _theorem_1(done: Finished, panel: str, model: str, method: str) -> Claim:
+    """Return the claim that at most a share 1 / r of the steps gains r times what was expected."""
+    ratio, shares = RATIOS[0], done.surprises(panel, model, method)[:, 0]
+    text = f"{panel}, {model}: Theorem 1, {method}: steps with {ratio:g} times the expected gain"
+    claimed = "-" if method == UNCALIBRATED else f"<= {1.0 / ratio:g}"
+    return _RATIOS.claim(done.figure.number, text, shares, np.ones(len(shares)), high=1.0 / ratio, claimed=claimed)
+
+
+def _figure_4(done: Finished) -> list[Claim]:
+    return [
+        _better(
+            "4",
+            f"{panel}: best value, online less {other}",
+            *(done.best(panel, PAPERS, m)[:, -1] for m in (ONLINE, other)),
+        )
+        for panel in done.figure.panels
+        for other in (CONFORMAL, ADAPTIVE)
+    ]
+
+
+def _tasks(done: Finished) -> list[Claim]:
+    found = []
+    for panel in done.figure.panels:
+        a, b = (done.best(panel, PAPERS, method)[:, -1] for method in (ONLINE, UNCALIBRATED))
+        found.append(_better("5", f"{panel}: best value, online less uncalibrated", a, b))
     return found
 
 
@@ -73,14 +124,23 @@ def _table_1(done: Finished) -> list[Claim]:
 
 
 def _table_2(done: Finished) -> list[Claim]:
-    found = []
-    for panel, (share, calibrated, uncalibrated) in zip(done.figure.panels, TABLE_2.values(), strict=True):
-        for model in MODELS:
-            a, b = (done.area(panel, model, method) for method in (ONLINE, UNCALIBRATED))
-            ratio, text = calibrated / uncalibrated, f"{panel}, {model}: area under the curve, online / uncalibrated"
-            said = f"{ratio:.2f}; wins {share:g}"
-            side = {"low": 1.0} if ratio > 1.0 else {"high": 1.0}
-            claim = _RATIOS.claim("table2", text, a, b, claimed=said, **side)
-            wins = done.won(panel, model, ONLINE, UNCALIBRATED).mean()
-            found.append(replace(claim, ours=f"{claim.ours}; wins {wins:.2f}"))
-    return found
+    return [
+        _area(done, panel, model, share, areas)
+        for panel, (share, *areas) in zip(done.figure.panels, TABLE_2.values(), strict=True)
+        for model in MODELS
+    ]
+
+
+def _table_4(done: Finished) -> list[Claim]:
+    return [_area(done, named(row), PAPERS, row.wins, row.areas) for row in TABLE_4]
+
+
+def _area(done: Finished, panel: str, model: str, share: float, areas: Sequence[float]) -> Claim:
+    """Return the claim that calibration makes the area under the curve smaller, or larger, as in the paper."""
+    a, b = (done.area(panel, model, method) for method in (ONLINE, UNCALIBRATED))
+    ratio, text = areas[0] / areas[1], f"{panel}, {model}: area under the curve, online / uncalibrated"
+    said = "-" if np.isnan(ratio) else f"{ratio:.2f}; wins {share:g}"
+    side = {"low": 1.0} if ratio > 1.0 else {"high": 1.0}
+    claim = _RATIOS.claim(done.figure.number, text, a, b, claimed=said, **side)
+    wins = done.won(panel, model, ONLINE, UNCALIBRATED).mean()
+    return replace(claim, ours=f"{claim.ours}; wins {wins:.2f}")

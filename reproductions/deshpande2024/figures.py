@@ -1,4 +1,4 @@
-"""The figures and Table 2: which runs each needs, and the paper's metrics (A.1) of them."""
+"""The figures and tables: which runs each needs, and the paper's metrics (A.1) of them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,29 @@ from typing import Any
 
 import numpy as np
 from harness import FinishedFigure, of_seeds
-from settings import BASELINES, METHODS, ONLINE, OURS, PANELS, PAPERS, TABLE_1, TABLE_2, Job, Size
+from settings import (
+    ADAPTIVE,
+    BASELINES,
+    CONFORMAL,
+    FIGURE_4,
+    METHODS,
+    ONLINE,
+    OURS,
+    PANELS,
+    PAPERS,
+    TABLE_1,
+    TABLE_2,
+    TABLE_4,
+    UNCALIBRATED,
+    Job,
+    Sensitivity,
+    Size,
+)
+from tasks import available
 
 from calibo.data import Array
 
-PARTS = ("1", "2", "3", "table1", "table2")
+PARTS = ("1", "2", "3", "table1", "4", "table2", "table4", "A4", "5")
 MODELS = (PAPERS, OURS)
 #: Best values closer than this share of the range that all methods went through are the same.
 _SAME = 1e-3
@@ -52,26 +70,80 @@ class Figure:
         return tuple(job for cell in self.cells for job in cell.jobs)
 
 
+#: Title of each part, the initial points of its searches, and the part that its jobs say.
+_HEADS = {
+    "1": ("Forrester, three points that miss the basin", 3, "example"),
+    "2": ("calibration error and best value", 5, "curves"),
+    "3": ("calibration error and best value", 5, "curves"),
+    "table1": ("baselines, the paper's model", 5, "curves"),
+    "4": ("conformal and adaptive UCB, the paper's model", 5, "curves"),
+    "table2": ("seven functions, Matern kernel, PI", 3, "table2"),
+    "table4": ("Forrester, one setting changed, the paper's model", 3, "table2"),
+    "A4": ("Alpine in 10 dimensions, 100 steps", 5, "curves"),
+    "5": ("models that are trained, the paper's model", 5, "tasks"),
+}
+
+
 def figure(number: str, size: Size) -> Figure:
     """Return the figure or table of that number."""
-    if number == "1":
-        part, initial, title = "example", 3, "Forrester, three points that miss the basin"
-        panels: tuple[tuple[str, str], ...] = (("forrester", "UCB"),)
-    elif number == "table1":
-        part, initial, title, panels = "curves", 5, "baselines, the paper's model", tuple(TABLE_1)
-    elif number == "table2":
-        part, initial, title = "table2", 3, "seven functions, Matern kernel, PI"
-        panels = tuple((name, "PI") for name in TABLE_2)
+    title, initial, part = _HEADS[number]
+    if number == "table4":
+        rows = [
+            (
+                named(row),
+                PAPERS,
+                method,
+                Job(part, "forrester", row.rule, method, PAPERS, 0, row.initial, size.steps, row.variant),
+            )
+            for row in TABLE_4
+            for method in (UNCALIBRATED, ONLINE)
+        ]
     else:
-        part, initial, title, panels = "curves", 5, "calibration error and best value", PANELS[number]
-    cells = [
-        Cell(f"{problem} {rule}", model, method, of_seeds(job, size.repeats[number]))
-        for problem, rule in panels
-        for model in ((PAPERS,) if number == "table1" else MODELS)
-        for method in ((*BASELINES, ONLINE) if number == "table1" else METHODS)
-        for job in [Job(part, problem, rule, method, model, 0, initial, size.steps)]
-    ]
-    return Figure(number, title, tuple(cells))
+        rows = [
+            (
+                f"{problem} {rule}",
+                model,
+                method,
+                Job(part, problem, rule, method, model, 0, initial, _steps(number, size)),
+            )
+            for problem, rule in _panels(number)
+            for model in (MODELS if number in ("1", "2", "3", "table2", "A4") else (PAPERS,))
+            for method in _methods(number)
+        ]
+    repeats = size.repeats[number]
+    return Figure(number, title, tuple(Cell(panel, model, m, of_seeds(job, repeats)) for panel, model, m, job in rows))
+
+
+def named(row: Sensitivity) -> str:
+    """Return what a row of Table 4 is called."""
+    return f"{row.group}: {row.name}"
+
+
+def _steps(number: str, size: Size) -> int:
+    return {"A4": size.many_steps, "5": size.task_steps}.get(number, size.steps)
+
+
+def _panels(number: str) -> tuple[tuple[str, str], ...]:
+    """Return the problems of a part, each with its acquisition function."""
+    others = {
+        "1": (("forrester", "UCB"),),
+        "table1": tuple(TABLE_1),
+        "table2": tuple((name, "PI") for name in TABLE_2),
+        "4": tuple((name, "UCB") for name in FIGURE_4),
+        "A4": (("alpine1_10", "EI"),),
+        "5": tuple((name, "EI") for name in available()),
+    }
+    return PANELS[number] if number in PANELS else others[number]
+
+
+def _methods(number: str) -> tuple[str, ...]:
+    others = {
+        "table1": (*BASELINES, ONLINE),
+        "4": (UNCALIBRATED, CONFORMAL, ADAPTIVE, ONLINE),
+        "A4": (UNCALIBRATED, ONLINE),
+        "5": (UNCALIBRATED, ONLINE),
+    }
+    return others.get(number, METHODS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +162,10 @@ class Finished(FinishedFigure):
     def error(self, panel: str, model: str, method: str) -> Array:
         """Return the calibration scores after the last step, one for each seed."""
         return self.of(self.cell(panel, model, method), "error")[:, -1]
+
+    def surprises(self, panel: str, model: str, method: str) -> Array:
+        """Return shares of steps that gained many times what was expected, repeats x multiples."""
+        return self.of(self.cell(panel, model, method), "surprises")
 
     def ends(self, panel: str) -> tuple[float, float]:
         """Return the lowest and highest best value of any method with any model: the rectangle of A.1."""

@@ -1,4 +1,4 @@
-"""The paper's Gaussian process: one length scale for all columns, hyperparameters by maximum likelihood; and bagging."""
+"""The paper's Gaussian process: one length scale for all columns, by maximum likelihood; its evidence; and bagging."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 
 from calibo.calibration.base import LevelMap, Recalibrator, identity
 from calibo.calibration.evidence import Evidence
+from calibo.calibration.resampling import FEWEST_POINTS, Resampler, held_out
 from calibo.data import Array, Dataset
+from calibo.distributions import stacked
 from calibo.models import GaussianProcess
+from calibo.models.base import Model, Surrogate
 from calibo.models.gaussian_process import NegativeLogPosterior
 from calibo.models.gp_posterior import Features, Posterior
 
@@ -63,3 +66,19 @@ class Uncorrected(Recalibrator):
 
     def fit(self, evidence: Evidence) -> LevelMap:
         return identity
+
+
+@dataclass(frozen=True)
+class Later(Resampler):
+    """Each point but the first k forecast from those before it: N - k splits of N points.
+
+    Attributes:
+        k: Points that are not forecast; a model needs two of them.
+    """
+
+    k: int
+
+    def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
+        model = surrogate.fit(data, rng=rng)
+        later = np.arange(max(self.k, FEWEST_POINTS), len(data))
+        return model, held_out(data, [(later, stacked([model.one_step_ahead()], later))] if len(later) else [])

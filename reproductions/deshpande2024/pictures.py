@@ -6,10 +6,21 @@ from pathlib import Path
 
 import numpy as np
 from figures import Finished
-from settings import BASELINES, METHODS, OURS
+from settings import ADAPTIVE, BASELINES, CONFORMAL, METHODS, OURS
 
-_PALETTE = ("#777777", "#ddaa33", "#004488", "#117733", "#88ccee", "#aa4499", "#882255")
-COLOURS = dict(zip(dict.fromkeys((*METHODS, *BASELINES)), _PALETTE, strict=True))
+_PALETTE = (
+    "#777777",
+    "#ddaa33",
+    "#004488",
+    "#117733",
+    "#88ccee",
+    "#aa4499",
+    "#882255",
+    "#332288",
+    "#cc6677",
+    "#44aa99",
+)
+COLOURS = dict(zip(dict.fromkeys((*METHODS, *BASELINES, CONFORMAL, ADAPTIVE)), _PALETTE, strict=True))
 
 
 def draw(done: Finished, path: Path) -> None:

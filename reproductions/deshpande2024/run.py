@@ -1,4 +1,4 @@
-"""Reproduces Figures 1, 2, 3 and 6 and Tables 1, 2 and 3 of Deshpande et al. (2024), under the paper's model and under ours.
+"""Reproduces the figures and tables of Deshpande et al. (2024), under the paper's model and, where it matters, under ours.
 
 Run with ``python reproductions/deshpande2024/run.py``; every finished run is stored at once, so that it can be stopped and
 started again. Writes ``results/figure*.json`` and ``.png`` and prints the paper's claims beside what was found.
@@ -25,7 +25,7 @@ from pictures import draw
 from runs import perform
 from settings import FULL, SMOKE, Job
 
-NAMES = {"table1": "Tables 1 and 3", "table2": "Table 2"}
+NAMES = {"table1": "Tables 1 and 3", "table2": "Table 2", "table4": "Table 4", "A4": "A.4"}
 
 
 def markdown(done: Mapping[str, Finished]) -> str:
