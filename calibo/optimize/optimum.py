@@ -45,11 +45,11 @@ class Optimum:
     coverage: float
 
     def __str__(self) -> str:
-        low, high = self.value
         lines = [f"With {100 * self.coverage:.0f} % probability each, by the model:"]
-        lines.append(f"  the best value lies between {low:.4g} and {high:.4g}")
+        lines.append("  the best value lies between {:.4g} and {:.4g}".format(*self.value))
         for name, (first, last) in self.intervals.items():
-            lines.append(f"  its {name} lies between {shown_value(first)} and {shown_value(last)}")
+            low, high = shown_value(first), shown_value(last)
+            lines.append(f"  its {name} is {low}" if low == high else f"  its {name} lies between {low} and {high}")
         for name, shares in self.shares.items():
             named = [f"{choice} ({100 * share:.0f} %)" for choice, share in shares.items() if share >= _LEAST_SHARE]
             lines.append(f"  its {name} is {', '.join(named)}")

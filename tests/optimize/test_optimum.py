@@ -7,7 +7,7 @@ import pytest
 
 from calibo import Categorical, Float, Optimizer
 from calibo.errors import DataError, RecipeError
-from calibo.optimize.optimum import _main_effect
+from calibo.optimize.optimum import Optimum, _main_effect
 
 SPACE = {"x": Float(-1, 1), "y": Float(-1, 1), "kind": Categorical(["a", "b"])}
 
@@ -29,6 +29,11 @@ def test_intervals_of_the_optimum_hold_it() -> None:
     width = {name: high - low for name, (low, high) in found.intervals.items()}
     assert width["x"] <= width["y"] and next(iter(found.shares["kind"])) == "a"
     assert "its kind is a" in str(found)
+
+
+def test_an_interval_of_one_value_is_that_value() -> None:
+    words = str(Optimum((0.0, 0.5), {"k": (1, 1), "x": (0.25, 0.5)}, {}, {}, 0.8)).splitlines()
+    assert words[2:] == ["  its k is 1", "  its x lies between 0.25 and 0.5"]
 
 
 def test_importance_finds_what_matters() -> None:
