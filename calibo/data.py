@@ -572,6 +572,11 @@ class Suggestion:
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
+    @property
+    def forecast(self) -> Forecast | None:
+        """Forecast of the first objective; ``None`` without a model."""
+        return self.forecasts[0] if self.forecasts else None
+
     def __repr__(self) -> str:
         number = "" if self.number < 0 else f"{self.number}: "
         forecasts = [f"forecast {forecast}" for forecast in (self.forecasts or ())[:1]]

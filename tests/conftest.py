@@ -19,8 +19,8 @@ _WHOLE = {"benchmarks", "examples", "reproductions", "stress"}
 _MARKED_MODULE = re.compile(r"^pytestmark = pytest\.mark\.extras$", re.MULTILINE)
 
 # The same examples in every run, so that a failure comes from the change at hand; no deadline, because the first example
-# may import SciPy, which takes longer than the default deadline on a busy machine.
-settings.register_profile("calibo", deadline=None, derandomize=True)
+# may import SciPy, which takes longer than the default deadline on a busy machine. A test may say how many examples.
+settings.register_profile("calibo", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("calibo")
 
 # A shell starts commands in the background with Ctrl-C ignored, and so would every process that a test starts and interrupts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,7 +84,10 @@ HEAVY = (
 )
 
 
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def name_of(path: Path) -> str:
@@ -97,7 +101,7 @@ def package_of(path: Path) -> str:
 def imports(path: Path) -> Iterator[tuple[str, ast.stmt]]:
     """Every module that a file imports anywhere, by its full name, with the statement."""
     parents = ["calibo", *path.relative_to(PACKAGE).parts[:-1]]
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -111,7 +115,7 @@ def imports(path: Path) -> Iterator[tuple[str, ast.stmt]]:
 def late(path: Path) -> set[ast.AST]:
     """Statements that do not run on import: those inside functions and under ``if TYPE_CHECKING``."""
     found: set[ast.AST] = set()
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             found.update(ast.walk(node))
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
@@ -152,20 +156,20 @@ def test_heavy_packages_are_imported_when_used() -> None:
 
 
 def test_every_module_has_a_docstring() -> None:
-    missing = [name_of(path) for path in FILES if not ast.get_docstring(TREES[path])]
+    missing = [name_of(path) for path in FILES if not ast.get_docstring(tree(path))]
     assert not missing
 
 
 def test_spaces_are_used_through_their_interface() -> None:
     """A space written by a user against ``Space`` then works wherever a shipped one does."""
-    spaces = [node for path in FILES if package_of(path) == "spaces" for node in ast.walk(TREES[path])]
+    spaces = [node for path in FILES if package_of(path) == "spaces" for node in ast.walk(tree(path))]
     concrete = {node.name for node in spaces if isinstance(node, ast.ClassDef) and node.name.endswith("Space")} - {
         "Space"
     }
     for path in FILES:
         if package_of(path) == "spaces":
             continue
-        for node in ast.walk(TREES[path]):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
                 named = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)} & concrete
                 assert not named, f"{name_of(path)}:{node.lineno} tests for {named}: use the interface of Space"

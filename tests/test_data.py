@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from calibo.data import STORED_LEVELS, Dataset, Forecast, Marginal, remembered_from
+from calibo.data import STORED_LEVELS, Dataset, Forecast, Marginal, Suggestion, remembered_from
 from calibo.errors import DataError
 
 SCORES = ndtri(np.array(STORED_LEVELS))
@@ -94,6 +94,11 @@ def test_negation(distribution: Marginal) -> None:
     assert turned.icdf(0.1) == pytest.approx(-distribution.icdf(0.9))
     assert turned.cdf(-1.3) == pytest.approx(1 - distribution.cdf(1.3))
     assert turned.negated() == distribution
+
+
+def test_the_forecast_of_a_suggestion_is_that_of_its_first_objective() -> None:
+    one, other = (Forecast((Marginal(mean, 1.0),)) for mean in (0.0, 1.0))
+    assert Suggestion({}, forecasts=(one, other)).forecast is one and Suggestion({}).forecast is None
 
 
 def test_repr_of_a_marginal_is_short() -> None:

@@ -118,11 +118,13 @@ def test_the_readme_shows_what_is_printed(
 
 
 @pytest.mark.whole
-def test_the_tutorial_finds_what_its_picture_shows(
+def test_the_tutorial_finds_what_its_picture_and_its_blocks_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Words are compared, and numbers are not."""
     monkeypatch.chdir(tmp_path)
     result = run_blocks("docs/tutorial.md")["result"]
+    assert _words(capsys.readouterr().out) == _words("".join(blocks_of("docs/tutorial.md", "text")))
     monkeypatch.syspath_prepend(DOCS)
     import pictures  # pyright: ignore[reportMissingImports]
 

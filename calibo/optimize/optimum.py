@@ -18,6 +18,8 @@ from calibo.optimize.regret import CAREFUL, Belief
 from calibo.optimize.stopping import Progress
 from calibo.spaces import Parameter, check_no_contexts
 
+#: Probability that the best value is below the interval's end at what is known: that the recommended point is worse than it.
+_UNLIKELY = 0.01
 #: Joint draws of the objective, and points of the space, from which importance is estimated.
 _DRAWS, _POINTS = 64, 1024
 #: Groups of equal size into which the values of a numeric parameter are divided.
@@ -31,7 +33,8 @@ class Optimum:
     """Where the model believes the best point of the space to be; ``print`` shows it in words.
 
     Attributes:
-        value: Interval of the best value that the objective has anywhere, in the user's sign.
+        value: Interval of the best value that the objective has anywhere, in the user's sign: from the best that is known to
+            what it may be at most.
         intervals: Interval of each numeric parameter of the best point, by name.
         shares: For parameters with choices without an order, the probability of each choice at the best point, by name.
         best: Parameters of the result with the best expected value.
@@ -45,11 +48,11 @@ class Optimum:
     coverage: float
 
     def __str__(self) -> str:
-        low, high = self.value
         lines = [f"With {100 * self.coverage:.0f} % probability each, by the model:"]
-        lines.append(f"  the best value lies between {low:.4g} and {high:.4g}")
+        lines.append("  the best value lies between {:.4g} and {:.4g}".format(*self.value))
         for name, (first, last) in self.intervals.items():
-            lines.append(f"  its {name} lies between {shown_value(first)} and {shown_value(last)}")
+            low, high = shown_value(first), shown_value(last)
+            lines.append(f"  its {name} is {low}" if low == high else f"  its {name} lies between {low} and {high}")
         for name, shares in self.shares.items():
             named = [f"{choice} ({100 * share:.0f} %)" for choice, share in shares.items() if share >= _LEAST_SHARE]
             lines.append(f"  its {name} is {', '.join(named)}")
@@ -108,7 +111,8 @@ class WithProgress(ABC):
 def optimum(progress: Progress, *, coverage: float = 0.8) -> Optimum:
     """Say where the best point lies: a draw of the objective has its maximum somewhere, and the draws differ.
 
-    Draws are those of ``RegretBelow``: of the calibrated model, nowhere narrower than the raw one and somewhat widened.
+    Draws are those of ``RegretBelow``: of the calibrated model, nowhere narrower than the raw one and somewhat widened. The
+    interval of the value has the best that is known at one end, which may be all there is, and what it may be at the other.
 
     Args:
         progress: The study so far.
@@ -125,7 +129,12 @@ def optimum(progress: Progress, *, coverage: float = 0.8) -> Optimum:
     values = belief.draw(X, CAREFUL.draws, rng)
     points = X[values.argmax(axis=1)]
     tails = [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0]
-    ends = sorted(progress.directions[0].value * np.quantile(values.max(axis=1), tails))
+    # The recommended point is the first of the candidates.
+    known, possible = (
+        np.quantile(values[:, 0], _UNLIKELY),
+        np.quantile(values.max(axis=1), min(coverage + _UNLIKELY, 1.0)),
+    )
+    ends = sorted(progress.directions[0].value * np.array([known, possible]))
     intervals, shares = {}, {}
     active = progress.space.active(points)
     for j, (name, column) in enumerate(zip(progress.space.names, progress.space.columns, strict=True)):

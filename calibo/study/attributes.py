@@ -32,8 +32,9 @@ from calibo.trials import standard_errors, suggestion_from_json, suggestion_to_j
 #: Version of the format; records of another version are refused.
 VERSION = 2
 
-#: Longest attribute, as JSON; some storages take no more than 2048 characters.
-PIECE_LENGTH = 2000
+#: Longest attribute, as JSON: a text of MySQL's has at most 65,535 characters. Nearly all suggestions are one attribute, and
+#: so one column of Optuna's ``trials_dataframe``.
+PIECE_LENGTH = 60_000
 
 #: Characters reserved for what surrounds the text in the first piece.
 HEAD_LENGTH = 120

@@ -17,7 +17,7 @@ def reported(result: Result) -> Reported:
     ended = [trial for trial in in_order_of_completion(result.stored_trials) if trial.finished is not None]
     running = [trial for trial in result.stored_trials if trial.finished is None]
     return Reported(
-        title=result.study_name,
+        title=result.title,
         method=result.method or ("unknown" if result.strategy is None else result.strategy.name),
         trials=(*ended, *running),
         directions=result.directions,

@@ -105,15 +105,25 @@ class Result(WithProgress):
     names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Result({self.study_name!r}: {self._summary()})"
+        return f"Result({self._summary()})" if self._nameless else f"Result({self.study_name!r}: {self._summary()})"
 
     def _repr_html_(self) -> str:
         import html
 
         table = self.pareto_front if len(self.directions) > 1 else self.history
         columns = [name for name in table.columns if not name.startswith(("raw_", "started", "finished"))]
-        title = html.escape(f"{self.study_name}: {self._summary()}")
+        title = html.escape(self._summary() if self._nameless else f"{self.study_name}: {self._summary()}")
         return f"<p>{title}</p>{table[columns].to_html(index=False, max_rows=20)}"
+
+    @property
+    def title(self) -> str:
+        """What the study is called on pages: its name, unless nobody has given it one."""
+        return "Study without a name" if self._nameless else self.study_name
+
+    @property
+    def _nameless(self) -> bool:
+        # Optuna makes up names of this form.
+        return self.study_name.startswith("no-name-")
 
     def _summary(self) -> str:
         counts = f"{len(completed(self.trials))} of {len(self.trials)} trials complete"

@@ -116,7 +116,7 @@ class Trial:
     @property
     def forecast(self) -> Forecast | None:
         """Forecast of ``value``."""
-        return self.forecasts[0] if self.forecasts else None
+        return self.suggestion.forecast
 
     def meets(self, constraints: Iterable[str]) -> bool:
         """Return whether all of the named constraints were measured and met."""

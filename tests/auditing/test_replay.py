@@ -35,7 +35,7 @@ def toy(n: int = 30) -> Dataset:
     return Dataset(X=X, Y=np.sin(5.0 * X[:, :1]) + X[:, 1:])
 
 
-@pytest.mark.parametrize("method", ["ocbo", "locbo", "cqr"])
+@pytest.mark.parametrize("method", ["ocbo", "cqr"])
 def test_replayed_forecasts_are_those_of_the_live_study(method: str) -> None:
     optimizer = Optimizer({"x": Float(-1, 2), "y": Float(0, 1)}, method, direction="maximize", seed=3)
     for _ in range(16):

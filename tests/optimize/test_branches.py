@@ -10,6 +10,7 @@ import pytest
 
 from calibo import Categorical, Float, Int, Optimizer, methods
 from calibo.errors import FallbackWarning
+from calibo.models import QuantileForest, QuantileTrees
 from calibo.optimize.branches import branch_due
 from calibo.search import Langevin, MultiStart
 
@@ -62,7 +63,7 @@ METHODS = {
     "cbo": methods.cbo(search=Langevin(steps=12, burn_in=6, updates=2, then=MultiStart(96, 32, starts=2))),
     "lfbo": "lfbo",
     "bore": "bore",
-    "cqr": "cqr",
+    "cqr": methods.cqr(surrogate=methods.conformal_trees(surrogate=QuantileTrees(QuantileForest(10)))),
     "turbo": "turbo",
     "bananas_cp": "bananas_cp",
 }

@@ -192,7 +192,8 @@ def test_failures_are_weights_of_few_points_and_negatives_of_many_and_for_trees(
         assert (after[:20] - after[20:].mean()).mean() < (before[:20] - before[20:].mean()).mean() - 1.0
 
 
-@every
+# Failures have a model of their own, the same for all classifiers.
+@pytest.mark.parametrize("classifier", [CLASSIFIERS[name] for name in ("kernel", "forest")], ids=["kernel", "forest"])
 @pytest.mark.filterwarnings("ignore::calibo.errors.TrialFailedWarning")
 def test_trials_that_fail_or_give_no_number(classifier: Any) -> None:
     """Half of the square fails, in one way or another, beside the best points; what works gets better all the same."""

@@ -7,7 +7,7 @@ import pytest
 
 from calibo import Categorical, Float, Optimizer
 from calibo.errors import DataError, RecipeError
-from calibo.optimize.optimum import _main_effect
+from calibo.optimize.optimum import Optimum, _main_effect
 
 SPACE = {"x": Float(-1, 1), "y": Float(-1, 1), "kind": Categorical(["a", "b"])}
 
@@ -22,13 +22,21 @@ def made(n: int = 25) -> Optimizer:
 
 
 def test_intervals_of_the_optimum_hold_it() -> None:
-    found = made().optimum(0.95)
+    optimizer = made()
+    found = optimizer.optimum(0.95)
     assert found.value[0] <= 0.0 <= found.value[1] + 1e-6
+    # One end is what is known: the best result, which was measured without noise.
+    assert found.value[1] == pytest.approx(optimizer.best[1], abs=0.01)
     assert found.intervals["x"][0] - 0.02 <= 0.3 <= found.intervals["x"][1] + 0.02
     # The flat direction is less certain.
     width = {name: high - low for name, (low, high) in found.intervals.items()}
     assert width["x"] <= width["y"] and next(iter(found.shares["kind"])) == "a"
     assert "its kind is a" in str(found)
+
+
+def test_an_interval_of_one_value_is_that_value() -> None:
+    words = str(Optimum((0.0, 0.5), {"k": (1, 1), "x": (0.25, 0.5)}, {}, {}, 0.8)).splitlines()
+    assert words[2:] == ["  its k is 1", "  its x lies between 0.25 and 0.5"]
 
 
 def test_importance_finds_what_matters() -> None:

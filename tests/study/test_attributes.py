@@ -18,6 +18,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from calibo.data import STORED_LEVELS, Forecast, Marginal, Suggestion
 from calibo.errors import StudyError, ValueRejected
+from calibo.study import attributes as attributes_module
 from calibo.study import open_storage
 from calibo.study.attributes import (
     PIECE_LENGTH,
@@ -89,13 +90,29 @@ STORAGES: dict[str, Callable[[Path], BaseStorage]] = {
 }
 
 
+@pytest.fixture
+def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attributes of at most 2000 characters."""
+    monkeypatch.setattr(attributes_module, "PIECE_LENGTH", 2000)
+
+
 @pytest.mark.parametrize("kind", STORAGES)
-def test_all_storages_keep_it(kind: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("short_pieces")
+def test_all_storages_keep_pieces(kind: str, tmp_path: Path) -> None:
     study, trial = _asked(STORAGES[kind](tmp_path))
     write_suggestion(study, trial, _suggestion())
     study.tell(0, 1.0)
-    assert len(study.trials[0].system_attrs) > 1
+    assert len(study.trials[0].system_attrs) > 2
+    assert max(len(json.dumps(value)) for value in study.trials[0].system_attrs.values()) <= 2000
     assert read_suggestion(study.trials[0]) == _suggestion()
+
+
+def test_a_suggestion_is_one_column_of_optunas_table() -> None:
+    study, trial = _asked()
+    write_suggestion(study, trial, _suggestion())
+    study.tell(0, 1.0)
+    columns = study.trials_dataframe().columns
+    assert [name for name in columns if "attrs" in name] == ["system_attrs_calibo:suggestion"]
 
 
 def test_a_copy_with_another_trial_is_not_its_own() -> None:
@@ -108,6 +125,7 @@ def test_a_copy_with_another_trial_is_not_its_own() -> None:
     assert read_suggestion(study.trials[1]) == Suggestion({"x": 0.5}, number=1)
 
 
+@pytest.mark.usefixtures("short_pieces")
 def test_half_a_record_is_none_and_one_of_another_version_is_refused() -> None:
     study, trial = _asked()
     write_suggestion(study, trial, _suggestion())

@@ -17,19 +17,23 @@ from calibo.study import open_storage
 from calibo.study.leased import LeasedStorage
 from calibo.study.optuna_private import PRIVATE, part, tables
 
-STUDY = optuna.create_study()
-OWNERS = {
-    "optuna.Study": STUDY,
-    "optuna.Trial": STUDY.ask(),
-    "optuna.trial.FrozenTrial": STUDY.trials[0],
-    "optuna.storages.RDBStorage": RDBStorage,
-    "optuna.storages._CachedStorage": cached("sqlite://"),
-}
+
+@pytest.fixture(scope="module")
+def owners() -> dict[str, Any]:
+    """The objects of Optuna's whose private parts are used."""
+    study = optuna.create_study()
+    return {
+        "optuna.Study": study,
+        "optuna.Trial": study.ask(),
+        "optuna.trial.FrozenTrial": study.trials[0],
+        "optuna.storages.RDBStorage": RDBStorage,
+        "optuna.storages._CachedStorage": cached("sqlite://"),
+    }
 
 
 @pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner, names in PRIVATE.items() for name in names])
-def test_optuna_has_it(owner: str, name: str) -> None:
-    assert part(OWNERS[owner], name) is not None, f"{owner}.{name} has moved in Optuna {optuna.__version__}"
+def test_optuna_has_it(owners: dict[str, Any], owner: str, name: str) -> None:
+    assert part(owners[owner], name) is not None, f"{owner}.{name} has moved in Optuna {optuna.__version__}"
 
 
 def test_the_tables_have_the_columns() -> None:

@@ -186,7 +186,9 @@ def test_a_study_that_only_a_sampler_made_can_be_read_with_its_method_and_space(
 
 def test_results_are_shown_in_words_and_as_a_table(result: Result) -> None:
     assert _objective(result.best_params) == result.best_value == result.history["value"].min()
-    assert repr(result).startswith(f"Result({result.study_name!r}: 14 of 14 trials complete, best value ")
+    # Nobody has given it a name.
+    assert repr(result).startswith("Result(14 of 14 trials complete, best value ")
+    assert result.title == "Study without a name" and "no-name" not in result._repr_html_()
     shown = result._repr_html_()
     assert "14 of 14 trials complete" in shown and "<td>complete</td>" in shown and "forecast_mean" in shown
     assert "raw_mean" not in shown
