@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from calibo.arguments import checked
 from calibo.checks import check_seed, check_whole
 from calibo.data import Dataset, Suggestion
+from calibo.errors import SpaceWarning
 from calibo.optimize.branches import branch_due, branch_point
 from calibo.optimize.design import design_point, initial_size
 from calibo.optimize.sources import CandidateSource, Chosen, as_source
@@ -109,6 +111,8 @@ def _proposed(
     enough = initial_size(data.X.shape[1]) if n_initial is None else n_initial
     enough = min(enough, space.size or enough)
     suggestions: list[Suggestion] = []
+    if not (len(data.tried) or exact):
+        _announce_broken_defaults(space)
     for offset in range(q):
         if len(data) and len(data.tried) >= enough:
             break
@@ -127,6 +131,17 @@ def _proposed(
         replace(s, number=number + i, params={name: exact.get(name, value) for name, value in s.params.items()})
         for i, s in enumerate(suggestions)
     ]
+
+
+def _announce_broken_defaults(space: Space) -> None:
+    """Warn that the defaults are not tried first because they break constraints."""
+    if broken := space.broken_by_defaults:
+        warnings.warn(
+            f"the defaults break {' and '.join(map(repr, broken))}, so that they are not tried first; give defaults that "
+            "meet the constraints, or none",
+            SpaceWarning,
+            stacklevel=6,
+        )
 
 
 def _designed(data: Dataset, space: Space, strategy: Strategy, seed: int, number: int) -> Suggestion:
