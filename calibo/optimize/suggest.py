@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from calibo.arguments import checked
 from calibo.checks import check_seed, check_whole
 from calibo.data import Array, Dataset, Suggestion
+from calibo.errors import SpaceWarning
 from calibo.optimize.branches import branch_due, branch_point
 from calibo.optimize.design import design_point, initial_size
 from calibo.optimize.sources import CandidateSource, Chosen, as_source
@@ -169,6 +171,8 @@ def _proposed(
     enough = initial_size(data.X.shape[1]) if n_initial is None else n_initial
     enough = min(enough, space.size or enough)
     suggestions, plan = list[Suggestion](), None
+    if not (len(data.tried) or exact):
+        _announce_broken_defaults(space)
     for offset in range(q):
         if len(data) and len(data.tried) >= enough:
             break
@@ -192,6 +196,17 @@ def _numbered(suggestions: Sequence[Suggestion], number: int, exact: Mapping[str
         replace(s, number=number + i, params={name: exact.get(name, value) for name, value in s.params.items()})
         for i, s in enumerate(suggestions)
     ]
+
+
+def _announce_broken_defaults(space: Space) -> None:
+    """Warn that the defaults are not tried first because they break constraints."""
+    if broken := space.broken_by_defaults:
+        warnings.warn(
+            f"the defaults break {' and '.join(map(repr, broken))}, so that they are not tried first; give defaults that "
+            "meet the constraints, or none",
+            SpaceWarning,
+            stacklevel=6,
+        )
 
 
 def _designed(data: Dataset, space: Space, strategy: Strategy, seed: int, number: int) -> Suggestion:

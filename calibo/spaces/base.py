@@ -153,10 +153,21 @@ class Space(ABC):
     @property
     def default_point(self) -> Array | None:
         """The point that is tried first, d: that of the defaults, if all columns have one and it is valid."""
+        point = self._defaults
+        return point if point is not None and self.valid(point[None, :])[0] else None
+
+    @property
+    def broken_by_defaults(self) -> tuple[str, ...]:
+        """The constraints, in words, that keep the point of the defaults from being tried first."""
+        point = self._defaults
+        return () if point is None else self.broken(point)
+
+    @property
+    def _defaults(self) -> Array | None:
+        """The point of the defaults, d, valid or not, if all columns have one."""
         if any(column.default is NO_DEFAULT for column in self.columns):
             return None
-        point = self._round(np.array([[column.encode(column.default) for column in self.columns]]))
-        return point[0] if self.valid(point)[0] else None
+        return self._round(np.array([[column.encode(column.default) for column in self.columns]]))[0]
 
     @property
     def activity(self) -> Activity | None:

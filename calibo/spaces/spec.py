@@ -184,7 +184,7 @@ def _described(mixture: Mixture) -> dict[str, Any]:
 def _parameter(where: str, spec: Any) -> Parameter | Context:
     """Build the parameter that a table describes, which may say ``context = true``."""
     if not isinstance(spec, Mapping) or "context" not in spec:
-        return _built(where, spec, TYPES)
+        return _built(where, spec, TYPES, others=("mixture",))
     if not isinstance(spec["context"], bool):
         raise SpaceError(f"{where}: context must be true or false, got {spec['context']!r}")
     built = _built(where, {key: value for key, value in spec.items() if key != "context"}, TYPES)
@@ -199,8 +199,8 @@ def _beside(spec: Any, folder: str) -> Any:
     return {**spec, "descriptors": os.path.join(folder, file)}
 
 
-def _built(where: str, spec: Any, types: Mapping[str, type[T]]) -> T:
-    """Build the parameter or cell that a table describes."""
+def _built(where: str, spec: Any, types: Mapping[str, type[T]], others: tuple[str, ...] = ()) -> T:
+    """Build the parameter or cell that a table describes; messages name ``others`` as types, too."""
     if not isinstance(spec, Mapping):
         raise SpaceError(f'{where}: expected a table such as {{type = "float", low = 0, high = 1}}, got {shown(spec)}')
     kind = spec.get("type")
@@ -208,7 +208,7 @@ def _built(where: str, spec: Any, types: Mapping[str, type[T]]) -> T:
         given = f"got {shown(spec['type'])}" if "type" in spec else f"there is none among {sorted(spec)}"
         nested = any(isinstance(value, Mapping) for value in spec.values())
         hint = ' (quote a name that has a dot in it: ["model.lr"])' if nested else ""
-        raise SpaceError(f"{where}: type must be one of {', '.join(types)}, {given}{hint}")
+        raise SpaceError(f"{where}: type must be one of {', '.join([*types, *others])}, {given}{hint}")
     arguments: dict[str, Any] = {str(key): value for key, value in spec.items() if key != "type"}
     allowed, needed = _arguments(types[kind])
     if wrong := wrong_names(arguments, allowed, needed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from calibo import Categorical, Context, Float, Int, Optimizer, Patience, PoolSpace
+from calibo import Categorical, Context, Float, Int, Optimizer, Patience, PoolSpace, ProductSpace
 from calibo.acquisition.base import incumbent
-from calibo.errors import ContextWarning, RecipeError, SpaceError
+from calibo.errors import ContextWarning, RecipeError, SpaceError, SpaceWarning
 from calibo.methods import METHODS
 from calibo.optimize.strategy import check_contexts
 from calibo.spaces import as_space
@@ -146,6 +147,17 @@ def test_methods_with_a_model_compare_within_contexts() -> None:
     for name in METHODS:
         if name in ("auto", "gp_ei", "ocbo", "ocbo_local", "locbo", "cbo", "cqr"):
             check_contexts(strategy(name), ("t",))
+
+
+def test_defaults_that_break_constraints_are_announced() -> None:
+    columns = {"a": Float(0, 1, default=0.9), "b": Float(0, 1, default=0.8)}
+    optimizer = Optimizer(ProductSpace(columns, constraints=["a + b <= 1"]), seed=0)
+    with pytest.warns(SpaceWarning, match=r"the defaults break 'a \+ b <= 1', so that they are not tried first"):
+        suggestion = optimizer.ask()
+    assert suggestion.params["a"] + suggestion.params["b"] <= 1 + 1e-9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer.ask()
 
 
 def test_defaults_come_first_then_the_design() -> None:

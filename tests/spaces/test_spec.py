@@ -61,7 +61,10 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ({"x": {"type": "real"}}, "parameter 'x': type must be one of float, int, categorical, ordinal, got 'real'"),
+        (
+            {"x": {"type": "real"}},
+            "parameter 'x': type must be one of float, int, categorical, ordinal, mixture, got 'real'",
+        ),
         ({"x": {"type": ["int"]}}, "type must be one of"),
         ({"x": {"low": 0, "high": 1}}, r"there is none among \['high', 'low'\]"),
         ({"model": {"lr": {"type": "float"}}}, r"quote a name that has a dot in it: \[\"model.lr\"\]"),
