@@ -99,6 +99,8 @@ def space_from_dict(table: Mapping[str, Any], *, source: str = "space") -> Produ
     Raises:
         SpaceError: If it does not describe a space; it names the parameter.
     """
+    if not is_text(source):
+        raise SpaceError(f"source must be text, got {shown(source)}")
     if not read_mapping(table):
         raise SpaceError(f"{source}: expected a table with one entry for every parameter, got {shown(table)}")
     cells = [name for name, spec in table.items() if isinstance(spec, Mapping) and spec.get("type") in list(CELLS)]
