@@ -5,7 +5,8 @@ type is refused where it is given, with a message that says what was expected, i
 types are checked; whether a number lies in its range is checked where its meaning is known.
 
 Numbers may be of any kind that converts to a float without an error (Python's and NumPy's; no booleans, no text), sequences
-may be lists, tuples, arrays or series, and an array is whatever becomes a float64 array, and is made one. An annotation whose
+may be lists, tuples, arrays or series, which become tuples if that is their type, and an array is whatever becomes a float64
+array, and is made one. An annotation whose
 name is known to type checkers only is not checked.
 """
 
@@ -88,6 +89,7 @@ class _Expected:
         fits: Says whether a value is of the right type.
         words: The type in words.
         listed: Whether it is an iterable or a sequence.
+        tupled: Whether it is a tuple of any length.
         array: Whether it is an array of floats; ``alone`` if it is nothing else.
     """
 
@@ -97,11 +99,15 @@ class _Expected:
         self.words: str = _words(annotation)
         kinds = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
         self.listed: bool = any(get_origin(one) in (Iterable, Sequence) for one in kinds)
+        self.tupled: bool = any(get_origin(one) is tuple and get_args(one)[-1:] == (Ellipsis,) for one in kinds)
         self.array: bool = any(one == npt.NDArray[np.float64] for one in kinds)
         self.alone: bool = len(kinds) == 1
 
     def converted(self, value: object) -> object:
-        """Return a value that fits, as an array if that is what it should be and can become."""
+        """Return a value that fits, as a tuple or an array if that is what it should be and can become."""
+        if self.tupled and not isinstance(value, tuple):
+            items = read_items(value)
+            return value if items is None else tuple(items)
         if not self.array or (isinstance(value, np.ndarray) and value.dtype.kind != "O"):
             return value
         if not self.alone and (value is None or _number(value) or not is_array(value)):

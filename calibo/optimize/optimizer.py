@@ -449,7 +449,7 @@ class Optimizer:
                 # Results are kept in the order in which they were told: those after it were not known.
                 known = [one for one in self.trials[:place] if one.number < number]
                 return explain(trial, self._progress_of(known), self.names)
-        raise DataError(f"there is no suggestion {number!r}: give one that ask() returned, or its number")
+        raise DataError(f"there is no suggestion {shown(number)}: give one that ask() returned, or its number")
 
     def optimum(self, coverage: float = 0.8) -> Optimum:
         """Say where the best point lies: intervals for its value and for each of its parameters.

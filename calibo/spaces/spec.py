@@ -119,7 +119,7 @@ def _product(table: Mapping[str, Any], source: str) -> ProductSpace:
     listed = table.get("constraints", ())
     constraints = () if isinstance(listed, Mapping) else listed
     if isinstance(constraints, str) or not all(isinstance(one, str) for one in constraints):
-        raise SpaceError(f'{source}: constraints are a list of text, e.g. ["a + b <= 1"], got {constraints!r}')
+        raise SpaceError(f'{source}: constraints are a list of text, e.g. ["a + b <= 1"], got {shown(constraints)}')
     parameters = {
         name: _mixture(f"{source}, mixture {name!r}", spec)
         if isinstance(spec, Mapping) and spec.get("type") == "mixture"
