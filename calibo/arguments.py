@@ -5,8 +5,9 @@ type is refused where it is given, with a message that says what was expected, i
 types are checked; whether a number lies in its range is checked where its meaning is known.
 
 Numbers may be of any kind that converts to a float without an error (Python's and NumPy's; no booleans, no text), sequences
-may be lists, tuples, arrays or series, and an array is whatever becomes a float64 array. An annotation whose name is known
-to type checkers only is not checked.
+may be lists, tuples, arrays or series, which become tuples if that is their type, and an array is whatever becomes a float64
+array, and is made one. An annotation whose
+name is known to type checkers only is not checked.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             value = _read(value) if one.listed else value
             if not one.fits(value):
                 _refuse(f"{function.__name__}: {name}", value, one)
-            return value
+            return one.converted(value)
 
         given = [fitting(name, value) for name, value in zip(places, args, strict=False)]
         # Whether there are too few or too many is said by Python itself, in its own words.
@@ -63,7 +64,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_fields(record: Any) -> None:
-    """Check the fields of a dataclass against their annotations.
+    """Check the fields of a dataclass against their annotations; what can be made an array becomes one.
 
     Args:
         record: Instance of a dataclass.
@@ -76,6 +77,9 @@ def check_fields(record: Any) -> None:
         value = getattr(record, name)
         if not one.fits(value):
             _refuse(f"{type(record).__name__}: {name}", value, one)
+        converted = one.converted(value)
+        if converted is not value:
+            object.__setattr__(record, name, converted)
 
 
 class _Expected:
@@ -85,13 +89,30 @@ class _Expected:
         fits: Says whether a value is of the right type.
         words: The type in words.
         listed: Whether it is an iterable or a sequence.
+        tupled: Whether it is a tuple of any length.
+        array: Whether it is an array of floats; ``alone`` if it is nothing else.
     """
 
-    def __init__(self, annotation: Any) -> None:
-        self.fits: Fits = _fits(annotation)
+    def __init__(self, annotation: Any, *, any_size: bool) -> None:
+        fits = _fits(annotation)
+        self.fits: Fits = (lambda value: is_whole(value) or fits(value)) if any_size else fits
         self.words: str = _words(annotation)
         kinds = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
         self.listed: bool = any(get_origin(one) in (Iterable, Sequence) for one in kinds)
+        self.tupled: bool = any(get_origin(one) is tuple and get_args(one)[-1:] == (Ellipsis,) for one in kinds)
+        self.array: bool = any(one == npt.NDArray[np.float64] for one in kinds)
+        self.alone: bool = len(kinds) == 1
+
+    def converted(self, value: object) -> object:
+        """Return a value that fits, as a tuple or an array if that is what it should be and can become."""
+        if self.tupled and not isinstance(value, tuple):
+            items = read_items(value)
+            return value if items is None else tuple(items)
+        if not self.array or (isinstance(value, np.ndarray) and value.dtype.kind != "O"):
+            return value
+        if not self.alone and (value is None or _number(value) or not is_array(value)):
+            return value
+        return np.asarray(value, dtype=np.float64)
 
 
 def _refuse(what: str, value: object, expected: _Expected) -> NoReturn:
@@ -111,7 +132,12 @@ def _expected(owner: Any) -> dict[str, _Expected]:
         parameters = inspect.signature(owner).parameters.values()
         plain = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
         annotations = {one.name: _resolved(one.annotation, names) for one in plain}
-    return {name: _Expected(annotation) for name, annotation in annotations.items() if annotation is not Any}
+    # Seeds may have any number of bits, other whole numbers those of an array.
+    return {
+        name: _Expected(annotation, any_size=name == "seed")
+        for name, annotation in annotations.items()
+        if annotation is not Any
+    }
 
 
 def _home(owner: type, field: str) -> dict[str, Any]:
@@ -179,7 +205,7 @@ _PLAIN: dict[Any, Fits] = {
     Any: _anything,
     object: _anything,
     float: _number,
-    int: is_whole,
+    int: lambda value: is_whole(value) and -(2**63) <= value < 2**63,  # pyright: ignore[reportOperatorIssue]
     bool: lambda value: isinstance(value, bool | np.bool_),
     str: is_text,
     npt.ArrayLike: is_array,

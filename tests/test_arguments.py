@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from calibo.arguments import check_fields, checked
+from calibo.data import Array
 from calibo.errors import ArgumentError, DataError, RecipeError
 from calibo.trials import Direction
 from stress.odd_values import BadComparison, BadMapping, BadRepr, BadSequence, BadText, nested
@@ -60,7 +61,9 @@ BAD: list[dict[str, Any]] = [
     {"number": True},
     {"number": 10**400},
     {"number": np.array([1.0])},
+    {"number": np.longdouble(1.0)},
     {"whole": 1.0},
+    {"whole": 2**63},
     {"flag": 1},
     {"text": b"x"},
     {"text": BadText("a")},
@@ -103,6 +106,19 @@ def test_iterables_are_read_once() -> None:
     assert called(things=(i for i in range(3))) == [0, 1, 2]
 
 
+@checked
+def given(several: Sequence[float] | None = None, X: Array | None = None, seed: int = 0) -> tuple[Any, ...]:
+    """Return the arguments as they come in."""
+    return several, X, seed
+
+
+def test_arrays_are_sequences_with_a_truth_value_and_lists_become_arrays() -> None:
+    several, X, seed = given(np.arange(2.0), [[1], [2]], 2**100)  # pyright: ignore[reportArgumentType]
+    assert several == [0.0, 1.0] and isinstance(several, list) and seed == 2**100
+    np.testing.assert_array_equal(X, [[1.0], [2.0]])
+    assert X.dtype == np.float64 and given() == (None, None, 0)
+
+
 def test_python_refuses_unknown_arguments_itself() -> None:
     with pytest.raises(TypeError, match="no_such"):
         called(no_such=1)  # pyright: ignore[reportCallIssue]
@@ -112,6 +128,7 @@ def test_python_refuses_unknown_arguments_itself() -> None:
 @dataclass(frozen=True)
 class _Recipe:
     steps: int = 3
+    weights: Array = field(default_factory=lambda: np.ones(1))
     unknown: NoSuchName = None  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
 
     def __post_init__(self) -> None:
@@ -119,7 +136,8 @@ class _Recipe:
 
 
 def test_fields() -> None:
-    assert _Recipe(4, object()).steps == 4
+    assert _Recipe(4, unknown=object()).steps == 4
+    assert _Recipe(weights=[1, 2]).weights.dtype == np.float64  # pyright: ignore[reportArgumentType]
     with pytest.raises(ArgumentError, match="_Recipe: steps must be a whole number, got 'x'"):
         _Recipe("x")  # pyright: ignore[reportArgumentType]
     with pytest.raises(ArgumentError, match="the class int, which needs"):

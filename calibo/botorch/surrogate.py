@@ -25,6 +25,7 @@ from scipy.linalg import solve_triangular
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from calibo.checks import shown
 from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
@@ -135,7 +136,7 @@ class BoTorchSurrogate(Surrogate):
         if not (isinstance(model_class, type) and all(issubclass(model_class, c) for c in (GPyTorchModel, ExactGP))):
             raise RecipeError(
                 f"BoTorchSurrogate needs a BoTorch model class with an exact marginal likelihood (such as "
-                f"SingleTaskGP), got {model_class!r}"
+                f"SingleTaskGP), got {shown(model_class)}"
             )
         if "outcome_transform" in options:
             raise RecipeError("BoTorchSurrogate standardizes the outcomes itself: leave outcome_transform out")

@@ -11,7 +11,7 @@ from calibo.calibration.base import LevelMap, Recalibrator
 from calibo.calibration.evidence import Evidence
 from calibo.calibration.online_quantile import OnlineQuantile, shown_levels, weight_of_play
 from calibo.calibration.reach import OutcomeScale
-from calibo.checks import check_between
+from calibo.checks import check_between, shown
 from calibo.data import FAR_ABOVE, NEAR_BELOW, Array
 from calibo.distributions import Distribution, Levels, relevel
 from calibo.distributions.relative_spread import groups_of, log_spread_before
@@ -52,7 +52,9 @@ class GroupedQuantile(Recalibrator):
         _ = self._plain
         check_between("trust", self.trust, 0.0, np.inf, including="low")
         if not self.edges or np.any(np.diff(self.edges) <= 0.0) or min(self.edges) <= 0.0:
-            raise RecipeError(f"edges must be positive and increase, got {self.edges!r}; (0.2, 0.6) makes three groups")
+            raise RecipeError(
+                f"edges must be positive and increase, got {shown(self.edges)}; (0.2, 0.6) makes three groups"
+            )
 
     @property
     def _plain(self) -> OnlineQuantile:

@@ -17,7 +17,7 @@ import numpy as np
 
 from calibo.calibration.evidence import Evidence
 from calibo.calibration.reach import OutcomeScale
-from calibo.checks import check_one_of
+from calibo.checks import check_one_of, shown
 from calibo.data import Array
 from calibo.distributions import Distribution
 from calibo.distributions.relative_spread import log_spread_before
@@ -383,13 +383,13 @@ def check_localization(
     """
     check_one_of("localize", localize, ("place", "reach"))
     if not (isinstance(kappa, Real) and np.isfinite(kappa) and kappa >= 0.0):
-        raise RecipeError(f"kappa must be a number >= 0, got {kappa!r}; 1 is a good start, 0 means not localized")
+        raise RecipeError(f"kappa must be a number >= 0, got {shown(kappa)}; 1 is a good start, 0 means not localized")
     if length_scale != "auto" and not (isinstance(length_scale, Real) and length_scale > 0.0):
         raise RecipeError(
-            f'length_scale must be positive (in units of the unit cube), inf or "auto", got {length_scale!r}'
+            f'length_scale must be positive (in units of the unit cube), inf or "auto", got {shown(length_scale)}'
         )
     if not (np.isfinite(regularization) and regularization >= 0.0 and regularization * largest_step < 1.0):
         raise RecipeError(
-            f"regularization times the step must lie in [0, 1), got {regularization!r} x {largest_step!r}: "
+            f"regularization times the step must lie in [0, 1), got {shown(regularization)} x {largest_step!r}: "
             "take a smaller regularization (0.004 is a good start)"
         )

@@ -12,6 +12,7 @@ from calibo.arguments import check_fields
 from calibo.calibration.base import LevelMap, Recalibrator, Relevel
 from calibo.calibration.evidence import Evidence
 from calibo.calibration.monotone_play import pooled_adjacent, spread_pools, within_bound
+from calibo.checks import shown
 from calibo.data import Array
 from calibo.distributions import Levels
 from calibo.errors import RecipeError
@@ -75,10 +76,10 @@ class OnlineQuantile(Recalibrator):
     def __post_init__(self) -> None:
         check_fields(self)
         if not (isinstance(self.eta, int | float) and np.isfinite(self.eta) and self.eta > 0.0):
-            raise RecipeError(f"eta must be a positive number, got {self.eta!r}; 0.2 is a good start")
+            raise RecipeError(f"eta must be a positive number, got {shown(self.eta)}; 0.2 is a good start")
         p = np.asarray(self.levels, dtype=np.float64)
         if p.size == 0 or np.any(np.diff(p) <= 0.0) or p[0] <= 0.0 or p[-1] >= 1.0:
-            raise RecipeError(f"levels must increase strictly inside (0, 1), got {self.levels!r}")
+            raise RecipeError(f"levels must increase strictly inside (0, 1), got {shown(self.levels)}")
 
     def run(self, pit: Array) -> Trajectory:
         """Return all states of the recalibrator on a sequence of T PITs."""

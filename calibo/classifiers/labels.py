@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from calibo.arguments import check_fields, checked
-from calibo.checks import check_between
+from calibo.checks import check_between, shown
 from calibo.data import Activity, Array, Dataset
 from calibo.errors import DataError, RecipeError
 from calibo.pareto import pareto_front
@@ -176,7 +176,7 @@ class WeightedLabels(LabelRule):
         check_fields(self)
         check_between("gamma, the share of points above the threshold,", self.gamma, 0.0, 1.0)
         if not callable(self.utility):
-            raise RecipeError(f"a utility is a function of outcomes and a threshold, got {self.utility!r}")
+            raise RecipeError(f"a utility is a function of outcomes and a threshold, got {shown(self.utility)}")
 
     def label(self, X: Array, y: Array) -> Labelled | None:
         tau = threshold(y, self.gamma)

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from calibo.arguments import check_fields, checked
+from calibo.checks import shown
 from calibo.data import Array
 from calibo.distributions.normal import density
 from calibo.errors import RecipeError
@@ -40,7 +41,7 @@ def checked_levels(levels: Sequence[float] | Array) -> Array:
     except (TypeError, ValueError):
         p = np.empty(0)
     if p.ndim != 1 or p.size < 2 or not (np.diff(p) > 0.0).all() or not 0.0 < p[0] < 0.5 < p[-1] < 1.0:
-        raise RecipeError(f"levels must increase within (0, 1), from below one half to above it, got {levels!r}")
+        raise RecipeError(f"levels must increase within (0, 1), from below one half to above it, got {shown(levels)}")
     return p
 
 

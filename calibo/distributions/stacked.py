@@ -34,6 +34,10 @@ def stacked(parts: Sequence[Distribution], order: npt.NDArray[np.intp] | None = 
         raise DataError(f"order are the numbers of points, got {shown(order)}")
     if not len(parts):
         raise DataError("there must be at least one distribution, got none")
+    if order is not None and len(order):
+        total = sum(np.shape(part.at_levels(0.5))[-1] for part in parts)
+        if int(np.max(order)) >= total:
+            raise DataError(f"order are numbers of the {total} points, got {shown(order)}")
     gaussians = [part for part in parts if isinstance(part, Gaussian)]
     if len(gaussians) == len(parts):
         kept = slice(None) if order is None else order

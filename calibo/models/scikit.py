@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibo.arguments import check_fields
+from calibo.checks import shown
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
 from calibo.errors import FallbackWarning, RecipeError
@@ -119,7 +120,7 @@ class ScikitSurrogate(Surrogate):
         check_fields(self)
         if isinstance(self.regressor, type) or not hasattr(self.regressor, "get_params"):
             what = "regressor must be an object of scikit-learn's kind such as RandomForestRegressor()"
-            raise RecipeError(f"{what}, got {self.regressor!r}")
+            raise RecipeError(f"{what}, got {shown(self.regressor)}")
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> ScikitModel:
         y = single_outcome(data.Y)

@@ -457,7 +457,7 @@ class Optimizer(WithProgress):
                 # Results are kept in the order in which they were told: those after it were not known.
                 known = [one for one in self.trials[:place] if one.number < number]
                 return explain(trial, self._progress_of(known), self.names)
-        raise DataError(f"there is no suggestion {number!r}: give one that ask() returned, or its number")
+        raise DataError(f"there is no suggestion {shown(number)}: give one that ask() returned, or its number")
 
     def report(self, path: str | os.PathLike[str], *, title: str = "calibo") -> Path:
         """Write a report, a single HTML file, and return its path.

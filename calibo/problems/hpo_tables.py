@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibo.arguments import check_fields, checked
-from calibo.checks import check_whole, import_extra
+from calibo.checks import check_whole, import_extra, shown
 from calibo.data import Array
 from calibo.errors import DataError, RecipeError, SpaceError
 from calibo.spaces import Categorical, Ordinal
@@ -180,7 +180,7 @@ def full_name(dataset: str, known: tuple[str, ...]) -> str:
     names = {_plain(name): name for name in known}
     found = [given] if given in names else [plain for plain in names if given and plain.startswith(given)]
     if len(found) != 1:
-        raise RecipeError(f"unknown data set {dataset!r}: choose one of {', '.join(known)}")
+        raise RecipeError(f"unknown data set {shown(dataset)}: choose one of {', '.join(known)}")
     return names[found[0]]
 
 
@@ -199,7 +199,7 @@ def measured(table: str, dataset: str, metric: str) -> Array:
     kind = getattr(_package(), table)
     if metric not in kind.available_metric_names:
         known = ", ".join(kind.available_metric_names)
-        raise RecipeError(f"unknown metric {metric!r} of {table}: choose one of {known}")
+        raise RecipeError(f"unknown metric {shown(metric)} of {table}: choose one of {known}")
     stored = _read(table, dataset)
     shape = [len(choices) for choices in kind.search_space.values()]
     most = max(len(entry[metric]) for entry in stored.values())

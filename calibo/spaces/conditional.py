@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from calibo.checks import shown
 from calibo.data import Activity, Array
 from calibo.errors import FallbackWarning, SpaceError
 from calibo.spaces.base import Space
@@ -174,7 +175,7 @@ class Conditions(Activity):
         when = self.columns[self.names.index(name)].when
         warnings.warn(
             f"the value {point[name]!r} of {name!r} is ignored, as {name!r} is inactive at these parameters: it counts only "
-            f"with {when!r}; leave it out",
+            f"with {shown(when)}; leave it out",
             FallbackWarning,
             stacklevel=6,
         )
@@ -238,7 +239,7 @@ def _cells(name: str, parent: str, column: Parameter, given: Any) -> frozenset[i
 def _wrong(name: str, when: Any) -> SpaceError:
     return SpaceError(
         f"parameter {name!r}: when must name other parameters with their values, such as when={{'model': 'svm'}}, "
-        f"got {when!r}"
+        f"got {shown(when)}"
     )
 
 

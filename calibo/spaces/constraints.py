@@ -168,7 +168,7 @@ def _finite(what: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise SpaceError(f"the {what} must be a finite number, got {value!r}")
+        raise SpaceError(f"the {what} must be a finite number, got {shown(value)}")
     return number
 
 

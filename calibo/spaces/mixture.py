@@ -59,7 +59,7 @@ class Mixture:
             if part.low < 0.0 or (part.low > 0.0 and (part.log or part.step is not None)):
                 raise SpaceError(
                     f"component {name!r} of a mixture with at_most needs an amount of 0 when it is absent: its lower bound "
-                    f"must be 0, or positive without a step or log scale, got {part!r}"
+                    f"must be 0, or positive without a step or log scale, got {shown(part)}"
                 )
 
     def __hash__(self) -> int:
@@ -122,7 +122,7 @@ def _component(name: Any, given: Any) -> Float | Int:
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
         raise SpaceError(
             f"component {name!r} of a mixture takes its smallest and largest amount, e.g. (0, 0.6), or a Float or Int, "
-            f"got {given!r}"
+            f"got {shown(given)}"
         )
     try:
         return Float(*given)

@@ -164,7 +164,9 @@ class PoolSpace(Space):
             SpaceError: If there is no such column, or no such row.
         """
         if not isinstance(values, Mapping):
-            raise SpaceError(f'values to hold are a dict by column, such as {{"material": "steel"}}, got {values!r}')
+            raise SpaceError(
+                f'values to hold are a dict by column, such as {{"material": "steel"}}, got {shown(values)}'
+            )
         kept = np.ones(len(self.X), dtype=bool)
         for name, value in values.items():
             if name not in self._table:

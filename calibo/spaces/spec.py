@@ -99,6 +99,8 @@ def space_from_dict(table: Mapping[str, Any], *, source: str = "space") -> Produ
     Raises:
         SpaceError: If it does not describe a space; it names the parameter.
     """
+    if not is_text(source):
+        raise SpaceError(f"source must be text, got {shown(source)}")
     if not read_mapping(table):
         raise SpaceError(f"{source}: expected a table with one entry for every parameter, got {shown(table)}")
     cells = [name for name, spec in table.items() if isinstance(spec, Mapping) and spec.get("type") in list(CELLS)]
@@ -117,7 +119,7 @@ def _product(table: Mapping[str, Any], source: str) -> ProductSpace:
     listed = table.get("constraints", ())
     constraints = () if isinstance(listed, Mapping) else listed
     if isinstance(constraints, str) or not all(isinstance(one, str) for one in constraints):
-        raise SpaceError(f'{source}: constraints are a list of text, e.g. ["a + b <= 1"], got {constraints!r}')
+        raise SpaceError(f'{source}: constraints are a list of text, e.g. ["a + b <= 1"], got {shown(constraints)}')
     parameters = {
         name: _mixture(f"{source}, mixture {name!r}", spec)
         if isinstance(spec, Mapping) and spec.get("type") == "mixture"

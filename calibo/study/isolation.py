@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from calibo.checks import shown
 from calibo.data import Params
 from calibo.errors import ObjectiveError
 from calibo.study.processes import reason_of, sendable, started
@@ -94,7 +95,7 @@ def _evaluate(objective: Callable[[Params], Any], params: Params, parent: int, a
     try:
         answer: tuple[str, Any] = ("returned", objective(params))
     except SystemExit as stop:
-        answer = ("raised", ObjectiveError(f"the objective called sys.exit({stop.code!r})"))
+        answer = ("raised", ObjectiveError(f"the objective called sys.exit({shown(stop.code)})"))
     except BaseException as error:
         answer = ("raised", error)
     answers.send_bytes(sendable(answer, lambda: _unsendable(*answer)))

@@ -18,6 +18,7 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
+from calibo.checks import shown
 from calibo.data import Params, shown_params
 from calibo.errors import ObjectiveError, TrialFailedWarning
 from calibo.study.attributes import write_output
@@ -163,7 +164,7 @@ class Run:
         except optuna.TrialPruned:
             return Ending(TrialState.PRUNED)
         except SystemExit as stop:
-            error: BaseException = ObjectiveError(f"the objective called sys.exit({stop.code!r})")
+            error: BaseException = ObjectiveError(f"the objective called sys.exit({shown(stop.code)})")
         except Exception as raised:
             error = raised
         except BaseException as stop:

@@ -191,8 +191,12 @@ def open_table(table: Any, *, batch: int = BATCH) -> Table:
             f"a table is a pandas DataFrame, the path of a file, or a Ray Dataset, got a {type(table).__name__}"
         )
     path = Path(table)
-    if not path.is_file():
-        raise DataError(f"{path} is {'a folder' if path.is_dir() else 'not there'}; give the path of a table")
+    try:
+        there, folder = path.is_file(), path.is_dir()
+    except (OSError, ValueError) as error:  # such as a name that is too long
+        raise DataError(f"{shown(str(path))} cannot be read: {error}; give the path of a table") from None
+    if not there:
+        raise DataError(f"{path} is {'a folder' if folder else 'not there'}; give the path of a table")
     kind = path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
     if kind in _SEPARATORS:
         return CsvTable.open(path, _SEPARATORS[kind], batch)

@@ -109,7 +109,7 @@ class LabelledPool:
         """Return the candidates of some rows of the table, each once."""
         given = np.asarray(rows)
         if given.ndim != 1 or given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= len(self.labels):
-            raise RecipeError(f"rows to start from are positions from 0 to {len(self.labels) - 1}, got {rows!r}")
+            raise RecipeError(f"rows to start from are positions from 0 to {len(self.labels) - 1}, got {shown(rows)}")
         owner = np.empty(len(self.labels), dtype=np.intp)
         for candidate, members in enumerate(self.members):
             owner[members] = candidate
@@ -122,7 +122,7 @@ class LabelledPool:
             The row of the table, `N` (for "mean" the candidate's first), and the value, `N`.
         """
         if replicates not in ("draw", "mean"):
-            raise RecipeError(f'replicates is "draw" or "mean", got {replicates!r}')
+            raise RecipeError(f'replicates is "draw" or "mean", got {shown(replicates)}')
         if replicates == "mean":
             return np.array([rows[0] for rows in self.members]), self.means
         u = np.random.default_rng([seed, _DRAW]).random(len(self))

@@ -20,13 +20,17 @@ LEVELS = (0.025, 0.1, 0.5, 0.9, 0.975)
 _NAN = float("nan")
 
 
+#: More objectives than anybody has.
+_MOST_OBJECTIVES = 1000
+
+
 def objective_columns(names: Sequence[str], objectives: int) -> list[str]:
     """Return what distinguishes the columns of each objective: its name or index; "" for a single one without a name.
 
     Raises:
         DataError: If some objectives have a name and others have none.
     """
-    check_whole("objectives, their number,", objectives)
+    check_whole("objectives, their number,", objectives, most=_MOST_OBJECTIVES)
     if len(names) not in (0, objectives):
         raise DataError(f"names of objectives are one for each of {objectives}, or none at all, got {shown(names)}")
     return list(names) or ([""] if objectives == 1 else [str(i) for i in range(objectives)])

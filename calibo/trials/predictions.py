@@ -74,6 +74,10 @@ def predict_table(
     import pandas as pd
 
     starts = [*objective_columns(names, len(directions)), *(f"constraint_{name}" for name in constraints)]
+    if len(models) != len(starts):
+        raise DataError(
+            f"predictions of {len(starts)} objectives and constraints need as many models, got {len(models)}"
+        )
     table: dict[str, Array | list[str]] = {}
     for name, model, direction in zip(starts, models, outcome_directions(directions, constraints), strict=True):
         table |= {f"{name}_{key}" if name else key: v for key, v in _columns(model, X, direction).items()}

@@ -85,5 +85,5 @@ def suggestion_from_json(data: Mapping[str, Any], number: int) -> Suggestion:
 
 def names_from_json(names: Any) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"expected a list of names, got {names!r}")
+        raise ValueError(f"expected a list of names, got {shown(names)}")
     return tuple(names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import optuna
@@ -11,7 +10,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from calibo.study import leases
 from calibo.study.leases import PARKED, Lease, Observer, foreign_workers, read_lease, renewed_lease
-from calibo.study.owners import certainly_ended, this_process
+from calibo.study.owners import this_process
 
 
 def _running(*attempts: Lease, **more: Any) -> FrozenTrial:
@@ -63,33 +62,6 @@ def test_a_parked_trial_waits_for_its_outcome(clock: list[float]) -> None:
     for _ in range(3):
         assert observer.ended({1: _running(Lease(1, "elsewhere", 1.0, PARKED))}) == []
         clock[0] += 100.0
-
-
-@pytest.mark.skipif(os.name != "posix", reason="forks a process")
-def test_a_process_that_has_ended_here_is_known_to_have_ended() -> None:
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.write(write, this_process().encode())
-        os._exit(0)
-    os.close(write)
-    os.waitpid(pid, 0)
-    with os.fdopen(read) as said:
-        ended = said.read()
-    assert ended.count("/") == 5 and not certainly_ended(this_process())
-    parts = ended.split("/")
-    if not parts[1]:
-        pytest.skip("nothing can be known of processes without /proc")
-    assert certainly_ended(ended)
-    # The same number on another machine, after another boot, or without all that is needed, says nothing.
-    assert not certainly_ended("/".join([parts[0], "another boot", *parts[2:]]))
-    assert not certainly_ended("/".join([*parts[:4], "", parts[5]]))
-    assert not certainly_ended("someone")
-    # The process number is in use again: it is another process.
-    other = this_process().split("/")
-    assert certainly_ended("/".join([*other[:4], "1", other[5]]))
-    assert Observer(1.0).ended({1: _running(Lease(1, ended, 60.0))}) == [1]
-    assert Observer(1.0, by_clock_only=True).ended({1: _running(Lease(1, ended, 60.0))}) == []
 
 
 def test_who_works_without_leases_is_noticed() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ import pytest
 from calibo import Float
 from calibo.errors import ObjectiveError, TrialFailedWarning
 from calibo.study import Interrupted, load_result, minimize, open_storage
-from calibo.study.signals import Signalled, ending_signals, uninterrupted
 from calibo.trials import State
 
 SPACE = {"x": Float(0, 1)}
@@ -113,60 +110,3 @@ def test_the_first_five_failures_are_counted_over_all_workers(tmp_path: Path) ->
     assert len(calls) == 5  # the second one ends with the fifth
     worker(9)
     assert len(calls) == 6  # one that comes later with the first of its own
-
-
-def test_signals_wait_for_a_block_and_a_second_one_does_not() -> None:
-    done: list[int] = []
-    with pytest.raises(KeyboardInterrupt), uninterrupted():
-        os.kill(os.getpid(), signal.SIGINT)
-        done.append(1)
-    with pytest.raises(KeyboardInterrupt), uninterrupted():
-        os.kill(os.getpid(), signal.SIGINT)
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(1)
-        done.append(2)
-    assert done == [1] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-@pytest.mark.skipif(os.name != "posix", reason="sends signals")
-def test_handlers_of_others_stay() -> None:
-    seen: list[int] = []
-    before = signal.signal(signal.SIGTERM, lambda *_: seen.append(1))
-    try:
-        with ending_signals():
-            os.kill(os.getpid(), signal.SIGTERM)
-        assert seen == [1]
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    with pytest.raises(Signalled, match="SIGTERM"), ending_signals():
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(1)
-
-
-WORKER = """
-import ctypes, sys
-from calibo import Float
-from calibo.study import minimize, open_storage
-library = ctypes.PyDLL(None)  # holds Python's lock, as a C extension may
-def objective(params):
-    print("begun", flush=True)
-    library.sleep(3)
-    return 0.25
-minimize(objective, {"x": Float(0, 1)}, 1, "gp_ei", open_storage(sys.argv[1], lease=1.0), "s", seed=1, progress=False)
-"""
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="calls sleep of the C library")
-def test_an_objective_that_holds_pythons_lock_is_not_taken_for_dead(tmp_path: Path) -> None:
-    """The watcher renews its lease, three times as long as the lease lasts, and a suspended worker's it does not."""
-    command = [sys.executable, "-c", WORKER, str(tmp_path / "a.db")]
-    worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert worker.stdout is not None and worker.stdout.readline() == "begun\n"
-    storage: Any = open_storage(tmp_path / "a.db", lease=1.0)
-    study = optuna.load_study(study_name="s", storage=storage)
-    taken = 0
-    while worker.poll() is None:
-        taken += storage.look_after(study._study_id)
-        time.sleep(0.1)
-    assert worker.returncode == 0 and taken == 0
-    assert [one.value for one in study.trials] == [0.25]
