@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from distributions import ESTIMATORS, GAUSSIAN, SD, SIZES, TEN, TWENTY, table
-from figures import DEFAULT_LEVELS, LEVELS, Finished, near_nominal
+from figures import DEFAULT_LEVELS, LEVELS, PUBLISHED, Finished, near_nominal
 from judging import Claim, Found, counted, difference_of_means, held, ratio_of_means, resampled, verdict
 from settings import (
     BANANAS,
@@ -155,6 +155,34 @@ def of_sides(finished: Mapping[str, Finished]) -> list[Claim]:
             if label != chosen:
                 text = f"accuracy, {chosen} less {label}"
                 claims.append(judged(part, text, values[chosen], values[label], "difference", "above", "> 0"))
+    return [*claims, *of_sweeps(finished), *of_networks(finished)]
+
+
+def of_sweeps(finished: Mapping[str, Finished]) -> list[Claim]:
+    """Return accuracy and coverage over split fractions and folds, of which the thesis says nothing."""
+    claims = []
+    for part, usual in (("fractions", "0.5"), ("folds", "3 folds")):
+        if part not in finished:
+            continue
+        done = finished[part]
+        for cell in done.figure.cells:
+            a, b = done.accuracy(cell), done.accuracy(done.cell(usual))
+            said = judged(part, "", a, b, "difference", "above", "-").ours
+            coverage = f"80 % intervals hold {done.coverage(cell).mean():.2f}"
+            ours = coverage if cell.label == usual else f"{said}; {coverage}"
+            claims.append(Claim(part, f"accuracy, {cell.label} less {usual}", "-", ours, "-"))
+    return claims
+
+
+def of_networks(finished: Mapping[str, Finished]) -> list[Claim]:
+    """Return accuracy against BANANAS with the networks of the published code."""
+    claims = []
+    for dataset, method in ((d, m) for d in DATASETS for m in PUBLISHED if "networks" in finished and m != BANANAS):
+        done, place = finished["networks"], DATASETS.index(dataset)
+        gain = THESIS_ACCURACY[method][place] - THESIS_ACCURACY[BANANAS][place]
+        a, b = (done.accuracy(done.cell(name, dataset)) for name in (method, BANANAS))
+        text, side = f"{dataset}: accuracy, {method} less BANANAS", "above" if gain > 0 else "below"
+        claims.append(judged("networks", text, a, b, "difference", side, f"{gain:+.3f}"))
     return claims
 
 
