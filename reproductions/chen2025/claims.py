@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from distributions import ESTIMATORS, GAUSSIAN, SD, SIZES, TEN, TWENTY, table
-from figures import DEFAULT_LEVELS, LEVELS, PUBLISHED, Finished, near_nominal
+from figures import DEFAULT_LEVELS, FOLDS, FRACTIONS, LEVELS, PUBLISHED, Finished, near_nominal
 from judging import Claim, Found, counted, difference_of_means, held, ratio_of_means, resampled, verdict
 from settings import (
     BANANAS,
@@ -140,12 +140,14 @@ def demanded(done: Finished, dataset: str, base: str) -> list[Claim]:
 
 
 def of_sides(finished: Mapping[str, Finished]) -> list[Claim]:
-    """Return the claims about the settings; the thesis chose mutation, ten levels and ITS."""
+    """Return the claims about the settings; the thesis chose mutation, ten levels, ITS, halves and three folds."""
     claims = []
     for part, labels, chosen in (
         ("candidates", ("mutation", "random", "dynamic"), "mutation"),
         ("levels", (*(f"q = {q}" for q in LEVELS), DEFAULT_LEVELS), "q = 10"),
         ("acquisition", tuple(RULES), "ITS"),
+        ("fractions", tuple(f"{fraction:g}" for fraction in FRACTIONS), "0.5"),
+        ("folds", tuple(f"{k} folds" for k in FOLDS), "3 folds"),
     ):
         if part not in finished:
             continue
@@ -155,23 +157,7 @@ def of_sides(finished: Mapping[str, Finished]) -> list[Claim]:
             if label != chosen:
                 text = f"accuracy, {chosen} less {label}"
                 claims.append(judged(part, text, values[chosen], values[label], "difference", "above", "> 0"))
-    return [*claims, *of_sweeps(finished), *of_networks(finished)]
-
-
-def of_sweeps(finished: Mapping[str, Finished]) -> list[Claim]:
-    """Return accuracy and coverage over split fractions and folds, of which the thesis says nothing."""
-    claims = []
-    for part, usual in (("fractions", "0.5"), ("folds", "3 folds")):
-        if part not in finished:
-            continue
-        done = finished[part]
-        for cell in done.figure.cells:
-            a, b = done.accuracy(cell), done.accuracy(done.cell(usual))
-            said = judged(part, "", a, b, "difference", "above", "-").ours
-            coverage = f"80 % intervals hold {done.coverage(cell).mean():.2f}"
-            ours = coverage if cell.label == usual else f"{said}; {coverage}"
-            claims.append(Claim(part, f"accuracy, {cell.label} less {usual}", "-", ours, "-"))
-    return claims
+    return [*claims, *of_networks(finished)]
 
 
 def of_networks(finished: Mapping[str, Finished]) -> list[Claim]:
