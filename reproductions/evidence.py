@@ -26,8 +26,8 @@ paper, and `make reproduce-left` says what is left.
 A claim is **confirmed** if the whole 90 % interval of our number, by resampling the seeds in pairs, lies within what is
 claimed, **refuted** if all of it lies outside, and otherwise the runs **cannot tell**; nor can fewer than five seeds. Each
 verdict names its seeds, its budget and the commit of the code that ran it ("+" stands for changes not committed yet). Runs
-of an older commit need not be what the present code gives: `python reproductions/everything.py --verify 3` runs three stored
-ones of each paper, drawn at random, again and compares every number; what came of it is below.
+of an older commit need not be what the present code gives: `make reproduce-verify` runs three stored ones of each
+paper, drawn at random, again and compares every number; what came of it is below.
 """
 
 
