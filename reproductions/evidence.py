@@ -40,12 +40,14 @@ class Paper:
         about: The contents of ``paper.toml``.
         claims: The stored claims.
         verified: Which stored runs were run again, with which commit; ``None`` if none were.
+        older: Commits of runs of earlier code, which are kept apart.
     """
 
     name: str
     about: Mapping[str, Any]
     claims: Sequence[Mapping[str, Any]]
     verified: Mapping[str, Any] | None = None
+    older: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, folder: Path) -> Paper:
@@ -54,7 +56,8 @@ class Paper:
         results = folder / "results"
         again = results / "verified.json"
         verified = json.loads(again.read_text()) if again.exists() else None
-        return cls(folder.name, about, json.loads((results / "claims.json").read_text()), verified)
+        older = _commits(results / "runs" / "older") - _commits(results / "runs")
+        return cls(folder.name, about, json.loads((results / "claims.json").read_text()), verified, older)
 
     def again(self) -> str:
         """Return how many stored runs, drawn at random, gave the same when they were run again, as "3 of 3"."""
@@ -78,6 +81,12 @@ class Paper:
                 what = f"{self.name}: {len(rows)} stored claims of {headline['part']} begin with {headline['text']!r}"
                 raise LookupError(f"{what}; paper.toml must name one, in full if need be")
             yield rows[0], headline.get("reason", "")
+
+
+def _commits(folder: Path) -> frozenset[str]:
+    """Return the commits of the runs in a folder."""
+    lines = (line for file in folder.glob("*.jsonl") for line in file.read_text().splitlines())
+    return frozenset(str(json.loads(line).get("commit")) for line in lines)
 
 
 def papers(folder: Path = HERE) -> list[Paper]:
@@ -116,6 +125,10 @@ def _section(paper: Paper) -> Iterator[str]:
     if reasons:
         yield "\nWhat we think is the reason where they differ, or where nothing can be told:\n"
         yield "\n".join(reasons)
+    if rests := sorted({row["part"] for row in paper.claims if paper.older & set(str(row.get("commit")).split(", "))}):
+        where = "rests on runs of earlier code (`results/runs/older`)"
+        yield f"\nWhat is said of {', '.join(rests)} {where}, which the present code need not"
+        yield f"repeat to the last digit; `make reproduce-{paper.name}` runs them anew."
     if paper.verified is not None:
         yield f"\nStored runs, drawn at random, that were run again with commit {paper.verified['commit']}:\n"
         for row in paper.verified["rows"]:

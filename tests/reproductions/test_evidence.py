@@ -55,6 +55,17 @@ def test_runs_that_were_run_again(evidence: Any, tmp_path: Path) -> None:
     assert "- seed=0 (commit abc): the same to the last digit" in page and "- seed=1 (commit abc): different" in page
 
 
+def test_claims_that_rest_on_earlier_code_are_named(evidence: Any, tmp_path: Path) -> None:
+    folder = written(tmp_path, [{**CLAIM, **BASIS}])
+    older = folder / "a2024" / "results" / "runs" / "older"
+    older.mkdir(parents=True)
+    (older / "a.jsonl").write_text(json.dumps({"job": {}, "found": {}, "commit": "abc"}) + "\n")
+    said = "What is said of 2 rests on runs of earlier code (`results/runs/older`)"
+    assert said in evidence.page(evidence.papers(folder))
+    (older.parent / "a.jsonl").write_text(json.dumps({"job": {}, "found": {}, "commit": "abc"}) + "\n")
+    assert said not in evidence.page(evidence.papers(folder))
+
+
 def test_a_headline_that_no_stored_claim_has_is_an_error(evidence: Any, tmp_path: Path) -> None:
     papers = evidence.papers(written(tmp_path, []))
     with pytest.raises(LookupError, match="a2024: 0 stored claims of 2 begin with 'error'"):
