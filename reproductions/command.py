@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Store, fill, finish, key_of, seconds_of
+from harness import Store, fill, finish, key_of, present_commit, seconds_of
 from judging import Claim, print_claims
+
+#: File in the folder of results that says which stored runs were run again, and whether they gave the same.
+VERIFIED = "verified.json"
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Reproduction:
         claims: (finished parts, size) -> the claims about them.
         tables: The same -> markdown for the README.
         write: (finished parts, size, folder) writes tables and pictures.
+        timed: Parts whose results are times, which no second run repeats.
     """
 
     folder: Path
@@ -54,6 +58,7 @@ class Reproduction:
     claims: Callable[[Mapping[str, Any], Any], list[Claim]]
     tables: Callable[[Mapping[str, Any], Any], str]
     write: Callable[[Mapping[str, Any], Any, Path], None]
+    timed: Sequence[str] = ()
 
     def main(self, argv: Sequence[str] | None = None) -> int:
         """Run the command line and return the number of jobs that were run."""
@@ -68,10 +73,12 @@ class Reproduction:
         store = Store(results / "runs", self.job, self.filed_by)
         if arguments.left:
             left, there = self.left(figures, store)
-            print(f"{self.folder.name}: {left} of {left + there} runs are left")
+            minutes = self.minutes(figures, store)
+            guess = "" if minutes is None else f"; all take about {minutes:.0f} minutes on two cores, by those stored"
+            print(f"{self.folder.name}: {left} of {left + there} runs are left{guess}")
             return 0
         if arguments.verify:
-            return self.verify(figures, store, arguments.verify)
+            return self.verify(figures, store, arguments.verify, results / VERIFIED)
         if arguments.table or arguments.readme or arguments.claims:
             there = self.there(figures, size, store)
             done = self.stored(there, store)
@@ -96,18 +103,16 @@ class Reproduction:
         print(f"{ran} runs now; all of them took {seconds:.0f} s of computing; results in {results}")
         return ran
 
-    def verify(self, figures: Mapping[str, Any], store: Store, count: int) -> int:
-        """Run some of the stored jobs, drawn at random, again; say which give something else, and return how many."""
+    def verify(self, figures: Mapping[str, Any], store: Store, count: int, file: Path) -> int:
+        """Run some of the stored jobs, drawn at random, again; say and store which give something else, and how many."""
         found, commits = store.load(), store.commits()
-        jobs = {key_of(job): job for one in figures.values() for job in one.jobs if key_of(job) in found}
-        keys = sorted(jobs)
-        drawn = np.random.default_rng().permutation(len(keys))[:count]
-        different = 0
-        for key in (keys[i] for i in drawn):
-            same = {**self.perform(jobs[key]), "seconds": 0} == {**found[key], "seconds": 0}
-            different += not same
-            print(f"{'the same' if same else 'DIFFERENT'}: {key} (commit {commits[key]})")
-        return different
+        steady = (one for name, one in figures.items() if name not in self.timed)
+        jobs = {key_of(job): job for one in steady for job in one.jobs if key_of(job) in found}
+        return verify({key: commits[key] for key in jobs}, count, file, lambda key: self._again(jobs[key], found[key]))
+
+    def _again(self, job: Any, found: Mapping[str, Any]) -> bool:
+        """Return whether a job gives what is stored, to the last digit, the time it takes aside."""
+        return {**self.perform(job), "seconds": 0} == {**found, "seconds": 0}
 
     def there(self, figures: Mapping[str, Any], size: Any, store: Store) -> dict[str, Any]:
         """Return parts with as many seeds as are stored of all their runs; whole parts of which no seed is."""
@@ -127,10 +132,38 @@ class Reproduction:
         missing = needed - store.load().keys()
         return len(missing), len(needed) - len(missing)
 
+    def minutes(self, figures: Mapping[str, Any], store: Store) -> float | None:
+        """Estimate the minutes that all runs of some parts take on two cores, by those that are stored.
+
+        A run takes as long as the stored ones of its method and problem did on average, or else those of all methods;
+        ``None`` if nothing is stored.
+        """
+        found = store.load()
+        if not found:
+            return None
+        jobs = {key_of(job): job for one in figures.values() for job in one.jobs}
+        times: dict[tuple[str, ...], list[float]] = {}
+        for key in jobs.keys() & found.keys():
+            for group in self._groups(jobs[key]):
+                times.setdefault(group, []).append(found[key]["seconds"])
+        if not times:
+            return None
+        means = {group: float(np.mean(values)) for group, values in times.items()}
+        seconds = (next(means[group] for group in self._groups(job) if group in means) for job in jobs.values())
+        return sum(seconds) / 120.0
+
+    def _groups(self, job: Any) -> tuple[tuple[str, ...], ...]:
+        """Return what a run is like, from like to unlike."""
+        where = str(getattr(job, self.filed_by))
+        return (where, job.method), (job.method,), ()
+
     def _keep(self, said: Sequence[Claim], figures: Mapping[str, Any], store: Store, file: Path) -> None:
         """Write claims with what they rest on: seeds, budget and commit; those of parts without new ones stay as they are."""
         before = json.loads(file.read_text()) if file.exists() else []
-        new = [{**asdict(claim), **self._basis(figures.get(claim.part), store)} for claim in said]
+        basis = {part: self._basis(figures.get(part), store) for part in {claim.part for claim in said}}
+        new = [
+            {**basis[claim.part], **asdict(claim), "seeds": claim.seeds or basis[claim.part]["seeds"]} for claim in said
+        ]
         kept = [row for row in before if row["part"] not in {claim.part for claim in said}]
         rank = {part: i for i, part in enumerate(self.parts)}
         rows = sorted([*kept, *new], key=lambda row: rank.get(row["part"], -1))
@@ -176,6 +209,26 @@ class Reproduction:
         if arguments.smoke and arguments.readme:
             parser.error("--smoke means nothing: it does not go into the README")
         return arguments
+
+
+def verify(commits: Mapping[str, str], count: int, file: Path, again: Callable[[str], bool]) -> int:
+    """Run some of the stored jobs, drawn at random, again; say and store which differ, and return how many.
+
+    Args:
+        commits: The commit that each stored job was run with, by key.
+        count: How many to draw.
+        file: Where the outcome is stored.
+        again: Whether the job of a key gives what is stored, to the last digit.
+    """
+    keys = sorted(commits)
+    drawn = [keys[i] for i in np.random.default_rng().permutation(len(keys))[:count]]
+    rows = []
+    for key in drawn:
+        rows.append({"job": key, "commit": commits[key], "same": again(key)})
+        print(f"{'the same' if rows[-1]['same'] else 'DIFFERENT'}: {key} (commit {commits[key]})", flush=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"commit": present_commit(), "rows": rows}, indent=1) + "\n")
+    return sum(not row["same"] for row in rows)
 
 
 def write_figures(done: Mapping[str, Any], results: Path, draw: Callable[[Any, Path], None]) -> None:

@@ -28,6 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("papers", nargs="*", metavar="PAPER", help=f"of {', '.join(PAPERS)}; by default all")
     parser.add_argument("--smoke", action="store_true", help="a few steps of everything, into temporary folders")
     parser.add_argument("--left", action="store_true", help="only say what is left")
+    parser.add_argument(
+        "--verify", type=int, help="run so many stored jobs of each paper again, and store whether they gave the same"
+    )
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args(argv)
     if unknown := sorted(set(arguments.papers) - set(PAPERS)):
@@ -36,6 +39,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     status = max(subprocess.run(command(paper, "--left"), check=False).returncode for paper in papers)
     if arguments.left or status:
         return status
+    if arguments.verify:
+        status = max(
+            subprocess.run(command(p, "--verify", str(arguments.verify)), check=False).returncode for p in papers
+        )
+        return status or subprocess.run([sys.executable, str(HERE / "evidence.py")], check=False).returncode
     options = ["--processes", str(arguments.processes), *(["--smoke"] if arguments.smoke else [])]
     for paper in papers:
         print(f"\n{paper}", flush=True)

@@ -26,8 +26,8 @@ paper, and `make reproduce-left` says what is left.
 A claim is **confirmed** if the whole 90 % interval of our number, by resampling the seeds in pairs, lies within what is
 claimed, **refuted** if all of it lies outside, and otherwise the runs **cannot tell**; nor can fewer than five seeds. Each
 verdict names its seeds, its budget and the commit of the code that ran it ("+" stands for changes not committed yet). Runs
-of an older commit need not be what the present code gives: `python reproductions/kim2025/run.py --verify 3` runs three stored
-ones, drawn at random, again and compares every number.
+of an older commit need not be what the present code gives: `make reproduce-verify` runs three stored ones of each
+paper, drawn at random, again and compares every number; what came of it is below.
 """
 
 
@@ -39,17 +39,32 @@ class Paper:
         name: That of the folder.
         about: The contents of ``paper.toml``.
         claims: The stored claims.
+        verified: Which stored runs were run again, with which commit; ``None`` if none were.
+        older: Commits of runs of earlier code, which are kept apart.
     """
 
     name: str
     about: Mapping[str, Any]
     claims: Sequence[Mapping[str, Any]]
+    verified: Mapping[str, Any] | None = None
+    older: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, folder: Path) -> Paper:
         """Read a paper's description and claims."""
         about = tomllib.loads((folder / "paper.toml").read_text())
-        return cls(folder.name, about, json.loads((folder / "results" / "claims.json").read_text()))
+        results = folder / "results"
+        again = results / "verified.json"
+        verified = json.loads(again.read_text()) if again.exists() else None
+        older = _commits(results / "runs" / "older") - _commits(results / "runs")
+        return cls(folder.name, about, json.loads((results / "claims.json").read_text()), verified, older)
+
+    def again(self) -> str:
+        """Return how many stored runs, drawn at random, gave the same when they were run again, as "3 of 3"."""
+        if self.verified is None:
+            return "-"
+        rows = self.verified["rows"]
+        return f"{sum(row['same'] for row in rows)} of {len(rows)}"
 
     def headlines(self) -> Iterator[tuple[Mapping[str, Any], str]]:
         """Yield the claims that the description names, with the reason given there.
@@ -68,6 +83,12 @@ class Paper:
             yield rows[0], headline.get("reason", "")
 
 
+def _commits(folder: Path) -> frozenset[str]:
+    """Return the commits of the runs in a folder."""
+    lines = (line for file in folder.glob("*.jsonl") for line in file.read_text().splitlines())
+    return frozenset(str(json.loads(line).get("commit")) for line in lines)
+
+
 def papers(folder: Path = HERE) -> list[Paper]:
     """Return all papers that have a description, by the year in their names."""
     found = sorted(folder.glob("*/paper.toml"), key=lambda file: (file.parent.name[-4:], file.parent.name))
@@ -80,12 +101,13 @@ def page(found: Sequence[Paper]) -> str:
 
 
 def _overview(found: Sequence[Paper]) -> Iterator[str]:
-    yield "| paper | figures and tables: all / done | " + " | ".join(VERDICTS) + " |\n|---|---|---|---|---|"
+    yield "| paper | figures and tables: all / done | " + " | ".join(VERDICTS) + " | the same when run again |"
+    yield "|---|---|---|---|---|---|"
     for paper in found:
         items = paper.about["item"]
         done = sum("missing" not in item for item in items)
         counts = " | ".join(str(sum(row["verdict"] == verdict for row in paper.claims)) for verdict in VERDICTS)
-        yield f"| [{paper.about['short']}](#{paper.name}) | {len(items)} / {done} | {counts} |"
+        yield f"| [{paper.about['short']}](#{paper.name}) | {len(items)} / {done} | {counts} | {paper.again()} |"
 
 
 def _section(paper: Paper) -> Iterator[str]:
@@ -103,6 +125,15 @@ def _section(paper: Paper) -> Iterator[str]:
     if reasons:
         yield "\nWhat we think is the reason where they differ, or where nothing can be told:\n"
         yield "\n".join(reasons)
+    if rests := sorted({row["part"] for row in paper.claims if paper.older & set(str(row.get("commit")).split(", "))}):
+        where = "rests on runs of earlier code (`results/runs/older`)"
+        yield f"\nWhat is said of {', '.join(rests)} {where}, which the present code need not"
+        yield f"repeat to the last digit; `make reproduce-{paper.name}` runs them anew."
+    if paper.verified is not None:
+        yield f"\nStored runs, drawn at random, that were run again with commit {paper.verified['commit']}:\n"
+        for row in paper.verified["rows"]:
+            said = "the same to the last digit" if row["same"] else "different"
+            yield f"- {row['job']} (commit {row['commit']}): {said}"
     missing = [item for item in about["item"] if "missing" in item]
     yield "\nDone: " + ", ".join(item["name"] for item in about["item"] if "missing" not in item) + "."
     if missing:

@@ -40,6 +40,7 @@ class Claim:
         ours: What was found.
         verdict: ``CONFIRMED``, ``REFUTED``, ``CANNOT_TELL`` (within the noise of the repeats), or "-" where nothing is
             claimed.
+        seeds: How many it rests on, where that is not as many as its part has; 0 for those of the part.
     """
 
     part: str
@@ -47,6 +48,7 @@ class Claim:
     claimed: str
     ours: str
     verdict: str
+    seeds: int = 0
 
 
 def resampled(statistic: Statistic, repeats: int, confidence: float = CONFIDENCE) -> Found:
@@ -110,7 +112,7 @@ class Ratios:
         found = resampled(ratio_of_means(a, b, least), len(a))
         middle, lower, upper = (format(number, self.digits) for number in found)
         said = "-" if claimed == "-" else verdict(found, len(a), low=low, high=high)
-        return Claim(part, text, claimed, f"{middle} ({lower} to {upper})", said)
+        return Claim(part, text, claimed, f"{middle} ({lower} to {upper})", said, len(a))
 
     def below(self, part: str, text: str, a: Array, b: Array, bound: float = 1.0, least: float = TINY) -> Claim:
         """Return the claim that the ratio is below a number."""

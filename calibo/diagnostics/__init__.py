@@ -1,6 +1,6 @@
 """Diagnostics of forecasts and optimizations: coverage, calibration error, scoring rules, regret, tables in words."""
 
-from calibo.diagnostics.anytime import confidence_sequence, count_band, log_evidence, log_wealth
+from calibo.diagnostics.anytime import confidence_sequence, count_band, log_evidence, log_wealth, mean_chance_limit
 from calibo.diagnostics.comparison import Comparison, Preference, compare
 from calibo.diagnostics.coverage import (
     RunningCoverage,
@@ -67,6 +67,7 @@ __all__ = [
     "log_evidence",
     "log_score",
     "log_wealth",
+    "mean_chance_limit",
     "observed_frequencies",
     "pinball_loss",
     "pit",

@@ -14,6 +14,7 @@ Notation:
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -34,6 +35,8 @@ ODDS_RATIOS: tuple[float, ...] = (1.3, 1.7, 2.7, 4.5, 7.4, 20.0)
 
 #: For fewer numbers of results than this, bands are computed for just these.
 _FEW_BANDS = 32
+#: Of the mixture of exponential bounds, as a variance: narrowest for about a hundred results.
+_PRIOR_SPREAD = 3.0
 #: Numbers of results that a count of them can be told from the next one by.
 _MOST_RESULTS = 2.0**53
 
@@ -175,6 +178,38 @@ def confidence_sequence(
     low[some] = _refuted_at(np.minimum(centre[some], 1.0 - 1e-9), 0.0, k[some], t[some], limit)
     high[missing] = _refuted_at(np.maximum(centre[missing], 1e-9), 1.0, k[missing], t[missing], limit)
     return low, high
+
+
+@checked
+def mean_chance_limit(successes: int, results: int, *, confidence: float = 0.95) -> float:
+    """Return an upper limit of the mean of the probabilities of some results, each of which may have its own.
+
+    With the number of successes k of t results, whose probabilities may depend on all before, the limit is k / t plus
+    sqrt((t / 4 + r) log((t / 4 + r) / (r delta^2))) / t, r = 3: a mixture of Hoeffding's exponential bounds, so that at all
+    times together it is exceeded with probability delta = 1 - confidence at most. ``confidence_sequence`` is narrower, but
+    for one probability that all results have.
+
+        >>> round(mean_chance_limit(5, 100), 3)
+        0.202
+
+    Args:
+        successes: Number of successes.
+        results: Number of results.
+        confidence: Probability with which the limits hold at all times.
+
+    Raises:
+        DataError: If there are more successes than results.
+    """
+    if not 0 <= successes <= results:
+        raise DataError(
+            f"a count of successes must lie between 0 and the number of results, got {successes} of {results}"
+        )
+    check_probability("confidence", confidence)
+    if not results:
+        return 1.0
+    spread = 0.25 * results + _PRIOR_SPREAD
+    excess = math.sqrt(spread * (math.log(spread / _PRIOR_SPREAD) - 2.0 * math.log1p(-confidence)))
+    return min((successes + excess) / results, 1.0)
 
 
 def _refuted_at(inside: Array, end: float, k: Array, t: Array, limit: float) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibo.arguments import checked
+from calibo.checks import check_between
 from calibo.data import COVERAGES, Array, Forecast, Forecasts, Marginal
 from calibo.diagnostics.anytime import (
     Counts,
@@ -21,6 +23,7 @@ from calibo.diagnostics.anytime import (
     log_mean,
     log_threshold,
     log_wealth,
+    mean_chance_limit,
     results_to_refute,
     tilted_count_band,
 )
@@ -106,6 +109,21 @@ class CalibrationRow:
     earlier: Verdict | None = None
     until: int = 0
 
+    def mean_values_inside(self, symmetry: float = 0.5, *, confidence: float = 0.95) -> float:
+        """Return the least share of mean values, without noise, inside these intervals of measurements, on average so far.
+
+        A measurement of a mean value above the interval is above it, too, unless its noise is negative; so misses of
+        measurements are at least ``symmetry`` times as likely as those of mean values (Kim et al. 2025, Lemma 2, from which
+        their Theorem 1 follows). This holds whatever the model is, for intervals that were there before the measurement.
+
+        Args:
+            symmetry: The least probability of noise that is not negative, and of noise that is not positive: a half for
+                noise whose distribution is symmetric, at most.
+            confidence: Probability with which the shares hold at all times of looking.
+        """
+        check_between("symmetry", symmetry, 0.0, 0.5, including="high")
+        return max(1.0 - mean_chance_limit(self.of - self.contained, self.of, confidence=confidence) / symmetry, 0.0)
+
     def sentence(self) -> str:
         """Return this row in words."""
         if self.verdict is Verdict.NOT_YET:
@@ -156,6 +174,22 @@ class CalibrationTable(Table):
         scores = f"mean CRPS {found.crps:.3g}, {found.reference_crps:.3g} before calibration"
         said = _MIXED[found.preference] if found.mixed else _HELP[found.preference]
         return f"{said} ({scores})"
+
+    def mean_value_sentence(self, symmetry: float = 0.5, *, confidence: float = 0.95) -> str:
+        """Return what the results say of mean values, without noise, in words.
+
+        Args:
+            symmetry: The least probability of noise that is not negative, and of noise that is not positive.
+            confidence: Probability with which the sentence is right at all times of looking.
+        """
+        shares = {row.nominal: row.mean_values_inside(symmetry, confidence=confidence) for row in self.rows}
+        nominal = max(shares, key=lambda coverage: shares[coverage])
+        noise = f"noise that is of either sign with a probability of {_percent(symmetry)} or more"
+        if not shares[nominal]:
+            return f"Nothing can be said of mean values yet: {noise} could have hidden all misses so far."
+        least = _percent(math.floor(100.0 * shares[nominal]) / 100.0)
+        said = f"at least {least} of the mean values were inside {_percent(nominal)} intervals"
+        return f"With {noise}, {said} of measurements so far, whatever the model ({_percent(confidence)} sure)."
 
     def headline(self) -> str:
         """Return one sentence that says whether the intervals can be trusted."""

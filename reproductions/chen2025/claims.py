@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from distributions import ESTIMATORS, GAUSSIAN, SD, SIZES, TEN, TWENTY, table
-from figures import DEFAULT_LEVELS, LEVELS, Finished, near_nominal
+from figures import DEFAULT_LEVELS, FOLDS, FRACTIONS, LEVELS, PUBLISHED, Finished, near_nominal
 from judging import Claim, Found, counted, difference_of_means, held, ratio_of_means, resampled, verdict
 from settings import (
     BANANAS,
@@ -140,12 +140,14 @@ def demanded(done: Finished, dataset: str, base: str) -> list[Claim]:
 
 
 def of_sides(finished: Mapping[str, Finished]) -> list[Claim]:
-    """Return the claims about the settings; the thesis chose mutation, ten levels and ITS."""
+    """Return the claims about the settings; the thesis chose mutation, ten levels, ITS, halves and three folds."""
     claims = []
     for part, labels, chosen in (
         ("candidates", ("mutation", "random", "dynamic"), "mutation"),
         ("levels", (*(f"q = {q}" for q in LEVELS), DEFAULT_LEVELS), "q = 10"),
         ("acquisition", tuple(RULES), "ITS"),
+        ("fractions", tuple(f"{fraction:g}" for fraction in FRACTIONS), "0.5"),
+        ("folds", tuple(f"{k} folds" for k in FOLDS), "3 folds"),
     ):
         if part not in finished:
             continue
@@ -155,6 +157,18 @@ def of_sides(finished: Mapping[str, Finished]) -> list[Claim]:
             if label != chosen:
                 text = f"accuracy, {chosen} less {label}"
                 claims.append(judged(part, text, values[chosen], values[label], "difference", "above", "> 0"))
+    return [*claims, *of_networks(finished)]
+
+
+def of_networks(finished: Mapping[str, Finished]) -> list[Claim]:
+    """Return accuracy against BANANAS with the networks of the published code."""
+    claims = []
+    for dataset, method in ((d, m) for d in DATASETS for m in PUBLISHED if "networks" in finished and m != BANANAS):
+        done, place = finished["networks"], DATASETS.index(dataset)
+        gain = THESIS_ACCURACY[method][place] - THESIS_ACCURACY[BANANAS][place]
+        a, b = (done.accuracy(done.cell(name, dataset)) for name in (method, BANANAS))
+        text, side = f"{dataset}: accuracy, {method} less BANANAS", "above" if gain > 0 else "below"
+        claims.append(judged("networks", text, a, b, "difference", side, f"{gain:+.3f}"))
     return claims
 
 

@@ -12,6 +12,7 @@ from settings import (
     BANANAS,
     CANDIDATES,
     DATASETS,
+    FOLDS_ENSEMBLE,
     METHODS,
     RULES,
     SIDE,
@@ -23,15 +24,18 @@ from settings import (
 
 from calibo.data import Array
 
-PARTS = ("search", "candidates", "levels", "acquisition", "networks")
+PARTS = ("search", "candidates", "levels", "acquisition", "fractions", "folds", "networks")
 TITLES = {
     "search": "NAS-Bench-201",
     "candidates": f"candidates, {SPLIT_ENSEMBLE}, {SIDE}",
     "levels": f"number of levels, {SPLIT_ENSEMBLE}, {SIDE}",
     "acquisition": f"acquisition, {SPLIT_ENSEMBLE}, {SIDE}",
-    "networks": f"the networks of the published code, {SIDE}",
+    "fractions": f"share of the points to calibrate with, {SPLIT_ENSEMBLE}, {SIDE}",
+    "folds": f"number of folds, {FOLDS_ENSEMBLE}, {SIDE}",
+    "networks": "the networks of the published code",
 }
 LEVELS = (5, 10, 20)
+FRACTIONS, FOLDS = (0.25, 0.5, 0.75), (2, 3, 5, 10)
 DEFAULT_LEVELS = "the library's 25"
 #: Who is run with the published networks.
 PUBLISHED = (BANANAS, SPLIT_ENSEMBLE, SPLIT_QUANTILE)
@@ -86,8 +90,12 @@ def figure(name: str, size: Size) -> Figure:
         rows.append((DEFAULT_LEVELS, job(SIDE, SPLIT_ENSEMBLE)))
     elif name == "acquisition":
         rows = [(r, job(SIDE, SPLIT_ENSEMBLE, rule=None if r == "ITS" else r)) for r in RULES]
+    elif name == "fractions":
+        rows = [(f"{f:g}", job(SIDE, SPLIT_ENSEMBLE, fraction=None if f == 0.5 else f)) for f in FRACTIONS]
+    elif name == "folds":
+        rows = [(f"{k} folds", job(SIDE, FOLDS_ENSEMBLE, folds=None if k == 3 else k)) for k in FOLDS]
     else:
-        rows = [(method, job(SIDE, method, network="published")) for method in PUBLISHED]
+        rows = [(method, job(dataset, method, network="published")) for dataset in DATASETS for method in PUBLISHED]
     return Figure(name, tuple(Cell(one.dataset, label, of_seeds(one, size.repeats[name])) for label, one in rows))
 
 

@@ -101,6 +101,8 @@ class Job:
         candidates: A key of ``CANDIDATES``; ``None`` for mutation.
         levels: The q of ``thesis_levels``; ``None`` for the library's own.
         rule: A key of ``RULES``; ``None`` for the method's own.
+        fraction: Share of the points that split conformal methods calibrate with; ``None`` for a half.
+        folds: Number of folds; ``None`` for three.
         network: "published" for the networks of the thesis's code, "tiny" for a few steps of small ones; ``None`` for the
             library's own.
     """
@@ -112,6 +114,8 @@ class Job:
     candidates: str | None = None
     levels: int | None = None
     rule: str | None = None
+    fraction: float | None = None
+    folds: int | None = None
     network: str | None = None
 
 
@@ -132,9 +136,10 @@ class Size:
     network: str | None = None
 
 
-#: The thesis has 50 seeds everywhere.
-FULL = Size(150, 50, {"search": 50, "candidates": 10, "levels": 10, "acquisition": 10, "networks": 3})
-SMOKE = Size(20, 2, {"search": 1, "candidates": 1, "levels": 1, "acquisition": 1, "networks": 0}, "tiny")
+_SIDES = ("candidates", "levels", "acquisition", "fractions", "folds")
+#: The thesis has 50 seeds everywhere; those of its own networks take up to 20 s each here.
+FULL = Size(150, 50, {"search": 50, **dict.fromkeys(_SIDES, 10), "networks": 10})
+SMOKE = Size(20, 2, {"search": 1, **dict.fromkeys(_SIDES, 1), "networks": 0}, "tiny")
 
 
 def strategy(job: Job) -> ModelBased:
@@ -152,13 +157,14 @@ def strategy(job: Job) -> ModelBased:
         return bananas_cp(surrogate=members, by=_ONLINE[job.method], evidence=Prequential(), rule=rule, search=search)
     if job.method == FOLDS_QUANTILE_EI:
         rule = RULES["EI"]
+    split, folds = Split() if job.fraction is None else Split(job.fraction), KFold(job.folds or 3)
     surrogate, score, evidence = {
-        SPLIT_ENSEMBLE: (ensemble, Residual(), Split()),
-        FOLDS_ENSEMBLE: (ensemble, Residual(), KFold(3)),
+        SPLIT_ENSEMBLE: (ensemble, Residual(), split),
+        FOLDS_ENSEMBLE: (ensemble, Residual(), folds),
         BOOTSTRAP_ENSEMBLE: (single, Residual(scaled=False), Bootstrap(20)),
-        SPLIT_QUANTILE: (quantiles, QuantileShift(), Split()),
-        FOLDS_QUANTILE: (quantiles, QuantileShift(), KFold(3)),
-        FOLDS_QUANTILE_EI: (quantiles, QuantileShift(), KFold(3)),
+        SPLIT_QUANTILE: (quantiles, QuantileShift(), split),
+        FOLDS_QUANTILE: (quantiles, QuantileShift(), folds),
+        FOLDS_QUANTILE_EI: (quantiles, QuantileShift(), folds),
     }[job.method]
     by = _conformal(score, job.levels)
     return bananas_cp(surrogate=surrogate, by=by, evidence=evidence, rule=rule, search=search)

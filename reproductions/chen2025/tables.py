@@ -23,8 +23,9 @@ def markdown(finished: Mapping[str, Finished], size: Size) -> str:
     ]
     for name, done in finished.items():
         seeds = len(done.figure.cells[0].jobs)
-        for dataset in DATASETS if name == "search" else (done.figure.cells[0].dataset,):
-            title = f"{TITLES[name]}, {dataset}" if name == "search" else TITLES[name]
+        datasets = dict.fromkeys(cell.dataset for cell in done.figure.cells)
+        for dataset in datasets:
+            title = f"{TITLES[name]}, {dataset}" if len(datasets) > 1 else TITLES[name]
             lines += ["", f"{title}, {seeds} seeds", "", *_part(name, done, dataset)]
     return "\n".join(lines)
 

@@ -167,7 +167,7 @@ class Size:
     repeats: dict[str, int]
 
 
-#: The paper repeats 5 times. Conformal searches take longer than 5 s, those of A.4 and of models that are trained as well.
+#: The paper repeats 5 times. Searches of models that are trained take longer than 5 s.
 FULL = Size(
     steps=25,
     many_steps=100,
@@ -177,10 +177,10 @@ FULL = Size(
         "2": 30,
         "3": 30,
         "table1": 30,
-        "4": 10,
+        "4": 30,
         "table2": 30,
         "table4": 30,
-        "A4": 10,
+        "A4": 30,
         "5": 10,
     },
 )

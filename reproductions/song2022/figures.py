@@ -22,10 +22,10 @@ from settings import (
     OURS,
     PAPERS,
     POWERS,
+    TABLE_METHODS,
     Job,
     Size,
     table_job,
-    table_methods,
 )
 
 from calibo.data import Array
@@ -94,7 +94,7 @@ def figure(number: str, size: Size) -> Figure:
     """Return the figure of that number."""
     kind, title, across, up = _HEADS[number]
     cells = tuple(
-        Cell(panel, method, x, of_seeds(job, size.repeats[number]), what)
+        Cell(panel, method, x, of_seeds(job, size.seeds(number, job.method)), what)
         for panel, method, x, job, what in _rows(number, size)
     )
     return Figure(number, kind, title, across, up, cells)
@@ -123,11 +123,7 @@ def _rows(number: str, size: Size) -> list[Row]:
         ]
     if number in ("4", "5"):
         tables = size.fcnet if number == "4" else size.nas
-        return [
-            (problem, m, None, table_job(problem, m, size), "curve")
-            for problem in tables
-            for m in table_methods(number)
-        ]
+        return [(problem, m, None, table_job(problem, m, size), "curve") for problem in tables for m in TABLE_METHODS]
     if number == "6":
         method = f"{LFBO} XGBoost"
         return [

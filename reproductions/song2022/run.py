@@ -88,6 +88,7 @@ REPRODUCTION = Reproduction(
     claims=lambda done, _: claims(done),
     tables=lambda done, _: markdown(done),
     write=lambda done, _, results: write_figures(done, results, draw),
+    timed=("C2",),
 )
 
 if __name__ == "__main__":

@@ -20,6 +20,10 @@ from calibo.data import Array
 
 COLOURS = {
     optimization.CONFORMAL: "#004488",
+    optimization.NETWORK: "#aa4499",
+    optimization.EI: "#882255",
+    optimization.NOISY_EI: "#88ccee",
+    optimization.CONFORMAL_EI: "#117733",
     optimization.UCB: "#777777",
     optimization.TURBO: "#ddaa33",
     optimization.RISK_AVERSE: "#bb5566",
@@ -39,7 +43,16 @@ def draw(figure: int, records: Records, path: Path) -> None:
 
     matplotlib.use("Agg")
     chosen = {job: record for job, record in records.items() if job.figure == figure}
-    draw = {5: _densities, 6: _heteroscedastic, 7: _queries, 12: _tradeoffs, 13: _rankings, 14: _bands, 15: _queries}
+    draw = {
+        5: _densities,
+        6: _heteroscedastic,
+        7: _queries,
+        10: _queries,
+        12: _tradeoffs,
+        13: _rankings,
+        14: _bands,
+        15: _queries,
+    }
     picture = draw[figure](chosen)
     picture.tight_layout()
     picture.savefig(path, dpi=110)
@@ -102,16 +115,16 @@ def _heteroscedastic(records: Records) -> Any:
 
 
 def _queries(records: Records) -> Any:
-    """Figures 7 and 15: query coverage, holdout coverage, and the best value or simple regret."""
+    """Figures 7, 10 and 15: query coverage, holdout coverage, and the best value or simple regret."""
     import matplotlib.pyplot as plt
 
     number = next(iter(records)).figure
-    problems, methods = optimization.PANELS[number]
-    quantiles = (0.2, 0.5, 0.8) if number == 7 else None
+    problems = optimization.PANELS[number][0]
+    quantiles = None if number == 15 else (0.2, 0.5, 0.8)
     figure, axes = plt.subplots(len(problems), 3, figsize=(14, 3.8 * len(problems)), squeeze=False)
     for (left, middle, right), problem in zip(axes, problems, strict=True):
-        for method in methods:
-            kind, place = ("conformal", 2) if method == optimization.CONFORMAL else ("credible", 1)
+        for method in (method for name, method in optimization.panels(number) if name == problem):
+            kind, place = ("conformal", 2) if method in optimization.STANDARD else ("credible", 1)
             n = column(records, problem, method, "n")[0]
             held = column(records, problem, method, "holdout")
             best = column(records, problem, method, "best")

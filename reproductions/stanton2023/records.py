@@ -18,9 +18,13 @@ from settings import Size
 
 from calibo.errors import CaliboWarning
 
-FIGURES = (5, 6, 7, 12, 13, 14, 15)
-#: Problems and methods of each figure that has several.
-PANELS = {**optimization.PANELS, 12: (tradeoffs.PROBLEMS, tradeoffs.METHODS), 13: (ranking.PROBLEMS, ranking.METHODS)}
+FIGURES = (5, 6, 7, 10, 12, 13, 14, 15)
+#: Pairs of a problem and a method of each figure that has several.
+PANELS = {
+    **{figure: optimization.panels(figure) for figure in optimization.PANELS},
+    12: [(problem, method) for problem in tradeoffs.PROBLEMS for method in tradeoffs.METHODS],
+    13: [(problem, method) for problem in ranking.PROBLEMS for method in ranking.METHODS],
+}
 
 
 @dataclass(frozen=True, order=True)
@@ -48,10 +52,19 @@ def all_jobs(figures: Iterable[int], size: Size) -> list[Job]:
     """Every run of some figures."""
     found = []
     for figure in figures:
-        problems, methods = PANELS.get(figure, (("",), ("",)))
-        seeds = range(size.trials[figure])
-        found += [Job(seed, figure, problem, method) for seed in seeds for problem in problems for method in methods]
+        panels, seeds = PANELS.get(figure, [("", "")]), range(size.trials[figure])
+        found += [Job(seed, figure, problem, method) for seed in seeds for problem, method in panels]
     return sorted(found)
+
+
+def there(figures: Iterable[int], size: Size, records: Records) -> dict[int, int]:
+    """Return the trials of which all runs are there, for each of some figures that has any."""
+    found = {}
+    for figure in figures:
+        missing = [job.seed for job in all_jobs([figure], size) if job not in records]
+        if trials := min(missing, default=size.trials[figure]):
+            found[figure] = trials
+    return found
 
 
 def perform(job: Job, size: Size) -> dict[str, Any]:
@@ -103,7 +116,7 @@ def save(path: Path, job: Job, record: dict[str, Any], size: Size, commit: str) 
     entry = {"job": asdict(job), "settings": _settings(size, job), "record": record, "commit": commit}
     whole = not path.exists() or path.read_bytes()[-1:] in (b"", b"\n")
     with path.open("a") as file:
-        file.write(("" if whole else "\n") + json.dumps(_rounded(entry)) + "\n")
+        file.write(("" if whole else "\n") + json.dumps(rounded(entry)) + "\n")
 
 
 def _settings(size: Size, job: Job) -> dict[str, Any]:
@@ -115,9 +128,10 @@ def _settings(size: Size, job: Job) -> dict[str, Any]:
     return {name: value for name, value in asdict(size).items() if name not in ("trials", "ranking", "tradeoffs")}
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
+    """Return what JSON gives back of a record whose numbers are stored with seven digits."""
     if isinstance(value, dict):
-        return {key: _rounded(entry) for key, entry in cast("dict[str, Any]", value).items()}
+        return {key: rounded(entry) for key, entry in cast("dict[str, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [_rounded(entry) for entry in cast("list[Any]", value)]
+        return [rounded(entry) for entry in cast("list[Any]", value)]
     return float(f"{value:.7g}") if isinstance(value, float) else value

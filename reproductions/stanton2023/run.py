@@ -1,4 +1,4 @@
-"""Figures 5, 6, 7, 12, 13, 14 and 15 of Stanton, Maddox and Wilson (2023): runs, tables and pictures.
+"""Figures 5, 6, 7, 10, 11, 12, 13, 14 and 15 of Stanton, Maddox and Wilson (2023): runs, tables and pictures.
 
 ``python reproductions/stanton2023/run.py`` does all; ``--smoke`` does a little of everything in seconds. Finished runs are
 kept in ``results/runs.jsonl``, with the commit of their code, and are not done again.
@@ -13,12 +13,11 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import ranking
 import tradeoffs
+from command import VERIFIED, verify
 from harness import UNKNOWN, present_commit
 from pictures import draw
-from records import FIGURES, Job, Records, all_jobs, found_by, load, perform, save
+from records import FIGURES, Job, Records, all_jobs, found_by, load, perform, rounded, save, there
 from settings import FULL, SMOKE, Size
 from tables import Row, claims, markdown, rows
 from tqdm import tqdm
@@ -48,16 +48,12 @@ def main() -> None:
     )
     parser.add_argument("--table", action="store_true", help="only print the table of the results that are there")
     parser.add_argument("--left", action="store_true", help="run nothing; say how many runs are left")
-    parser.add_argument(
-        "--claims", action="store_true", help="run nothing; write claims.json from the tables that are there"
-    )
+    parser.add_argument("--verify", type=int, help="run so many stored runs, drawn at random, again and compare")
+    parser.add_argument("--claims", action="store_true", help="run nothing; write what the runs that are there say")
     arguments = parser.parse_args()
     out: Path = arguments.out or (
         Path(tempfile.mkdtemp(prefix="stanton2023-")) if arguments.smoke and not arguments.left else RESULTS
     )
-    if arguments.claims:
-        write_claims(out, FULL, {figure: written_at(out / f"figure{figure}.json") for figure in FIGURES})
-        return
     if arguments.table:
         print("\n\n".join(markdown(lines) for figure in arguments.figures if (lines := stored(out, figure))))
         return
@@ -78,7 +74,13 @@ def main() -> None:
         missing = len(set(jobs) - load(out / "runs.jsonl", size).keys())
         print(f"{Path(__file__).parent.name}: {missing} of {len(jobs)} runs are left")
         return
+    if arguments.verify:
+        check(figures, size, out, arguments.verify)
+        return
     out.mkdir(parents=True, exist_ok=True)
+    if arguments.claims:
+        trials = there(figures, size, load(out / "runs.jsonl", size))
+        figures, size = list(trials), replace(size, trials={**size.trials, **trials})
     records = study(figures, size, out / "runs.jsonl", arguments.processes)
     for figure, lines in rows(records).items():
         (out / f"figure{figure}.json").write_text(json.dumps([asdict(row) for row in lines], indent=1) + "\n")
@@ -87,6 +89,19 @@ def main() -> None:
             print(f"Figure {row.figure:4s} {row.what:60s} paper: {row.paper:32s} ours: {row.ours}")
     commits = found_by(out / "runs.jsonl", size)
     write_claims(out, size, {figure: commits.get(figure, UNKNOWN) for figure in figures})
+
+
+def check(figures: Iterable[int], size: Size, out: Path, count: int) -> None:
+    """Run some of the stored runs of some figures, drawn at random, again; say and store which give something else."""
+    found, wanted = load(out / "runs.jsonl", size), set(all_jobs(figures, size))
+    jobs = {" ".join(str(part) for part in astuple(job) if part != ""): job for job in found if job in wanted}
+    commits = found_by(out / "runs.jsonl", size)
+    verify(
+        {key: commits[job.figure] for key, job in jobs.items()},
+        count,
+        out / VERIFIED,
+        lambda key: rounded(perform(jobs[key], size)) == found[jobs[key]],
+    )
 
 
 def write_claims(out: Path, size: Size, commits: dict[int, str]) -> None:
@@ -104,20 +119,13 @@ def budget(figure: int, size: Size) -> str:
     """Return what a run of a figure may spend, in words."""
     if figure in (7, 15):
         return f"{size.initial} + 3 x {size.rounds} evaluations"
+    if figure == 10:
+        return f"{size.initial} + {size.single_rounds} evaluations"
     if figure == 12:
         return f"{size.tradeoffs.initial} + {max(size.tradeoffs.rounds.values())} evaluations"
     if figure == 13:
         return f"{size.ranking.known} + {size.ranking.revealed} rows"
     return f"{size.evaluations} evaluations" if figure == 6 else "no search"
-
-
-def written_at(file: Path) -> str:
-    """Return the commit in which a file was written last."""
-    words = ["git", "-C", str(file.parent), "log", "-1", "--format=%H", "--", file.name]
-    try:
-        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()[:10] or UNKNOWN
-    except (OSError, subprocess.CalledProcessError):
-        return UNKNOWN
 
 
 def study(figures: Iterable[int], size: Size, path: Path, processes: int) -> Records:

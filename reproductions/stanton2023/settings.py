@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from problems import double_knot, sinc
@@ -76,31 +76,35 @@ class Size:
     """How large the studies are.
 
     Attributes:
-        trials: Repeats of each figure, by its number.
+        trials: Repeats of each figure, by its number; Figure 11 has the runs of Figure 10.
         test_points: Of each trial of Figure 5.
         neural: Whether Figure 5 b trains the paper's neural ratio, too (needs torch).
         initial: Points of the initial design.
         rounds: Batches of Figures 7 and 15.
+        single_rounds: Queries of Figures 10 and 11, one at a time.
         evaluations: Of Figure 6, the initial design included.
         holdout_every: Rounds from one holdout coverage to the next.
         dimension: Of Levy and Ackley.
         search: How all but the conformal method maximise their acquisition, and it in the end.
         chains: How the conformal method explores.
+        paper_chains: How it explores with the paper's network.
         draws: Base samples of a batch's acquisition value.
         ranking: Of Figure 13.
         tradeoffs: Of Figure 12.
     """
 
-    trials: dict[int, int] = field(default_factory=lambda: {5: 32, 6: 6, 7: 3, 12: 3, 13: 4, 14: 32, 15: 3})
+    trials: dict[int, int] = field(default_factory=lambda: {5: 32, 6: 30, 7: 10, 10: 10, 12: 5, 13: 4, 14: 32, 15: 10})
     test_points: int = 256
     neural: bool = True
     initial: int = 10
     rounds: int = 50
+    single_rounds: int = 50
     evaluations: int = 60
     holdout_every: int = 2
     dimension: int = 20
     search: MultiStart = MultiStart(starts=2, iterations=30)  # noqa: RUF009 (frozen)
     chains: Langevin = Langevin()  # noqa: RUF009 (frozen)
+    paper_chains: Langevin = Langevin.paper()  # noqa: RUF009 (frozen)
     draws: int = 64
     ranking: RankingSize = RankingSize()
     tradeoffs: TradeoffSize = field(default_factory=TradeoffSize)
@@ -108,16 +112,18 @@ class Size:
 
 FULL = Size()
 SMOKE = Size(
-    trials={5: 3, 6: 1, 7: 1, 12: 1, 13: 1, 14: 2, 15: 1},
+    trials={5: 3, 6: 1, 7: 1, 10: 1, 12: 1, 13: 1, 14: 2, 15: 1},
     test_points=8,
     neural=False,
     initial=6,
     rounds=2,
+    single_rounds=2,
     evaluations=8,
     holdout_every=1,
     dimension=2,
     search=MultiStart(scored=32, around=16, starts=1, iterations=8),
     chains=Langevin(steps=12, burn_in=4, updates=1),
+    paper_chains=replace(Langevin.paper(), steps=12, burn_in=4, updates=8),
     ranking=RankingSize(rows=40, known=8, revealed=4),
     tradeoffs=TradeoffSize(
         initial=6,
@@ -138,7 +144,7 @@ def make_problem(name: str, seed: int, size: Size) -> NoisyProblem:
         return double_knot()
     if name == "rkhs5":
         return with_noise(rkhs_problem(5, generator(seed, _PROBLEM), lengthscale=LENGTHSCALE, noise=RKHS_NOISE))
-    truth = problem(f"{name}{size.dimension}")
+    truth = problem(name if name[-1].isdigit() else f"{name}{size.dimension}")
     return with_noise(truth, NOISE * spread(truth))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,18 @@ import optimization
 import ranking
 import tradeoffs
 import wellspecified
-from judging import CANNOT_TELL, CONFIDENCE, CONFIRMED, FEWEST_SEEDS, REFUTED, Claim, verdict
+from judging import (
+    CANNOT_TELL,
+    CONFIDENCE,
+    CONFIRMED,
+    FEWEST_SEEDS,
+    REFUTED,
+    Claim,
+    Found,
+    ratio_of_means,
+    resampled,
+    verdict,
+)
 from records import Records
 from scipy.special import stdtrit
 from settings import ALPHA
@@ -23,6 +34,8 @@ from calibo.data import Array
 WINDOW = 10
 #: What a row says of the paper where it claims nothing; how near a coverage must be to the target.
 _NOTHING, _NEAR = "not shown", 0.03
+#: How near a coverage must be to track 1 - alpha, and between which ratios of mean regrets are comparable.
+_TRACKS, _COMPARABLE = 0.05, (0.8, 1.25)
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,9 @@ class Row:
         what: What is measured.
         paper: What the paper says of it: a number where it gives one.
         ours: What was found.
-        values: The numbers behind ``ours``.
+        values: The numbers behind ``ours``: "mean" and "sd" over the trials, or a "ratio" with its interval.
+        claimed: Between which numbers the paper says that the mean or the ratio is; ``None`` where that cannot be said.
+        outside: Whether it says that the mean is not between them.
     """
 
     figure: str
@@ -42,6 +57,8 @@ class Row:
     paper: str
     ours: str
     values: dict[str, float]
+    claimed: tuple[float, float] | None = None
+    outside: bool = False
 
 
 def rows(records: Records) -> dict[int, list[Row]]:
@@ -50,6 +67,7 @@ def rows(records: Records) -> dict[int, list[Row]]:
         5: _offline,
         6: _best,
         7: _queries,
+        10: _single,
         12: _tradeoffs,
         13: _rankings,
         14: _regions,
@@ -72,23 +90,30 @@ def markdown(lines: Sequence[Row]) -> str:
 def claims(lines: Sequence[Row], trials: int) -> list[Claim]:
     """Return rows as claims, with a verdict where the row has what it takes.
 
-    The coverages of Figure 5 are judged by the 90 % interval of their mean; other claims with fewer trials than verdicts
-    need cannot be told, and medians of more are not judged.
+    Means are judged by the 90 % interval over the trials, ratios by resampling these in pairs; claims with fewer trials than
+    verdicts need cannot be told, and medians of more are not judged.
     """
     found = []
     for row in lines:
         said = "-" if row.paper == _NOTHING else CANNOT_TELL if trials < FEWEST_SEEDS else "-"
         ours = row.ours
-        if said == "-" and row.paper != _NOTHING and {"mean", "sd"} <= row.values.keys():
-            half = float(stdtrit(trials - 1, 0.5 + CONFIDENCE / 2)) * row.values["sd"] / trials**0.5
-            interval = (row.values["mean"], row.values["mean"] - half, row.values["mean"] + half)
-            target = 1.0 - offline.ALPHA
-            inside = verdict(interval, trials, low=target - _NEAR, high=target + _NEAR)
+        if said == "-" and row.paper != _NOTHING and row.claimed is not None:
+            interval = _interval(row.values, trials)
+            inside = verdict(interval, trials, low=row.claimed[0], high=row.claimed[1])
             off = {CONFIRMED: REFUTED, REFUTED: CONFIRMED, CANNOT_TELL: CANNOT_TELL}
-            said = off[inside] if "off" in row.paper else inside
-            ours = f"{interval[0]:.3f} ({interval[1]:.3f} to {interval[2]:.3f})"
+            said = off[inside] if row.outside else inside
+            shown = "{:.3f} ({:.3f} to {:.3f})".format(*interval)
+            ours = f"{ours}; regret / that of the standard one {shown}" if "ratio" in row.values else shown
         found.append(Claim(row.figure, row.what, "-" if row.paper == _NOTHING else row.paper, ours, said))
     return found
+
+
+def _interval(values: Mapping[str, float], trials: int) -> Found:
+    """Return what is judged with its 90 % interval."""
+    if "ratio" in values:
+        return values["ratio"], values["ratio_low"], values["ratio_high"]
+    half = float(stdtrit(trials - 1, 0.5 + CONFIDENCE / 2)) * values["sd"] / trials**0.5
+    return values["mean"], values["mean"] - half, values["mean"] + half
 
 
 def column(records: Records, problem: str, method: str, name: str) -> Array:
@@ -115,7 +140,8 @@ def _offline(records: Records) -> list[Row]:
         mean, std = float(values.mean()), float(values.std())
         off = float(np.abs(values - target).mean())
         ours = f"{mean:.3f}, sd {std:.3f}, mean distance to {target} {off:.3f}"
-        return Row(f"5{panel}", what, paper, ours, {"mean": mean, "sd": std, "off": off})
+        near = (target - _NEAR, target + _NEAR)
+        return Row(f"5{panel}", what, paper, ours, {"mean": mean, "sd": std, "off": off}, near, "off" in paper)
 
     def of(name: str) -> Array:
         return np.array([trial[name] for trial in trials])
@@ -164,23 +190,58 @@ def _queries(records: Records) -> list[Row]:
     """Figures 7 and 15: coverage of the queries and of held-out data beside 1 - alpha, and the best value."""
     figure = next(iter(records)).figure
     found = []
-    for problem, method in ((p, m) for p in optimization.PANELS[figure][0] for m in optimization.PANELS[figure][1]):
+    for problem, method in optimization.panels(figure):
         found += _method(records, figure, problem, method)
+    return found
+
+
+def _single(records: Records) -> list[Row]:
+    """Figures 10 and 11: the best value, and the coverage of held-out data in searches of Levy's function."""
+    found = []
+    for problem, method in optimization.panels(10):
+        found.append(_ending(records, 10, problem, method))
+        if problem.startswith("levy"):
+            found += _held_out(records, 11, problem, method)
+    return found
+
+
+def _held_out(records: Records, figure: int, problem: str, method: str) -> list[Row]:
+    """Return the coverage of held-out data by the sets that a method believes in."""
+    held, conformal = column(records, problem, method, "holdout"), method in optimization.STANDARD
+    aim = float(1.0 - np.vectorize(ALPHA)(held[..., 0]).mean())
+    found = []
+    for place, kind in enumerate(("credible", "conformal", "leave-one-out") if conformal else ("credible",), start=1):
+        each = held[..., place].mean(axis=1)
+        values = {"mean": float(each.mean()), "sd": float(each.std(ddof=1)) if len(each) > 1 else 0.0, "target": aim}
+        paper, claimed = _NOTHING, None
+        if kind == "conformal":
+            paper, claimed = "1 - alpha", (aim - _TRACKS, aim + _TRACKS)
+        elif not conformal:
+            paper, claimed = (
+                ("below 1 - alpha", (0.0, aim)) if figure == 11 else ("near 1 - alpha", (aim - _TRACKS, aim + _TRACKS))
+            )
+        ours = f"{values['mean']:.3f} against {aim:.3f}"
+        what = f"{problem}, {method}: holdout coverage, {kind}"
+        found.append(Row(str(figure), what, paper, ours, values, claimed))
     return found
 
 
 def _method(records: Records, figure: int, problem: str, method: str) -> list[Row]:
     n = column(records, problem, method, "n")
     target = 1.0 - np.vectorize(ALPHA)(n)
-    conformal = method == optimization.CONFORMAL
+    conformal = method in optimization.STANDARD
     label = f"{problem}, {method}"
     varies = "varies" if figure == 7 else "fairly calibrated"
 
     def coverage(what: str, paper: str, values: Array, note: str = "") -> Row:
-        mean, aim = float(values.mean()), float(target.mean())
+        each, aim = values.mean(axis=1), float(target.mean())
+        mean, sd = float(each.mean()), float(each.std(ddof=1)) if len(each) > 1 else 0.0
         gap = float(np.abs(windowed(values) - windowed(target)).mean())
         ours = f"{mean:.3f} against {aim:.3f}, off by {gap:.3f}{note}"
-        return Row(str(figure), f"{label}: {what}", paper, ours, {"mean": mean, "target": aim, "gap": gap})
+        numbers = {"mean": mean, "sd": sd, "target": aim, "gap": gap}
+        # Only "tracks 1 - alpha" is a claim about a mean.
+        claimed = (aim - _TRACKS, aim + _TRACKS) if paper.startswith("tracks") else None
+        return Row(str(figure), f"{label}: {what}", paper, ours, numbers, claimed)
 
     def extremes(everything: str, nothing: str) -> str:
         shares = (100.0 * of(everything).mean(), 100.0 * of(nothing).mean())
@@ -198,16 +259,7 @@ def _method(records: Records, figure: int, problem: str, method: str) -> list[Ro
             coverage("query coverage, conformal without weights", "not shown", of("unweighted")),
             coverage("query coverage, leave-one-out scores", "not shown", of("leave_one_out"), by_loo),
         ]
-    held = column(records, problem, method, "holdout")
-    aim = float(1.0 - np.vectorize(ALPHA)(held[..., 0]).mean())
-    kinds = ("credible", "conformal", "leave-one-out") if conformal else ("credible",)
-    for place, kind in enumerate(kinds, start=1):
-        mean = float(held[..., place].mean())
-        paper = "1 - alpha" if kind == "conformal" else "near 1 - alpha" if not conformal else "not shown"
-        values = {"mean": mean, "target": aim}
-        found.append(
-            Row(str(figure), f"{label}: holdout coverage, {kind}", paper, f"{mean:.3f} against {aim:.3f}", values)
-        )
+    found += _held_out(records, figure, problem, method)
     return [*found, _ending(records, figure, problem, method)]
 
 
@@ -215,10 +267,17 @@ def _ending(records: Records, figure: int, problem: str, method: str) -> Row:
     """Return the best value, or the simple regret, at the end: median and range."""
     best = column(records, problem, method, "best")[:, -1]
     optimum = column(records, problem, method, "optimum")
-    what, values = ("best value", best) if figure == 7 else ("simple regret", optimum - best)
+    what, values = ("simple regret", optimum - best) if figure == 15 else ("best value", best)
     mid = float(np.median(values))
     ours = f"{mid:.2f} ({values.min():.2f} to {values.max():.2f})"
-    return Row(str(figure), f"{problem}, {method}: {what}", "all comparable", ours, {"median": mid})
+    numbers, standard = {"median": mid}, optimization.STANDARD.get(method)
+    label = f"{problem}, {method}: {what}"
+    if standard is None:
+        return Row(str(figure), label, _NOTHING, ours, numbers)
+    theirs = optimum - column(records, problem, standard, "best")[:, -1]
+    ratio = resampled(ratio_of_means(optimum - best, theirs), len(best))
+    numbers |= dict(zip(("ratio", "ratio_low", "ratio_high"), ratio, strict=True))
+    return Row(str(figure), label, "all comparable", ours, numbers, _COMPARABLE)
 
 
 def _tradeoffs(records: Records) -> list[Row]:

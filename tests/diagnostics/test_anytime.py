@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from scipy.stats import beta
 
 from calibo.data import Array
-from calibo.diagnostics import confidence_sequence, count_band, log_evidence, log_wealth
+from calibo.diagnostics import confidence_sequence, count_band, log_evidence, log_wealth, mean_chance_limit
 from calibo.diagnostics.anytime import (
     CONCENTRATION,
     log_mean,
@@ -145,3 +145,28 @@ def test_mistakes_are_explained() -> None:
     for confidence in (95, 0.0):
         with pytest.raises(RecipeError, match="95 % as 0.95"):
             count_band([3], 0.5, confidence=confidence)
+
+
+def test_the_mean_of_varying_probabilities_rarely_ever_exceeds_its_limit() -> None:
+    """4,000 sequences of 200 whose probability rises after failures: at most 5 % may ever exceed it, 6 % allow for chance."""
+    rng, steps = np.random.default_rng(0), 200
+    excess = np.array(
+        [t * mean_chance_limit(0, t) if mean_chance_limit(0, t) < 1.0 else np.inf for t in range(1, steps + 1)]
+    )
+    chance, successes, total = np.full(4000, 0.1), np.zeros(4000), np.zeros(4000)
+    exceeded = np.zeros(4000, dtype=bool)
+    for t in range(steps):
+        total += chance
+        hit = rng.random(4000) < chance
+        successes += hit
+        exceeded |= total > successes + excess[t]
+        chance = np.where(hit, 0.1, np.minimum(chance + 0.1, 0.9))
+    assert 0 < exceeded.sum() < 0.06 * 4000
+
+
+def test_limits_of_mean_probabilities() -> None:
+    assert mean_chance_limit(0, 0) == 1.0 and mean_chance_limit(3, 3) == 1.0
+    limits = [mean_chance_limit(n // 10, n) for n in (100, 1000, 10_000)]
+    assert limits == sorted(limits, reverse=True) and 0.1 < limits[-1] < 0.13
+    with pytest.raises(DataError, match="got 4 of 3"):
+        mean_chance_limit(4, 3)

@@ -19,6 +19,7 @@ from calibo.diagnostics import (
     feasibility_table,
     forecast_table,
     log_evidence,
+    mean_chance_limit,
     points_needed,
     stated_feasibility,
 )
@@ -278,3 +279,26 @@ def test_right_probabilities_pass() -> None:
         table = feasibility_table([stating(p) for p in chances], (rng.random(120) < chances).tolist())
         wrong += sum(row.verdict != "as stated" for row in table.rows)
     assert wrong <= 16
+
+
+def test_what_is_certain_of_mean_values() -> None:
+    found = table(190, 10, 0.95)
+    (row,) = found.rows
+    assert row.mean_values_inside() == pytest.approx(1.0 - 2.0 * mean_chance_limit(10, 200))
+    assert row.mean_values_inside(0.25) == pytest.approx(max(1.0 - 4.0 * mean_chance_limit(10, 200), 0.0))
+    said = found.mean_value_sentence()
+    assert said.startswith("With noise that is of either sign with a probability of 50 % or more, at least 6")
+    assert "of the mean values were inside 95 % intervals of measurements so far" in said
+    assert table(3, 1, 0.95).mean_value_sentence().startswith("Nothing can be said of mean values yet")
+    with pytest.raises(RecipeError, match="symmetry"):
+        row.mean_values_inside(0.6)
+
+
+def test_mean_values_are_inside_as_often_as_is_certain() -> None:
+    """Mean values outside every fifth time, with symmetric noise: half of the misses are hidden."""
+    rng = np.random.default_rng(0)
+    mean = np.where(np.arange(1000) % 5 == 0, 1.001, 0.0)
+    measured = mean + np.where(mean > 1.0, rng.choice([-0.5, 0.5], 1000), 0.0)
+    (row,) = table(int((np.abs(measured) <= 1.0).sum()), int((np.abs(measured) > 1.0).sum()), 0.95).rows
+    assert row.contained > 880, "measurements alone look better than mean values are"
+    assert 0.6 < row.mean_values_inside() <= 0.8

@@ -24,7 +24,7 @@ def test_every_part_is_written_and_drawn(modules: dict[str, ModuleType], smoke: 
         assert len({row["curve"][0] for row in own}) == 1, "all methods start from the same cells"
         assert all(len(row["curve"]) == 2 and row["curve"][1] >= row["curve"][0] and row["regret"] >= 0 for row in own)
         assert [row["label"] for row in own if "coverage" not in row] == list(settings.MODEL_FREE)
-    for part in ("candidates", "levels", "acquisition"):
+    for part in ("candidates", "levels", "acquisition", "fractions", "folds"):
         assert len(json.loads((smoke / f"{part}.json").read_text())["rows"]) in (3, 4, 5)
 
 

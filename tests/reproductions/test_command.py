@@ -14,6 +14,7 @@ import pytest
 class Job:
     problem: str
     seed: int
+    method: str = "adds"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def figure(name: str, size: Size) -> Figure:
 
 
 def perform(job: Job) -> dict[str, Any]:
-    return {"value": job.seed, "seconds": 1.0}
+    return {"value": job.seed, "seconds": 60.0 if job.problem == "a" else 20.0}
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_what_is_missing_is_run_and_written(adding: Any, tmp_path: Path, capsys:
     assert adding.main(["--table"]) == 0
     assert capsys.readouterr().out == "b: 2 runs are missing\n| a |\n"
     assert adding.main(["--processes", "1"]) == 2
-    assert "5 s of computing" in capsys.readouterr().out
+    assert "220 s of computing" in capsys.readouterr().out
 
 
 def test_claims_of_other_parts_stay(adding: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,7 +90,9 @@ def test_claims_of_other_parts_stay(adding: Any, tmp_path: Path, capsys: pytest.
     assert [row["part"] for row in json.loads((tmp_path / "results" / "claims.json").read_text())] == ["a", "b"]
     capsys.readouterr()
     adding.main(["--left", "--repeats", "4"])
-    assert capsys.readouterr().out == f"{tmp_path.name}: 3 of 8 runs are left\n"
+    # Four runs of a minute and four of a third of one, on two cores.
+    said = "; all take about 3 minutes on two cores, by those stored"
+    assert capsys.readouterr().out == f"{tmp_path.name}: 3 of 8 runs are left{said}\n"
 
 
 def test_tables_go_into_the_readme(adding: Any, tmp_path: Path) -> None:
@@ -118,7 +121,9 @@ def test_stored_jobs_are_run_again_and_compared(
     capsys.readouterr()
     assert adding.main(["--verify", "3"]) == 0
     assert capsys.readouterr().out.count("the same: problem=") == 3
+    again = json.loads((tmp_path / "results" / "verified.json").read_text())
+    assert [row["same"] for row in again["rows"]] == [True] * 3 and len({row["job"] for row in again["rows"]}) == 3
     file = tmp_path / "results" / "runs" / "a.jsonl"
     file.write_text(file.read_text().replace('"value":2', '"value":7'))
     assert adding.main(["--verify", "9"]) == 1
-    assert "DIFFERENT: problem=a seed=2 (commit " in capsys.readouterr().out
+    assert "DIFFERENT: problem=a seed=2 method=adds (commit " in capsys.readouterr().out

@@ -135,7 +135,6 @@ def test_initial_designs(modules: dict[str, ModuleType]) -> None:
     assert sorted((8 * runs.starts(replace(job, variant=None), space)[:, 0]).astype(int)) != list(range(8))
 
 
-@pytest.mark.whole
 def test_topic_models_are_trained(modules: dict[str, ModuleType]) -> None:
     tasks = modules["tasks"]
     one = tasks.task("lda")

@@ -41,9 +41,29 @@ def written(folder: Path, claims: list[dict[str, Any]]) -> Path:
 
 def test_a_page(evidence: Any, tmp_path: Path) -> None:
     page = evidence.page(evidence.papers(written(tmp_path, [{**CLAIM, **BASIS}])))
-    assert "| [A (2024)](#a2024) | 2 / 1 | 1 | 0 | 0 |" in page
+    assert "| [A (2024)](#a2024) | 2 / 1 | 1 | 0 | 0 | - |" in page
     assert "| 2 | error, a / b | < 1 | 0.50 | confirmed | 30 | 5 + 25 evaluations | abc |" in page
     assert "- error, a / b: few seeds" in page and "- Figure 3: needs a laboratory" in page
+
+
+def test_runs_that_were_run_again(evidence: Any, tmp_path: Path) -> None:
+    folder = written(tmp_path, [{**CLAIM, **BASIS}])
+    rows = [{"job": "seed=0", "commit": "abc", "same": True}, {"job": "seed=1", "commit": "abc", "same": False}]
+    (folder / "a2024" / "results" / "verified.json").write_text(json.dumps({"commit": "def", "rows": rows}))
+    page = evidence.page(evidence.papers(folder))
+    assert "| 1 | 0 | 0 | 1 of 2 |" in page and "run again with commit def" in page
+    assert "- seed=0 (commit abc): the same to the last digit" in page and "- seed=1 (commit abc): different" in page
+
+
+def test_claims_that_rest_on_earlier_code_are_named(evidence: Any, tmp_path: Path) -> None:
+    folder = written(tmp_path, [{**CLAIM, **BASIS}])
+    older = folder / "a2024" / "results" / "runs" / "older"
+    older.mkdir(parents=True)
+    (older / "a.jsonl").write_text(json.dumps({"job": {}, "found": {}, "commit": "abc"}) + "\n")
+    said = "What is said of 2 rests on runs of earlier code (`results/runs/older`)"
+    assert said in evidence.page(evidence.papers(folder))
+    (older.parent / "a.jsonl").write_text(json.dumps({"job": {}, "found": {}, "commit": "abc"}) + "\n")
+    assert said not in evidence.page(evidence.papers(folder))
 
 
 def test_a_headline_that_no_stored_claim_has_is_an_error(evidence: Any, tmp_path: Path) -> None:

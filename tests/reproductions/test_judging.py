@@ -69,3 +69,8 @@ def test_cases_are_counted_for_every_choice_of_seeds(modules: dict[str, ModuleTy
     assert (claim.verdict, claim.ours[-4:]) == ("cannot tell", "of 2")
     assert judging.counted_over("6", "wins", [win], 4).verdict == "cannot tell"
     assert judging.best_mean(high, [low], lower=False)(np.arange(8)[None, :]).tolist() == [1.0]
+
+
+def test_a_claim_says_how_many_seeds_it_rests_on(modules: dict[str, ModuleType]) -> None:
+    ratios = modules["judging"].Ratios(".2f")
+    assert ratios.below("4", "a / b", np.ones(7), np.full(7, 2.0)).seeds == 7

@@ -17,7 +17,7 @@ def test_every_figure_is_written_and_drawn(modules: dict[str, ModuleType], smoke
         assert (smoke / f"figure{number}.png").stat().st_size > 10_000
         assert json.loads((smoke / f"figure{number}.json").read_text())["rows"]
     curves = json.loads((smoke / "figure4.json").read_text())["rows"]
-    assert [row["method"] for row in curves] == list(modules["settings"].table_methods("4"))
+    assert [row["method"] for row in curves] == list(modules["settings"].TABLE_METHODS)
     for row in curves:
         assert row["evaluations"] == [4, 5, 6] and row["repeats"] == 2
         assert min(row["mean"]) >= 0.0, "regrets of means, unlike those of measurements, cannot be negative"
