@@ -27,8 +27,10 @@ PIP := -m pip install --disable-pip-version-check --quiet
 # Most modules that are installed are never imported by the tests, so that those that are get compiled then.
 PIP_FOR_TESTS := $(PIP) --no-compile
 # One thread for linear algebra: two test processes with two threads each would wait for each other. Many tests start a
-# Python process of their own, which must not compile everything again.
-PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+# Python process of their own, which must not compile everything again. Each test process takes whole files one after another,
+# so that what a file's tests share is made once, and helps the other in the end.
+TEST_RUN := -m pytest -n 2 --dist worksteal
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python $(TEST_RUN)
 
 # The first Python that is recent enough; `make PYTHON=/path/to/python3.11 ...` chooses another.
 ifndef PYTHON
@@ -68,11 +70,11 @@ slow: $(VENV)/.extras-installed
 	$(PYTEST) -m slow
 
 test-lowest: $(LOWEST)/.installed
-	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n 2
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(LOWEST)/bin/python $(TEST_RUN)
 
 # The blocks of all pages, those that need an extra included, then the site.
 docs: $(VENV)/.extras-installed
-	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/test_docs.py tests/test_readme.py
+	$(PYTEST) -m "not slow" tests/test_docs.py tests/test_readme.py
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

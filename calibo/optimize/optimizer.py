@@ -139,7 +139,7 @@ class Optimizer(WithProgress):
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ |= state
+        vars(self).update(state)
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
