@@ -65,9 +65,13 @@ def worker(url: str, sampler: str, turns: Sequence[tuple[float, float]]) -> dict
         wrote[0] += bool(wrote[1])
         wrote[1] = False
 
+    def given_up(connection: Any) -> None:
+        wrote[1] = False
+
     study.get_trials(deepcopy=False)
     sqlalchemy.event.listen(engine, "before_cursor_execute", executed)
     sqlalchemy.event.listen(engine, "commit", committed)
+    sqlalchemy.event.listen(engine, "rollback", given_up)
     done, cpu = 0, time.process_time()
     for first, last in turns:
         time.sleep(max(0.0, first - time.monotonic()))

@@ -145,12 +145,6 @@ class SqlBackend(Backend):
         replaces: bool,
     ) -> None:
         with self._transaction() as connection:
-            if known is not None:
-                # Whoever publishes at the same moment waits for this transaction, and then sees what it wrote.
-                self._lock_study(connection, known.study_id)
-                published = connection.execute(self._sql.published, {"study": known.study_id, "key": known.key})
-                if not known.numbers.issuperset(published.scalars()):
-                    raise Outdated
             before = connection.execute(self._sql.lock_trial, {"trial": trial_id}).scalar_one_or_none()
             if before is None:
                 raise KeyError(f"there is no trial {trial_id}")
@@ -165,6 +159,13 @@ class SqlBackend(Backend):
                 self._put_values(connection, trial_id, values, replaces=replaces)
             if state is not None:
                 self._change_state(connection, trial_id, before, state)
+            if known is not None:
+                # Whoever publishes at the same moment waits for the end of this transaction, and then sees what it wrote.
+                # Last of all, as workers wait for each other as long as one has the lock.
+                self._lock_study(connection, known.study_id)
+                published = connection.execute(self._sql.published, {"study": known.study_id, "key": known.key})
+                if not known.numbers.issuperset(published.scalars()):
+                    raise Outdated
 
     def set_once(self, study_id: int, key: str, value: Any) -> Any:
         """Set a system attribute of a study unless it has one of that name; return what it then has, for all workers."""

@@ -143,6 +143,11 @@ def quiet_optuna() -> Iterator[None]:
 def _check_directions(study: optuna.Study, directions: Sequence[Direction]) -> None:
     stored = [one.name.lower() for one in study.directions]
     asked = [direction.name.lower() for direction in directions]
+    if not stored:
+        raise StudyError(
+            f"study {study.study_name!r} has no directions in the storage: it was damaged, or written by another program. "
+            "Start a new one with another study_name (--study)"
+        )
     if stored != asked:
         single, several = f"{stored[0]}() (--{stored[0]})", f"directions={stored} (--directions {','.join(stored)})"
         raise StudyError(

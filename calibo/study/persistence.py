@@ -29,6 +29,7 @@ _LASTING = (
     "does not exist",
     "not a database",
     "malformed",
+    "could not decode",
     "unable to open",
     "permission denied",
     "authentication failed",

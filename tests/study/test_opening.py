@@ -57,6 +57,9 @@ def test_another_direction_is_refused() -> None:
     optuna.create_study(storage=storage, study_name="two", directions=["minimize", "maximize"])
     with pytest.raises(StudyError, match="'two' minimizes and maximizes"):
         _open(storage, "two")
+    storage._studies[storage.get_study_id_from_name("two")].directions = []
+    with pytest.raises(StudyError, match="'two' has no directions in the storage: it was damaged"):
+        _open(storage, "two")
 
 
 def test_another_space_is_refused_and_nothing_is_changed() -> None:
