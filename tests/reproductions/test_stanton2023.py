@@ -129,3 +129,19 @@ def test_finished_runs_are_not_done_again(results: Path) -> None:
     assert printed.startswith("1 of 2 ")
     assert sorted(line for line in runs.read_text().splitlines() if line.endswith("}")) == sorted(before.splitlines())
     assert command("--out", str(results), "--table", "--figures", "14").startswith("| figure |")
+
+
+def test_stored_runs_are_run_again_and_compared(results: Path) -> None:
+    printed = command("--out", str(results), "--figures", "14", "--verify", "2")
+    assert printed.count("the same: ") == 2
+    again = json.loads((results / "verified.json").read_text())
+    assert [row["same"] for row in again["rows"]] == [True, True]
+
+
+def test_claims_rest_on_the_trials_that_are_there(results: Path, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in (results / "runs.jsonl").read_text().splitlines() if line.endswith("}")]
+    kept = [line for line in lines if line["job"]["figure"] == 14 and line["job"]["seed"] == 0]
+    (tmp_path / "runs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
+    command("--out", str(tmp_path), "--figures", "6", "14", "--claims")
+    claims = json.loads((tmp_path / "claims.json").read_text())
+    assert claims and {(claim["figure"], claim["seeds"]) for claim in claims} == {(14, 1)}
