@@ -108,7 +108,7 @@ class _Expected:
         if self.tupled and not isinstance(value, tuple):
             items = read_items(value)
             return value if items is None else tuple(items)
-        if not self.array or (isinstance(value, np.ndarray) and value.dtype.kind != "O"):
+        if not self.array or (isinstance(value, np.ndarray) and value.dtype == np.float64):
             return value
         if not self.alone and (value is None or _number(value) or not is_array(value)):
             return value
@@ -118,6 +118,8 @@ class _Expected:
 def _refuse(what: str, value: object, expected: _Expected) -> NoReturn:
     given = f"the class {value.__name__}, which needs ()" if isinstance(value, type) else shown(value)
     hint = f"; write [{shown(value)}]" if is_text(value) and expected.words.startswith("a sequence") else ""
+    if isinstance(value, np.longdouble) or (is_whole(value) and not _number(value)):
+        hint = "; numbers have at most 64 bits here"
     raise ArgumentError(f"{what} must be {expected.words}, got {given}{hint}")
 
 

@@ -365,11 +365,11 @@ def _check_output(output: Path, table: Path, study: Path | None, force: bool) ->
 
 
 def write_answer(answer: pd.DataFrame, output: Path) -> None:
-    """Write the rows to a file atomically, with their row numbers first and forecasts to six significant digits."""
+    """Write the rows to a file atomically, with their row numbers first and forecasts to twelve significant digits."""
     from calibo.tables.answer import free_names
 
     own = answer.select_dtypes("number").columns.intersection(answer.columns[-answer.attrs["calibo"]["added"] :])
-    answer = answer.assign(**{name: [float(f"{number:.6g}") for number in answer[name]] for name in own})
+    answer = answer.assign(**{name: [float(f"{number:.12g}") for number in answer[name]] for name in own})
     numbered = answer.rename_axis(index=free_names(["row"], list(answer.columns))[0]).reset_index()
     # The further information is not part of the table.
     numbered.attrs = {}

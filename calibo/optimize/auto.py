@@ -104,7 +104,7 @@ class Auto(Strategy):
         acting = self._acting(data)
         if (acting is None or data.constraints > 0) and data.refit is None and len(data) < self.always_below:
             data = replace(data, refit=True)
-        plan = replace(self.rows if data.from_pool else self.method, acting=acting).plan(data, rng=rng)
+        plan = (self.rows if data.from_pool else replace(self.method, acting=acting)).plan(data, rng=rng)
         avoid = np.vstack([data.X_pending, data.X_failed]) if repeats_tell(data, plan) else plan.avoid
         words = [self._model(data), _outcomes(data, acting), _rule(data, plan)]
         return replace(plan, avoid=avoid, why="; ".join(words))
@@ -154,10 +154,10 @@ def _outcomes(data: Dataset, acting: Surrogate | None) -> str:
         return f"bad outcomes count by rank, as {reason}"
     if data.from_pool:
         return "outcomes count as they are, as candidates are rows"
-    if data.contexts:
-        return "outcomes count as they are, as some parameters are contexts"
     if acting is not None:
         return f"outcomes count as they are, with little noise, as there are {data.objectives} objectives"
+    if data.contexts:
+        return "outcomes count as they are, as some parameters are contexts"
     reason = "some parameters are choices" if any(data.categories) else "there are several objectives"
     return f"outcomes count as they are, as {reason}"
 

@@ -89,9 +89,10 @@ class Proposal:
             X: The points, `k x d`.
 
         Returns:
-            The suggestion; ``None`` if a plan has to be made anew: there is none, or it learns from where the search goes.
+            The suggestion; ``None`` if a plan has to be made anew: there is none, it learns from where the search goes, or it
+            has points that are due to be measured again, one of which may just have been taken.
         """
-        if self.plan is None or self.plan.learn is not None or len(self.suggestions) != 1:
+        if self.plan is None or self.plan.learn is not None or len(self.plan.repeats) or len(self.suggestions) != 1:
             return None
         number = self.suggestions[0].number
         with single_threaded():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,6 +65,10 @@ if TYPE_CHECKING:
     from calibo.report import Plots, ReportData
 
 
+#: Names that Optuna makes up for studies without one.
+_MADE_UP = re.compile(r"no-name-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(WithProgress):
     """A study as it was when it was read; it does not change when the study goes on.
@@ -122,8 +127,7 @@ class Result(WithProgress):
 
     @property
     def _nameless(self) -> bool:
-        # Optuna makes up names of this form.
-        return self.study_name.startswith("no-name-")
+        return _MADE_UP.fullmatch(self.study_name) is not None
 
     def _summary(self) -> str:
         counts = f"{len(completed(self.trials))} of {len(self.trials)} trials complete"

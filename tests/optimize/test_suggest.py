@@ -18,6 +18,7 @@ from calibo.models import GaussianProcess
 from calibo.optimize import ModelBased, Plan, SpaceSource, Strategy, choose, generator, propose, suggest
 from calibo.optimize.design import initial_size
 from calibo.optimize.replicated import Replicated
+from calibo.optimize.suggest import proposal
 from calibo.optimize.turbo import TuRBO
 from calibo.search import EpsilonGreedy, Langevin, MultiStart, Search
 from calibo.spaces import Categorical, Float, Int, ProductSpace, Space
@@ -168,3 +169,21 @@ def test_a_batch_of_the_design_does_not_repeat_itself() -> None:
     empty = Dataset(X=np.empty((0, 1)), Y=np.empty((0, 1)), categories=space.categories)
     batch = propose(empty, space=space, strategy=gp_ei(), seed=0, number=0, q=5)
     assert sorted(s.params["i"] for s in batch) == [0, 1, 2, 3, 4]
+
+
+def test_a_choice_beside_another_workers_point_is_another_one() -> None:
+    data = Dataset(X=RNG(0).random((8, 1)), Y=RNG(1).standard_normal((8, 1)))
+    space = ProductSpace({"x": Float(0.0, 1.0)})
+    found = proposal(data, space=space, strategy=gp_ei(), seed=0, number=8)
+    other = found.beside(found.suggestions[0].x[None, :])
+    assert other is not None
+    assert other.number == 8
+    assert abs(other.x - found.suggestions[0].x).max() > 1e-3
+
+
+def test_a_point_that_is_due_again_is_not_served_to_two_workers() -> None:
+    data = Dataset(X=np.array([[0.2], [0.2], [0.7]]), Y=np.array([[0.0], [0.1], [1.0]]))
+    space, strategy = ProductSpace({"x": Float(0.0, 1.0)}), Replicated(gp_ei(replicate=True), times=2)
+    found = proposal(data, space=space, strategy=strategy, seed=0, number=3, n_initial=1)
+    assert found.suggestions[0].x == pytest.approx([0.7])
+    assert found.beside(found.suggestions[0].x[None, :]) is None
