@@ -231,6 +231,7 @@ def test_minimizing_is_maximizing_the_negative(strategy: Any) -> None:
 
 DEGENERATE: dict[str, tuple[dict[str, Any], Callable[[dict[str, Any], int], float]]] = {
     "all equal": (CUBE, lambda p, i: 3.0),
+    "all zero": (CUBE, lambda p, i: 0.0),
     "huge": (CUBE, lambda p, i: 1e300 * (p["x"] - 0.5)),
     "tiny": (CUBE, lambda p, i: 1e-300 * (p["x"] - 0.5)),
     "subnormal": (CUBE, lambda p, i: 5e-324 * (i % 3)),

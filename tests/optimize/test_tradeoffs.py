@@ -47,7 +47,7 @@ def observed(optimizer: Optimizer, steps: int, **constraints: Any) -> Optimizer:
 
 
 # One method for each kind of distribution: a Gaussian, one with other levels, a flat set.
-@pytest.mark.parametrize("method", ["gp_ei", "ocbo", "cbo"])
+@pytest.mark.parametrize("method", ["gp_ei", "ocbo", "cbo", pytest.param("locbo", marks=pytest.mark.slow)])
 def test_methods_trade_two_objectives_off(method: str) -> None:
     optimizer = observed(Optimizer(SPACE, METHODS[method], directions=["min", "min"], reference=(1.2, 0.6), seed=1), 22)
     front = optimizer.pareto_front
@@ -77,7 +77,7 @@ def test_directions_only_turn_signs() -> None:
     assert two.forecasts[1].raw.mean == pytest.approx(-one.forecasts[1].raw.mean)
 
 
-@pytest.mark.parametrize("method", ["gp_ei", "ocbo", "cbo"])
+@pytest.mark.parametrize("method", ["gp_ei", "ocbo", "cbo", pytest.param("locbo", marks=pytest.mark.slow)])
 def test_constraints_are_met_and_learned(method: str) -> None:
     optimizer = Optimizer(SPACE, METHODS[method], seed=3)
     for _ in range(24):
