@@ -270,14 +270,16 @@ class Watched:
         objective: The objective.
         failures: Number of failed trials.
         error: Exception raised by the latest evaluation, if any.
+        names: Names of the parameters of the latest evaluation.
     """
 
     objective: Callable[[dict[str, Any]], Any]
     failures: int = 0
     error: Exception | None = None
+    names: tuple[str, ...] = ()
 
     def __call__(self, params: dict[str, Any]) -> Any:
-        self.error = None
+        self.error, self.names = None, tuple(params)
         try:
             return self.objective(params)
         except Exception as error:
@@ -300,6 +302,8 @@ class Watched:
             last = calls[-1]
             first += f" ({Path(last.filename).name}, line {last.lineno})"
             others += [f"    {line}" for line in "".join(traceback.format_list(calls)).splitlines()]
+        if isinstance(self.error, KeyError) and self.error.args and self.error.args[0] not in self.names:
+            others.append(f"    (the parameters are {', '.join(self.names)})")
         return "\n".join([first, *others]) if self.failures <= SHOWN_IN_FULL else first
 
 

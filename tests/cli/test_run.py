@@ -230,6 +230,11 @@ class TestRunning:
         assert "Resuming study 'cli_objectives:objective'" in again.stdout
         assert len(load_result("calibo.db").trials) == 2
 
+    def test_a_parameter_that_there_is_not(self, folder: Path) -> None:
+        (folder / "wrong.py").write_text("def objective(params):\n    return params['y']\n")
+        done = run("wrong.py", "--space", "space.toml", "--trials", "2")
+        assert "KeyError: 'y' (wrong.py, line 2)" in done.stderr and "(the parameters are x, kind" in done.stderr
+
     def test_failures_say_where(self, folder: Path) -> None:
         done = run("cli_objectives.py:fragile", "--space", "space.toml", "--trials", "6", "--method", "gp_ei")
         first, *others = done.stderr.splitlines()
