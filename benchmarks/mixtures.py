@@ -249,11 +249,14 @@ def regret(optimizer: str, seeds: int) -> None:
 
 
 def ax_at_seven() -> None:
-    """Store what Ax does with seven components."""
+    """Store what Ax does with seven components, as far as it is not stored yet."""
     from itertools import islice
 
-    found = {}
+    path = RESULTS / "mixtures_ax_seven.json"
+    found = json.loads(path.read_text()) if path.exists() else {}
     for low, high in ((0.0, 1.0), (0.05, 0.4), (0.1, 0.2)):
+        if (case := f"amounts from {low} to {high}") in found:
+            continue
         # The same mixture, shifted so that all amounts begin at 0.
         scaled = Blend("seven", 7, (high - low) / (1.0 - 7 * low), lambda x: float(((x - 1 / 7) ** 2).sum()))
         start = time.process_time()
@@ -262,9 +265,9 @@ def ax_at_seven() -> None:
             said = f"10 suggestions, worst violation {max(map(scaled.violation, params)):.1e}"
         except Exception as error:
             said = f"{type(error).__name__}: {str(error)[:300]}"
-        found[f"amounts from {low} to {high}"] = {"outcome": said, "cpu": round(time.process_time() - start, 1)}
+        found[case] = {"outcome": said, "cpu": round(time.process_time() - start, 1)}
         print(found, flush=True)
-        (RESULTS / "mixtures_ax_seven.json").write_text(json.dumps(found, indent=1) + "\n")
+        path.write_text(json.dumps(found, indent=1) + "\n")
 
 
 def feasibility(components: Sequence[int]) -> None:

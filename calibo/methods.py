@@ -102,8 +102,7 @@ def auto(*, search: Search | None = None, replicate: bool = False, anchors: int 
     options = {"surrogate": shown, "search": search, "replicate": replicate, "anchors": anchors}
     acting = Warped(_process(NoisePrior.wide()), shapes=(OutcomeShape.HALF_RANK,))
     method = ocbo(rule=ImprovementByNoise(), acting=acting, **options)
-    several = Warped(_process(NoisePrior.slight()))
-    return Auto(method, ocbo(**options), large=_LARGE, always_below=_ALWAYS, several=several)
+    return Auto(method, ocbo(**options), large=_LARGE, always_below=_ALWAYS)
 
 
 @checked

@@ -40,15 +40,6 @@ class NoisePrior:
         """
         return cls(location=-3.0, width=3.0, floor=1e-8, start=-1.5)
 
-    @classmethod
-    def slight(cls) -> NoisePrior:
-        """Return a prior that believes in little noise, and in more of it only where outcomes insist.
-
-        It is for models of several outcomes that a search acts on: what few points cannot explain yet, a quadratic of
-        which only the two ends were seen, the wide prior takes for noise, and the search stays at the ends.
-        """
-        return cls(location=-8.0, width=3.0, floor=1e-8)
-
     def __post_init__(self) -> None:
         check_fields(self)
         check_between("location", self.location, -np.inf, np.inf)

@@ -19,7 +19,7 @@ from calibo.arguments import check_fields
 from calibo.checks import check_instance
 from calibo.data import Dataset
 from calibo.errors import RecipeError
-from calibo.models import Surrogate, check_surrogate
+from calibo.models import Surrogate
 from calibo.models.outcome_transforms import FEWEST_OUTCOMES
 from calibo.models.subsets import point_keys
 from calibo.optimize.strategy import ModelBased, Strategy
@@ -47,7 +47,6 @@ class Auto(Strategy):
     ==========================================================  ========================================================
     one objective, no list of rows, no contexts, and numbers    search by a model of half-ranked outcomes
     only or parameters that depend on choices
-    three objectives or more                                    search by models that believe in little noise
     else                                                        search by the model inside what is shown
     noise above a quarter of the good outcomes' spread          expected improvement and its noisy form in turns (from
                                                                 10 results on), also at points measured before
@@ -65,7 +64,6 @@ class Auto(Strategy):
         large: Number of results above which the exact model is given up, for the words.
         always_below: With fewer results the hyperparameters of what the search acts on are fitted at every step, also if
             it acts on the model inside what is shown, whose surrogate may have a schedule of its own.
-        several: The surrogate that the search acts on if there are three objectives or more; ``None`` for what is shown.
         name: Name of the method.
     """
 
@@ -73,15 +71,12 @@ class Auto(Strategy):
     rows: ModelBased
     large: int
     always_below: int = 100
-    several: Surrogate | None = None
     name: str = "auto"
 
     def __post_init__(self) -> None:
         check_fields(self)
         check_instance("method", self.method, ModelBased, "methods.ocbo()")
         check_instance("rows", self.rows, ModelBased, "methods.ocbo()")
-        if self.several is not None:
-            check_surrogate("several", self.several)
         if self.method.surrogate != self.rows.surrogate:
             raise RecipeError(
                 "method and rows must show the forecasts of one surrogate, so that calibration carries over; "
@@ -101,19 +96,14 @@ class Auto(Strategy):
         return self.method.compares_rows
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
-        acting = self._acting(data)
-        if (acting is None or data.constraints > 0) and data.refit is None and len(data) < self.always_below:
+        ranked = acts_on_ranks(data)
+        acts_on_shown = not ranked or data.constraints > 0
+        if acts_on_shown and data.refit is None and len(data) < self.always_below:
             data = replace(data, refit=True)
-        plan = (self.rows if data.from_pool else replace(self.method, acting=acting)).plan(data, rng=rng)
+        whole = self.method if ranked else replace(self.method, acting=None)
+        plan = (self.rows if data.from_pool else whole).plan(data, rng=rng)
         avoid = np.vstack([data.X_pending, data.X_failed]) if repeats_tell(data, plan) else plan.avoid
-        words = [self._model(data), _outcomes(data, acting), _rule(data, plan)]
-        return replace(plan, avoid=avoid, why="; ".join(words))
-
-    def _acting(self, data: Dataset) -> Surrogate | None:
-        """Return the surrogate that the search alone acts on; ``None`` if it acts on what is shown."""
-        if data.objectives > 2 and not data.from_pool:
-            return self.several
-        return self.method.acting if acts_on_ranks(data) else None
+        return replace(plan, avoid=avoid, why=f"{self._model(data)}; {_acting(data, ranked)}; {_rule(data, plan)}")
 
     def searcher(self, space: Space) -> Search:
         return (self.rows if space.is_pool else self.method).searcher(space)
@@ -144,9 +134,8 @@ def repeats_tell(data: Dataset, plan: Plan) -> bool:
     return len(np.unique(point_keys(np.hstack([data.X, data.Y])))) == len(data)
 
 
-def _outcomes(data: Dataset, acting: Surrogate | None) -> str:
-    """Say which outcomes the search acts on, given the surrogate that it alone acts on; the same as long as they are."""
-    ranked = acts_on_ranks(data)
+def _acting(data: Dataset, ranked: bool) -> str:
+    """Say which outcomes the search acts on; the same as long as they are the same."""
     if ranked and len(data) < FEWEST_OUTCOMES:
         return f"outcomes count as they are, as there are fewer than {FEWEST_OUTCOMES} results"
     if ranked:
@@ -154,8 +143,6 @@ def _outcomes(data: Dataset, acting: Surrogate | None) -> str:
         return f"bad outcomes count by rank, as {reason}"
     if data.from_pool:
         return "outcomes count as they are, as candidates are rows"
-    if acting is not None:
-        return f"outcomes count as they are, with little noise, as there are {data.objectives} objectives"
     if data.contexts:
         return "outcomes count as they are, as some parameters are contexts"
     reason = "some parameters are choices" if any(data.categories) else "there are several objectives"

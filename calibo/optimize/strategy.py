@@ -177,7 +177,7 @@ class ModelBased(Strategy):
         acts_on: What the acquisition function of the objectives sees: the "calibrated" distributions that are shown, or those
             of the "raw" model inside, so that calibration changes what is shown and not where the search goes.
             Probabilities of feasibility are the calibrated ones in either case.
-        acting: A surrogate for the acquisition function of the objectives alone, whose models are never shown; it takes
+        acting: A surrogate for the acquisition function of a single objective alone, whose models are never shown; it takes
             the place of what ``acts_on`` names. A model that finds good points need not forecast bad ones.
     """
 
@@ -270,11 +270,11 @@ class ModelBased(Strategy):
         )
 
     def _acting_models(self, data: Dataset, rng: np.random.Generator) -> tuple[Model, ...]:
-        """Return the models of the objectives that ``acting`` fits; empty without it.
+        """Return the model of the objective that ``acting`` fits, as a tuple; empty if it is not to be used.
 
         Its hyperparameters are stored after those of the outcomes.
         """
-        if self.acting is None:
+        if self.acting is None or data.objectives > 1:
             return ()
         stored = data.hyperparameters[data.Y.shape[1] :]
         goals = replace(data, forecasts=()).without_constraints()

@@ -68,21 +68,6 @@ class TestWhy:
         same = methods.ocbo().plan(known, rng=RNG(0))
         np.testing.assert_array_equal(plan.acquisition(X), same.acquisition(X))
 
-    @pytest.mark.extras
-    def test_three_objectives_are_searched_by_models_that_believe_in_little_noise(self) -> None:
-        known = data(noise=0.1, objectives=2)
-        known = replace(known, Y=np.hstack([known.Y, -known.X[:, :1]]))
-        plan = methods.auto().plan(known, rng=RNG(0))
-        words = "outcomes count as they are, with little noise, as there are 3 objectives; hypervolume improvement"
-        assert plan.why == f"exact Gaussian process; {words}"
-        X = RNG(3).random((5, known.X.shape[1]))
-        shown = methods.ocbo().plan(known, rng=RNG(0))
-        assert not np.allclose(plan.acquisition(X), shown.acquisition(X), rtol=1e-3)
-        assert plan.forecaster is not None and shown.forecaster is not None
-        # What is shown is the same.
-        intervals = [[f.calibrated.interval(0.8) for f in one.forecaster(X)[0]] for one in (plan, shown)]
-        np.testing.assert_allclose(*intervals)
-
 
 class TestRepeats:
     """Under noise points may be measured again, without it not; failed and pending ones never."""
