@@ -78,7 +78,7 @@ class Reproduction:
             print(f"{self.folder.name}: {left} of {left + there} runs are left{guess}")
             return 0
         if arguments.verify:
-            return self.verify(figures, store, arguments.verify, results / VERIFIED)
+            return verified_or_exit(self.verify(figures, store, arguments.verify, results / VERIFIED))
         if arguments.table or arguments.readme or arguments.claims:
             there = self.there(figures, size, store)
             done = self.stored(there, store)
@@ -221,6 +221,9 @@ def verify(commits: Mapping[str, str], count: int, file: Path, again: Callable[[
         again: Whether the job of a key gives what is stored, to the last digit.
     """
     keys = sorted(commits)
+    if not keys:
+        print("nothing is stored that could be run again")
+        return 0
     drawn = [keys[i] for i in np.random.default_rng().permutation(len(keys))[:count]]
     rows = []
     for key in drawn:
@@ -229,6 +232,13 @@ def verify(commits: Mapping[str, str], count: int, file: Path, again: Callable[[
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"commit": present_commit(), "rows": rows}, indent=1) + "\n")
     return sum(not row["same"] for row in rows)
+
+
+def verified_or_exit(different: int) -> int:
+    """End the process with an error if stored runs gave something else."""
+    if different:
+        raise SystemExit(f"{different} stored run{'s' if different > 1 else ''} gave something else")
+    return different
 
 
 def write_figures(done: Mapping[str, Any], results: Path, draw: Callable[[Any, Path], None]) -> None:

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import ranking
 import tradeoffs
-from command import VERIFIED, verify
+from command import VERIFIED, verified_or_exit, verify
 from harness import UNKNOWN, present_commit
 from pictures import draw
 from records import FIGURES, Job, Records, all_jobs, found_by, load, perform, rounded, save, there
@@ -96,12 +96,13 @@ def check(figures: Iterable[int], size: Size, out: Path, count: int) -> None:
     found, wanted = load(out / "runs.jsonl", size), set(all_jobs(figures, size))
     jobs = {" ".join(str(part) for part in astuple(job) if part != ""): job for job in found if job in wanted}
     commits = found_by(out / "runs.jsonl", size)
-    verify(
+    different = verify(
         {key: commits[job.figure] for key, job in jobs.items()},
         count,
         out / VERIFIED,
         lambda key: rounded(perform(jobs[key], size)) == found[jobs[key]],
     )
+    verified_or_exit(different)
 
 
 def write_claims(out: Path, size: Size, commits: dict[int, str]) -> None:

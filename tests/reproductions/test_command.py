@@ -125,5 +125,6 @@ def test_stored_jobs_are_run_again_and_compared(
     assert [row["same"] for row in again["rows"]] == [True] * 3 and len({row["job"] for row in again["rows"]}) == 3
     file = tmp_path / "results" / "runs" / "a.jsonl"
     file.write_text(file.read_text().replace('"value":2', '"value":7'))
-    assert adding.main(["--verify", "9"]) == 1
+    with pytest.raises(SystemExit, match="1 stored run gave something else"):
+        adding.main(["--verify", "9"])
     assert "DIFFERENT: problem=a seed=2 method=adds (commit " in capsys.readouterr().out
