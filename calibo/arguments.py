@@ -200,7 +200,7 @@ def _anything(value: object) -> bool:
 def _number(value: object) -> bool:
     # Numbers that NumPy and SciPy compute with: no fractions, and none of more than 64 bits.
     whole = is_whole(value) and -(2**63) <= value < 2**63  # pyright: ignore[reportOperatorIssue]
-    return whole or (isinstance(value, float | np.floating) and not isinstance(value, np.longdouble))
+    return whole or (isinstance(value, float | np.floating) and np.asarray(value).itemsize <= 8)
 
 
 _PLAIN: dict[Any, Fits] = {

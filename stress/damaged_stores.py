@@ -206,13 +206,20 @@ def _stored_body(file: Path) -> dict[str, Any]:
     return json.loads(head["text"] + "".join(rows[f"calibo:suggestion:{i}"] for i in range(1, head["pieces"])))
 
 
+class _NotOpened(Exception):
+    """Optuna's own class could not open a journal, so that calibo was not called."""
+
+
 def _actions(kind: str, path: Path) -> dict[str, Callable[[], Any]]:
     if kind == "rank":
         table = path.parent / "t.csv"
         return {"rank": lambda: calibo.rank(table, target="yield", n=2, method="gp_ei", progress=False)}
 
     def storage() -> Any:
-        return path if kind == "SQLite" else JournalStorage(JournalFileBackend(str(path)))
+        try:
+            return path if kind == "SQLite" else JournalStorage(JournalFileBackend(str(path)))
+        except Exception as error:
+            raise _NotOpened from error
 
     return {
         "load": lambda: load_result(storage()).trials,
@@ -235,6 +242,8 @@ def _tried(kind: str, path: Path, answers: Any) -> None:
             answers.put((action, "worked", ""))
         except CaliboError as error:
             answers.put((action, "named", str(error)[:150]))
+        except _NotOpened:
+            answers.put((action, "not opened", ""))
         except BaseException as error:
             frames = traceback.extract_tb(error.__traceback__)
             place = f"{frames[-1].filename[-45:]}:{frames[-1].lineno}"
@@ -280,7 +289,7 @@ def examine(number: int, seed: int = 0, progress: bool = False) -> tuple[list[li
                     wrong.append(f"{kind}, {how}, {action}: {ended} {said}")
                     if progress:
                         print(wrong[-1], flush=True)
-    kinds = ("stores", "worked", "named", "raw", "stopped")
+    kinds = ("stores", "worked", "named", "not opened", "raw", "stopped")
     return [[group, *(counter[kind] for kind in kinds)] for group, counter in counts.items()], wrong
 
 
@@ -292,7 +301,15 @@ def main() -> None:
     parser.add_argument("--no-store", action="store_true")
     asked = parser.parse_args()
     rows, wrong = examine(asked.cases, asked.seed, progress=True)
-    columns = ("stores", "number", "uses that worked", "named errors", "raw errors", "stopped (time, memory)")
+    columns = (
+        "stores",
+        "number",
+        "uses that worked",
+        "named errors",
+        "not opened by Optuna",
+        "raw errors",
+        "stopped (time, memory)",
+    )
     print(printed(columns, rows))
     if not asked.no_store:
         total = sum(row[1] for row in rows)

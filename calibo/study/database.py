@@ -387,7 +387,7 @@ _NAMES = {
 }
 
 
-def _part(table: sa.Table, name: str) -> sa.Select[Any]:
+def _part(table: sa.Table, name: str) -> Any:
     """Return the statement that reads what a table has, in the columns that all tables have in common."""
     key, number, text, place = (None if one is None else table.c[one] for one in _PARTS[name])
     kind = sa.literal_column(str(list(_PARTS).index(name)))

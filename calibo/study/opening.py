@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import optuna
@@ -119,6 +122,10 @@ def storage_errors() -> Iterator[None]:
     except CaliboError:
         raise
     except Exception as error:
+        if _unreadable(error):
+            raise StudyError(
+                f"a file of the storage cannot be read ({message_of(error)}): it was damaged. What it has is left as it is"
+            ) from error
         failure = storage_failure(error)
         if failure is None:
             raise
@@ -127,6 +134,14 @@ def storage_errors() -> Iterator[None]:
             f"the storage could not be used ({reason}); what was stored before is left as it is. See that it can be "
             "reached and written, then call again with the same storage and study_name to go on"
         ) from error
+
+
+def _unreadable(error: Exception) -> bool:
+    """Return whether a storage of Optuna's, such as a journal, found text that is none, or is not JSON."""
+    if not isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+        return False
+    files = [Path(frame.f_code.co_filename).parts for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return any(parts[-4:-1] == ("optuna", "storages", "journal") for parts in files)
 
 
 @contextlib.contextmanager

@@ -418,12 +418,12 @@ def load_result(
     study = load_study(open_storage(storage, create=False), study_name)
     with storage_errors():
         description = read_description(study) or {}
-    space = rebuilt(description.get("space", {})) if space is None else as_space(space)
-    seen = None if space is None else optuna_space(space)
-    if seen is None and not description:
-        # Only a sampler made the study: its space is what the trials suggest.
-        seen = inferred_space(completed_frozen(study.get_trials(deepcopy=False)))
-    own = own_method(study, description)[1]
+        space = rebuilt(description.get("space", {})) if space is None else as_space(space)
+        seen = None if space is None else optuna_space(space)
+        if seen is None and not description:
+            # Only a sampler made the study: its space is what the trials suggest.
+            seen = inferred_space(completed_frozen(study.get_trials(deepcopy=False)))
+        own = own_method(study, description)[1]
     known = own if method is None else method
     chosen = None if known is None else StudyMethod.of(known)
     reference = description.get("reference") if reference is None else reference

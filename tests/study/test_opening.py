@@ -7,7 +7,8 @@ from typing import Any
 
 import optuna
 import pytest
-from optuna.storages import BaseStorage, InMemoryStorage
+from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage
+from optuna.storages.journal import JournalFileBackend
 
 from calibo.errors import SpaceError, StudyError
 from calibo.spaces import Float, Int, PoolSpace, ProductSpace
@@ -126,3 +127,15 @@ def test_optuna_is_quiet_only_for_a_while() -> None:
         assert optuna.logging.get_verbosity() == optuna.logging.INFO
     finally:
         optuna.logging.set_verbosity(before)
+
+
+def test_a_journal_that_was_cut_off_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    _open(JournalStorage(JournalFileBackend(str(file))))[0].ask()
+    file.write_bytes(file.read_bytes()[:-30])
+    # Optuna goes on in the line that was cut off, and cannot read it then.
+    with (
+        pytest.raises(StudyError, match=r"a file of the storage cannot be read \(.*\): it was damaged"),
+        storage_errors(),
+    ):
+        _open(JournalStorage(JournalFileBackend(str(file))))[0].ask()
