@@ -118,7 +118,7 @@ class _Expected:
 def _refuse(what: str, value: object, expected: _Expected) -> NoReturn:
     given = f"the class {value.__name__}, which needs ()" if isinstance(value, type) else shown(value)
     hint = f"; write [{shown(value)}]" if is_text(value) and expected.words.startswith("a sequence") else ""
-    if isinstance(value, np.longdouble) or (is_whole(value) and not _number(value)):
+    if (is_whole(value) or isinstance(value, np.floating)) and not _number(value):
         hint = "; numbers have at most 64 bits here"
     raise ArgumentError(f"{what} must be {expected.words}, got {given}{hint}")
 
