@@ -138,17 +138,22 @@ def test_batches_and_pending_points_are_all_different() -> None:
 
 
 def test_failures_steer_away() -> None:
-    optimizer = Optimizer(CUBE, composite=lambda h: h[:, 0] + (h[:, 1] - 0.5) ** 2, seed=0)
-    failed = []
-    for _ in range(16):
-        suggestion = optimizer.ask()
-        failed.append(suggestion.params["x"] < 0.4)
-        if failed[-1]:
-            optimizer.tell_failed(suggestion)
-        else:
-            optimizer.tell(suggestion, [suggestion.params["x"], suggestion.params["y"]])
-    assert sum(failed) >= 1 and sum(failed[-5:]) <= 3
-    assert 0.4 <= optimizer.best[0]["x"] < 0.6
+    """The best outcomes lie beside where evaluations fail: over three studies most of the last points do not fail."""
+    late = 0
+    for seed in range(3):
+        optimizer = Optimizer(CUBE, composite=lambda h: h[:, 0] + (h[:, 1] - 0.5) ** 2, seed=seed)
+        failed = []
+        for _ in range(16):
+            suggestion = optimizer.ask()
+            failed.append(suggestion.params["x"] < 0.4)
+            if failed[-1]:
+                optimizer.tell_failed(suggestion)
+            else:
+                optimizer.tell(suggestion, [suggestion.params["x"], suggestion.params["y"]])
+        late += sum(failed[-5:])
+        assert sum(failed) >= 1
+        assert 0.4 <= optimizer.best[0]["x"] < 0.6
+    assert late <= 9
 
 
 def test_many_failures_are_negatives() -> None:
