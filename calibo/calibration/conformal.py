@@ -73,7 +73,10 @@ class Residual(Score):
 
     def scores(self, evidence: Evidence, levels: Array) -> Array:
         away = np.abs(evidence.y - evidence.distribution.mean)
-        own = away / evidence.distribution.std if self.scaled else away
+        with np.errstate(over="ignore"):
+            own = away / evidence.distribution.std if self.scaled else away
+        # An outcome of 1e200 that was forecast to 1e-200 is further away than a float tells; that is no infinite score.
+        own = np.minimum(own, np.finfo(np.float64).max)
         return np.broadcast_to(own[:, None], (len(own), len(levels)))
 
     def coverage(self, levels: Array) -> Array:
@@ -182,7 +185,9 @@ class _ConformalMap:
     levels: Array
     backed: np.ndarray
 
+    @np.errstate(over="ignore")
     def __call__(self, distribution: Distribution, X: Array) -> QuantileTable:
+        # What is beyond the largest float is brought back by the table.
         sides = self.levels[self.backed & (self.levels != 0.5)]
         if not ((sides < 0.5).any() and (sides > 0.5).any()):
             return self.recipe.unbacked(distribution, X)

@@ -160,3 +160,10 @@ def test_intervals_are_those_of_crepes(scaled: bool, t: int) -> None:
             distribution.mean, sigmas=distribution.std if scaled else None, confidence=coverage
         )
         np.testing.assert_allclose(np.column_stack(ours.interval(coverage)), expected, rtol=1e-9)
+
+
+def test_an_outcome_too_far_away_for_a_float_leaves_the_median_where_it_is() -> None:
+    evidence = Evidence(np.zeros((40, 1)), np.full(40, 1e200), Gaussian(np.zeros(40), np.full(40, 1e-200)))
+    found = Conformal().fit(evidence)(Gaussian(np.array([1.0]), np.array([2.0])), np.zeros((1, 1)))
+    assert found.median == pytest.approx([1.0])
+    assert np.isfinite(found.interval(0.8)).all()
