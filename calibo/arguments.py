@@ -197,17 +197,20 @@ def _anything(value: object) -> bool:
     return True
 
 
+def _whole(value: object) -> bool:
+    return is_whole(value) and -(2**63) <= value < 2**63  # pyright: ignore[reportOperatorIssue]
+
+
 def _number(value: object) -> bool:
     # Numbers that NumPy and SciPy compute with: no fractions, and none of more than 64 bits.
-    whole = is_whole(value) and -(2**63) <= value < 2**63  # pyright: ignore[reportOperatorIssue]
-    return whole or (isinstance(value, float | np.floating) and np.asarray(value).itemsize <= 8)
+    return _whole(value) or isinstance(value, float) or (isinstance(value, np.floating) and value.itemsize <= 8)
 
 
 _PLAIN: dict[Any, Fits] = {
     Any: _anything,
     object: _anything,
     float: _number,
-    int: lambda value: is_whole(value) and -(2**63) <= value < 2**63,  # pyright: ignore[reportOperatorIssue]
+    int: _whole,
     bool: lambda value: isinstance(value, bool | np.bool_),
     str: is_text,
     npt.ArrayLike: is_array,

@@ -18,7 +18,7 @@ from calibo.acquisition.base import (
     most_frequent,
     normalized,
 )
-from calibo.acquisition.joint import Beside, shared_before_last
+from calibo.acquisition.joint import Beside, remembered, shared_before_last
 from calibo.arguments import check_fields
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
@@ -172,7 +172,7 @@ class SampledHypervolume:
 
     def _of_candidates(self, X: Array, earlier: Array) -> Array:
         """Evaluate `p x d` points given the same earlier points, `e x d`."""
-        besides, lower, upper = self._beside(earlier)
+        besides, lower, upper = remembered(self._kept, earlier, self._beside)
         rows = max(_BLOCK // (self.draws * lower[0].size), 1)
         parts = [self._gains(X[i : i + rows], besides, lower, upper) for i in range(0, len(X), rows)]
         return np.concatenate(parts) if parts else np.empty(0)
@@ -188,18 +188,13 @@ class SampledHypervolume:
 
         Boxes are what the points do not dominate in each draw: lower and upper corners, each `S x K x m`.
         """
-        key = earlier.tobytes()
-        if key not in self._kept:
-            before = np.vstack([self.fixed, earlier])
-            besides = [
-                Beside(model, before, seed, self.draws) for model, seed in zip(self.models, self.seeds, strict=True)
-            ]
-            front = np.broadcast_to(self.front, (self.draws, *self.front.shape))
-            if len(before):
-                drawn = np.stack([beside.points_drawn.values[0] for beside in besides], axis=-1)
-                front = np.concatenate([front, drawn], axis=1)
-            self._kept[key] = besides, *nondominated_boxes(front, self.reference)
-        return self._kept[key]
+        before = np.vstack([self.fixed, earlier])
+        besides = [Beside(model, before, seed, self.draws) for model, seed in zip(self.models, self.seeds, strict=True)]
+        front = np.broadcast_to(self.front, (self.draws, *self.front.shape))
+        if len(before):
+            drawn = np.stack([beside.points_drawn.values[0] for beside in besides], axis=-1)
+            front = np.concatenate([front, drawn], axis=1)
+        return besides, *nondominated_boxes(front, self.reference)
 
 
 def log_gain(values: Array, lower: Array, upper: Array, width: Array) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri  # pyright: ignore[reportAttributeAccessIssue]
@@ -20,6 +21,7 @@ from calibo.models.base import Capability, Model
 
 #: So many sets of points are kept with their draws: a search asks for values beside the same ones again and again.
 _KEPT = 4
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,16 @@ class Beside:
         return _drawn(self.model.predict(X[:, None, :], latent=True), scores[..., None])
 
 
+def remembered(kept: dict[bytes, T], earlier: Array, make: Callable[[Array], T]) -> T:
+    """Return what is made of some earlier points, `e x d`; that of the latest sets of them is kept."""
+    key = earlier.tobytes()
+    if key not in kept:
+        while len(kept) >= _KEPT:
+            kept.pop(next(iter(kept)))
+        kept[key] = make(earlier)
+    return kept[key]
+
+
 def _drawn(distribution: Distribution, base: Array) -> Drawn:
     return Drawn(*distribution.samples(base), distribution)
 
@@ -172,19 +184,11 @@ class SampledUtility:
 
     def _of_last(self, X: Array, earlier: Array) -> Array:
         """Return the largest log utility in each draw, `m x S`, of `m x d` points and the same `e x d` ones before each."""
-        given = self._given(earlier)
+        given = remembered(self._kept, earlier, self._given)
         own = given.beside.candidates(X)
         return np.maximum(self.utility(own.values, own.weights, *given.pending)[..., 0], given.best)
 
     def _given(self, earlier: Array) -> _Given:
-        key = earlier.tobytes()
-        if key not in self._kept:
-            while len(self._kept) >= _KEPT:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[key] = self._drawn_given(earlier)
-        return self._kept[key]
-
-    def _drawn_given(self, earlier: Array) -> _Given:
         beside, k = Beside(self.model, np.vstack([self.pending, earlier]), self.seed, self.draws), len(self.pending)
         nothing = np.full((1, self.draws), -np.inf)
         if not len(beside.points):

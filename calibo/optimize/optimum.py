@@ -18,7 +18,7 @@ from calibo.optimize.regret import CAREFUL, Belief
 from calibo.optimize.stopping import Progress
 from calibo.spaces import Parameter, check_no_contexts
 
-#: Probability that the best value is below the interval's end at what is known: that the recommended point is worse than it.
+#: Probability with which the recommended point is worse than the end of the interval at what is known.
 _UNLIKELY = 0.01
 #: Joint draws of the objective, and points of the space, from which importance is estimated.
 _DRAWS, _POINTS = 64, 1024
