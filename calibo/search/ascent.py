@@ -194,9 +194,10 @@ class _Climbs:
         far as it would have gone.
         """
         bend = np.maximum(np.abs(self.curvature), np.abs(self.gradient) / _FAR)
-        known = (np.isfinite(bend) & (bend > np.finfo(np.float64).tiny)).all(axis=1)
-        inverse = np.where(known[:, None], 1.0 / np.where(known[:, None], bend, 1.0), 1.0)
-        return inverse[:, :, None] * np.eye(bend.shape[1]), known.astype(np.intp)
+        usable = np.isfinite(bend) & (bend > np.finfo(np.float64).tiny)
+        known = np.all(usable, axis=1, keepdims=True)
+        inverse = 1.0 / np.where(known, bend, 1.0)
+        return inverse[:, :, None] * np.eye(bend.shape[1]), known[:, 0].astype(np.intp)
 
     def trial(self, rows: np.ndarray) -> Array:
         """Return the points that the next steps of some climbs lead to, `len(rows) x c`."""
