@@ -49,19 +49,17 @@ class Projections:
 
     def __init__(self, core: Posterior, scaled: Array) -> None:
         self._core, self._scaled = core, scaled
-        #: Where the projection of each of the data is kept, -1 if it is not; those in use, and room for more.
+        #: Where the projection of each of the data is kept, -1 if it is not; those in use, and room for all, of which only
+        #: what is used takes memory.
         self._place: Rows = np.full(len(scaled), -1)
         self._used = 0
-        self._kept: Array = np.empty((0, len(core.y)))
+        self._kept: Array = np.empty((len(scaled), len(core.y)))
 
     def of(self, rows: Rows) -> Array:
         """Return the projections v, `... x g`, of data by their rows."""
         new = np.unique(rows[self._place[rows] < 0])
         if len(new):
             used = self._used + len(new)
-            if used > len(self._kept):
-                room = np.empty((max(used, 3 * len(self._kept) // 2) - self._used, len(self._core.y)))
-                self._kept = np.concatenate([self._kept[: self._used], room])
             self._kept[self._used : used] = self._core.project(self._scaled[new]).projected
             self._place[new] = np.arange(self._used, used)
             self._used = used

@@ -117,9 +117,12 @@ def convert_values(values: npt.ArrayLike, directions: Sequence[Direction]) -> Ar
         DataError: If there are not as many values as directions.
     """
     rows = values if isinstance(values, np.ndarray) else list(values)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    if any(np.size(row) != len(directions) for row in rows):
+    try:
+        table = np.asarray(rows, dtype=np.float64).reshape(len(rows), -1 if len(rows) else len(directions))
+    except ValueError:  # rows of different lengths
+        table = np.empty((len(rows), 0))
+    if table.shape[1] != len(directions):
         raise DataError(f"each result needs one value for each of the {len(directions)} directions")
-    table = np.asarray(rows, dtype=np.float64).reshape(len(rows), len(directions))
     return table * [direction.value for direction in directions] + 0.0
 
 
