@@ -3,7 +3,8 @@
 Run with ``python benchmarks/mixtures.py feasibility`` and ``python benchmarks/mixtures.py regret``; the latter goes on where
 it was stopped. Ax has an environment of its own (``benchmarks/peers/requirements/ax.txt``), whose Python runs
 ``python benchmarks/mixtures.py regret --optimizer ax`` and ``... ax-seven``; calibo need not be installed there.
-``python benchmarks/mixtures.py table`` prints what is stored.
+``python benchmarks/mixtures.py table`` prints what is stored, ``python -m benchmarks.mixtures readme`` writes it into the
+README, and ``... optima`` stores the optima, which regrets are relative to.
 
 Ax has linear inequalities only: as its users do, the last component is left out and follows from the others.
 """
@@ -248,6 +249,12 @@ def regret(optimizer: str, seeds: int) -> None:
             print(record, flush=True)
 
 
+def store_optima() -> None:
+    """Store the smallest response of every problem, which the table subtracts."""
+    found = {f"{blend.name} {blend.K}": blend.optimum() for blend in [*blends(5), *blends(10)]}
+    (RESULTS / "mixtures_optima.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
 def ax_at_seven() -> None:
     """Store what Ax does with seven components, as far as it is not stored yet."""
     from itertools import islice
@@ -337,30 +344,40 @@ def _measured(K: int, kind: str) -> dict[str, Any]:
     return row
 
 
-def table() -> None:
-    """Print the stored regrets: median and worst over seeds after all trials."""
+def table() -> str:
+    """Return a table of the stored regrets: medians over seeds after each milestone, and the worst after all trials."""
     records = [json.loads(line) for line in (RESULTS / "mixtures.jsonl").read_text().splitlines()]
-    print("| problem | K | optimizer | seeds | after 15 | after 20 | after 30 | worst | violation | CPU s a trial |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    optima = json.loads((RESULTS / "mixtures_optima.json").read_text())
+    lines = [
+        "| problem | K | optimizer | seeds | after 15 | after 20 | after 30 | worst | violation | CPU s a trial |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
     for blend in [*blends(5), *blends(10)]:
-        best = min(
-            [blend.optimum()] + [r["best"]["30"] for r in records if (r["problem"], r["K"]) == (blend.name, blend.K)]
-        )
+        ours = [r for r in records if (r["problem"], r["K"]) == (blend.name, blend.K)]
+        best = min(optima[f"{blend.name} {blend.K}"], *(r["best"][str(TRIALS)] for r in ours))
         for name in OPTIMIZERS:
-            own = [r for r in records if (r["optimizer"], r["problem"], r["K"]) == (name, blend.name, blend.K)]
-            if own:
-                gaps = {n: [r["best"][str(n)] - best for r in own] for n in MILESTONES}
-                shown = " | ".join(f"{np.median(gaps[n]):.2g}" for n in MILESTONES)
-                off, cpu = max(r["violation"] for r in own), np.mean([r["cpu"] for r in own])
-                print(
-                    f"| {blend.name} | {blend.K} | {name} | {len(own)} | {shown} | {max(gaps[TRIALS]):.2g} | {off:.0e} | "
-                    f"{cpu:.2f} |"
-                )
+            if own := [r for r in ours if r["optimizer"] == name]:
+                lines.append(_row(blend, name, own, best))
+    return "\n".join(lines)
+
+
+def _row(blend: Blend, name: str, own: Sequence[dict[str, Any]], best: float) -> str:
+    gaps = {n: [r["best"][str(n)] - best for r in own] for n in MILESTONES}
+    cells = [blend.name, blend.K, name, len(own), *(f"{np.median(gaps[n]):.2g}" for n in MILESTONES)]
+    cells += [f"{max(gaps[TRIALS]):.2g}", f"{max(r['violation'] for r in own):.0e}"]
+    return "| " + " | ".join(map(str, [*cells, f"{np.mean([r['cpu'] for r in own]):.2f}"])) + " |"
+
+
+def readme() -> None:
+    """Write the table of the stored regrets into the README."""
+    from benchmarks import readme_tables
+
+    readme_tables.write("mixtures", table())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["feasibility", "regret", "ax-seven", "table"])
+    parser.add_argument("what", choices=["feasibility", "regret", "ax-seven", "optima", "table", "readme"])
     parser.add_argument("--optimizer", choices=list(OPTIMIZERS), default="calibo")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--components", type=int, nargs="+", default=list(COMPONENTS))
@@ -369,7 +386,9 @@ def main() -> None:
         "feasibility": lambda: feasibility(arguments.components),
         "regret": lambda: regret(arguments.optimizer, arguments.seeds),
         "ax-seven": ax_at_seven,
-        "table": table,
+        "optima": store_optima,
+        "table": lambda: print(table()),
+        "readme": readme,
     }
     actions[arguments.what]()
 

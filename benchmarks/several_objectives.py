@@ -2,7 +2,8 @@
 
 Run with ``python benchmarks/several_objectives.py``; it goes on where it was stopped. No method is told a reference point;
 the hypervolume is judged by a fixed one, which none of them sees, as a share of the largest that is known. ``--table``
-prints the table from the stored results only.
+prints the table from the stored results only, and ``python -m benchmarks.several_objectives --readme`` writes it into the
+README.
 """
 
 from __future__ import annotations
@@ -325,10 +326,12 @@ def stored() -> list[dict[str, Any]]:
     return [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
 
 
-def show(rows: list[dict[str, Any]]) -> None:
-    """Print a table of medians, as shares of the largest hypervolume known, with the quartiles."""
-    print("| problem | method | seeds | after 30 | after 60 | front 30 | front 60 | CPU s |")
-    print("|---|---|---|---|---|---|---|---|")
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return a table of medians, as shares of the largest hypervolume known, with the quartiles."""
+    lines = [
+        "| problem | method | seeds | after 30 | after 60 | front 30 | front 60 | CPU s |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for problem, method in product(PROBLEMS, METHODS):
         some = [row for row in rows if (row["problem"], row["method"]) == (problem, method)]
         if not some:
@@ -338,7 +341,8 @@ def show(rows: list[dict[str, Any]]) -> None:
         volumes = [f"{m:.3f} ({a:.3f} to {b:.3f})" for m, a, b in zip(middle, low, high, strict=True)]
         fronts = np.median([row["front"] for row in some], axis=0)
         cells = [problem, f"`{method}`", str(len(some)), *volumes, *(f"{k:.0f}" for k in fronts)]
-        print("| " + " | ".join([*cells, f"{np.median([row['cpu'] for row in some]):.1f}"]) + " |")
+        lines.append("| " + " | ".join([*cells, f"{np.median([row['cpu'] for row in some]):.1f}"]) + " |")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -348,10 +352,16 @@ def main() -> None:
     parser.add_argument("--problems", nargs="+", default=list(JUDGING), choices=list(PROBLEMS))
     parser.add_argument("--largest", action="store_true", help="print the hypervolume of a long search only")
     parser.add_argument("--table", action="store_true", help="print the table of the stored runs only")
+    parser.add_argument("--readme", action="store_true", help="write the table of the stored runs into the README only")
     arguments = parser.parse_args()
     if arguments.largest:
         for name in arguments.problems:
             print(name, largest(PROBLEMS[name]), flush=True)
+        return
+    if arguments.readme:
+        from benchmarks import readme_tables
+
+        readme_tables.write(RESULTS.stem, table(stored()))
         return
     done = stored()
     known = {(row["problem"], row["method"], row["seed"]) for row in done}
@@ -362,7 +372,7 @@ def main() -> None:
         with RESULTS.open("a") as file:
             file.write(json.dumps(row) + "\n")
         done.append(row)
-    show(done)
+    print(table(done))
 
 
 if __name__ == "__main__":
