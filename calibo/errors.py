@@ -1,5 +1,13 @@
 """Errors and warnings of calibo. Each message says what was expected, what was given and what to do."""
 
+from __future__ import annotations
+
+import sys
+import warnings
+
+#: Packages that stand between a line of the user's and the one in calibo that warns.
+_BETWEEN = frozenset({"calibo", "optuna", "sklearn", "joblib", "contextlib", "functools"})
+
 
 class CaliboError(Exception):
     """Base class of all errors that calibo raises on purpose."""
@@ -75,3 +83,16 @@ class LateResultWarning(CaliboWarning):
 
 class RepeatWarning(CaliboWarning):
     """Every point of a finite space has been tried, so that a point is suggested again."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside of calibo, and of the packages that call it, which led here.
+
+    Args:
+        message: What is done instead, why, and what to do about it.
+        category: One of the warnings above, or a library's own that its users filter.
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -7,7 +7,6 @@ under cross-validation. ``optimizer_`` has what scikit-learn knows nothing of: f
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -18,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from calibo.checks import check_one_of, check_whole
 from calibo.data import Array, Suggestion
-from calibo.errors import RecipeError
+from calibo.errors import RecipeError, warn
 from calibo.optimize import Optimizer, Strategy
 from calibo.progress import progress_bar
 
@@ -149,7 +148,7 @@ class SearchCV(BaseSearchCV):
         for suggestion in suggestions:
             self.optimizer_.tell_failed(suggestion)
         which = " and ".join(str(dict(s.params)) for s in suggestions)
-        warnings.warn(f"every fit of {which} failed; the search goes on. {error}", FitFailedWarning, stacklevel=2)
+        warn(f"every fit of {which} failed; the search goes on. {error}", FitFailedWarning)
 
 
 def _asked(optimizer: Optimizer, q: int) -> list[Suggestion]:

@@ -173,3 +173,13 @@ def test_spaces_are_used_through_their_interface() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
                 named = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)} & concrete
                 assert not named, f"{name_of(path)}:{node.lineno} tests for {named}: use the interface of Space"
+
+
+def test_warnings_are_given_in_one_way() -> None:
+    """``errors.warn`` finds the line of the user's that they are about; a fixed number of frames does not."""
+    own = {path.name for path in FILES if any(_is_warning(node) for node in ast.walk(tree(path)))}
+    assert own == {"errors.py"}
+
+
+def _is_warning(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in ("warnings.warn", "warnings.warn_explicit")

@@ -11,7 +11,7 @@ from calibo.arguments import checked
 from calibo.auditing.sharing import sharing
 from calibo.checks import check_whole
 from calibo.data import Dataset, Forecast, KnownForecasts
-from calibo.errors import CaliboWarning, FallbackWarning
+from calibo.errors import CaliboWarning, FallbackWarning, warn
 from calibo.models.base import Model, Surrogate
 from calibo.optimize import generator
 from calibo.optimize.strategy import ModelForecaster, fit_models
@@ -137,4 +137,4 @@ def _collected(messages: list[str]) -> Iterator[None]:
 def _announce(player: _Replayed, steps: int) -> None:
     if player.warned:
         times = f"{len(player.warned)} of {steps} forecasts"
-        warnings.warn(f"{player.forecaster.name}, {times}: {player.warned[0]}", FallbackWarning, stacklevel=4)
+        warn(f"{player.forecaster.name}, {times}: {player.warned[0]}", FallbackWarning)

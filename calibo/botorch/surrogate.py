@@ -29,7 +29,7 @@ from calibo.checks import shown
 from calibo.data import Array, Dataset, Rows
 from calibo.distributions import Gaussian
 from calibo.distributions.gaussian import stable_cholesky
-from calibo.errors import FallbackWarning, RecipeError
+from calibo.errors import FallbackWarning, RecipeError, warn
 from calibo.models.base import Model, Surrogate
 from calibo.models.predictions import correlation_matrix
 from calibo.models.standardization import Standardization, single_outcome
@@ -152,10 +152,9 @@ class BoTorchSurrogate(Surrogate):
         y = single_outcome(data.Y)
         units = Standardization.of(y)
         if any(rows is not None for rows in data.descriptors):
-            warnings.warn(
+            warn(
                 "BoTorch's models see choices without their descriptors; GaussianProcess() learns from these",
                 FallbackWarning,
-                stacklevel=2,
             )
         encode = partial(one_hot, categories=data.categories, activity=data.activity)
         X = torch.from_numpy(encode(data.X))
@@ -170,11 +169,10 @@ class BoTorchSurrogate(Surrogate):
             try:
                 fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))  # pyright: ignore[reportArgumentType]
             except ModelFittingError as error:
-                warnings.warn(
+                warn(
                     f"{self.model_class.__name__} could not be fitted ({error}); its initial hyperparameters are used for "
                     "this fit",
                     FallbackWarning,
-                    stacklevel=2,
                 )
         return BoTorchModel(model.eval(), units, encode)
 
@@ -186,11 +184,10 @@ class BoTorchSurrogate(Surrogate):
         if data.Y_var is not None and np.isfinite(data.Y_var).all() and "train_Yvar" in known:
             arguments["train_Yvar"] = torch.from_numpy(units.forward_variance(data.Y_var)).clamp_min(_SMALLEST_VARIANCE)
         elif data.Y_var is not None:
-            warnings.warn(
+            warn(
                 "known noise variances are not used: BoTorch takes them for all points or for none, and only in some "
                 "models",
                 FallbackWarning,
-                stacklevel=3,
             )
         return arguments
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
@@ -25,7 +24,7 @@ from calibo.calibration.density_ratio import Ratio, RatioEstimator, Unshifted, e
 from calibo.checks import check_between, check_instance, check_one_of
 from calibo.data import Array, Dataset
 from calibo.distributions import FlatSet
-from calibo.errors import CapabilityError, FallbackWarning, RecipeError
+from calibo.errors import CapabilityError, FallbackWarning, RecipeError, warn
 from calibo.models.augmentation import Augmentation
 from calibo.models.base import MODEL_ALONE, Capability, ModelWrapper, SurrogateWrapper, check_surrogate
 from calibo.models.gp_posterior import Features
@@ -285,4 +284,4 @@ def _warn(sets: ConformalSets, alpha: float) -> None:
         ),
     ):
         if where.any():
-            warnings.warn(f"{int(where.sum())} of {len(where)} {message}", FallbackWarning, stacklevel=3)
+            warn(f"{int(where.sum())} of {len(where)} {message}", FallbackWarning)

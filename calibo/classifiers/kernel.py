@@ -6,7 +6,6 @@ without data nearby, f the log-odds minus f0, K the kernel matrix, p = 1 / (1 + 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +17,7 @@ from calibo.checks import check_between, check_whole
 from calibo.classifiers.base import Classifier, LogOdds
 from calibo.classifiers.labels import Labelled
 from calibo.data import Array
-from calibo.errors import FallbackWarning
+from calibo.errors import FallbackWarning, warn
 from calibo.spaces.encoding import one_hot
 
 #: Candidate length scales, as multiples of the median distance between points, and candidate variances of f.
@@ -63,11 +62,10 @@ class KernelLogistic(Classifier):
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         X, a, b = _merged(labelled)
         if len(X) > self.limit:
-            warnings.warn(
+            warn(
                 f"kernel logistic regression uses {self.limit} of {len(X)} points, because its time grows with the cube of "
                 "their number; raise its limit, or use a classifier of trees",
                 FallbackWarning,
-                stacklevel=2,
             )
             X, a, b = _thinned(X, a, b, self.limit, rng)
         # Two choices differ in two indicators; for a distance of 1 the square of each is a half.

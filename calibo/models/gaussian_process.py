@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -15,7 +14,7 @@ from calibo.arguments import check_fields
 from calibo.checks import check_one_of, check_whole
 from calibo.data import Array, Dataset
 from calibo.distributions.gaussian import stable_cholesky
-from calibo.errors import FallbackWarning
+from calibo.errors import FallbackWarning, warn
 from calibo.models.base import Surrogate
 from calibo.models.gp_posterior import Features, Hyperparameters, Posterior
 from calibo.models.input_warping import InputWarping
@@ -138,10 +137,9 @@ class GaussianProcess(Surrogate):
             options={"maxiter": self.max_iterations, "ftol": 1e-4, "gtol": 1e-3},
         )
         if not np.isfinite(result.fun):
-            warnings.warn(
+            warn(
                 "the likelihood could not be maximized (not finite); prior hyperparameters are used for this fit",
                 FallbackWarning,
-                stacklevel=2,
             )
             return objective.solved(starts[-1])
         return latest.solved(result.x)

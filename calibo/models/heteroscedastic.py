@@ -5,7 +5,6 @@ Notation: a group is a point measured k times; s^2 is the sample variance of its
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -16,7 +15,7 @@ from scipy.special import digamma, ndtri, polygamma
 
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
-from calibo.errors import FallbackWarning
+from calibo.errors import FallbackWarning, warn
 from calibo.models.base import Model, Surrogate
 from calibo.models.gaussian_process import GaussianProcess
 from calibo.models.gp_posterior import Posterior
@@ -208,12 +207,11 @@ class HeteroscedasticGP(Surrogate):
         own, noise_own = stored[:size], stored[size:]
         if not groups.informative.any():
             if not self.replicates_follow:
-                warnings.warn(
+                warn(
                     f"none of the {len(groups.X)} points was measured twice, so where the noise is large cannot be "
                     "learned: the same noise is assumed everywhere; measure points several times (Replicated) or give "
                     "their standard errors (sem)",
                     FallbackWarning,
-                    stacklevel=2,
                 )
             means = self.means.fit(groups.dataset(groups.mean, None, data, own), rng=rng)
             variance = float(np.square(means.units.backward_std(np.sqrt(means.theta.noise))))

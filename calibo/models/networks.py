@@ -5,7 +5,6 @@ Notation: S subsets of the rows, C networks (copies) of each, n points, D featur
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -19,7 +18,7 @@ from calibo.arguments import check_fields
 from calibo.checks import check_flag, check_instance, check_one_of, check_whole
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian, QuantileTable, checked_levels
-from calibo.errors import DataError, FallbackWarning
+from calibo.errors import DataError, FallbackWarning, warn
 from calibo.models.base import Model, Surrogate
 from calibo.models.predictions import (
     correlation_matrix,
@@ -189,7 +188,7 @@ def fit_networks(
     """
     y = single_outcome(data.Y)
     if data.Y_var is not None:
-        warnings.warn("known noise variances are not used by neural surrogates", FallbackWarning, stacklevel=3)
+        warn("known noise variances are not used by neural surrogates", FallbackWarning)
     # The features of a space that has its own, else its columns with indicators.
     encode = Indicators(data.categories, data.activity) if data.features is None else data.features
     features = encode(data.X)

@@ -5,7 +5,6 @@ Notation: N points, D features, K levels, G outcomes at which cdfs are kept; out
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from calibo.arguments import check_fields
 from calibo.checks import check_between, check_instance, check_whole, import_extra
 from calibo.data import Array, Dataset
 from calibo.distributions import QuantileTable, checked_levels
-from calibo.errors import FallbackWarning
+from calibo.errors import FallbackWarning, warn
 from calibo.models.base import Model, Surrogate
 from calibo.models.predictions import distinct_points, normal_quantiles, quantile_distribution
 from calibo.models.standardization import Standardization, single_outcome
@@ -294,7 +293,7 @@ class QuantileTrees(Surrogate):
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> QuantileModel:
         y, levels = single_outcome(data.Y), np.asarray(self.levels)
         if data.Y_var is not None:
-            warnings.warn("known noise variances are not used by quantile regression", FallbackWarning, stacklevel=2)
+            warn("known noise variances are not used by quantile regression", FallbackWarning)
         units = Standardization.of(y)
         # The features of the space if it has some, else its columns with choices as whole numbers.
         encode, choices = data.features, ()

@@ -6,7 +6,6 @@ Notation: f the latent value, y = f + noise the measurement, N points, D feature
 from __future__ import annotations
 
 import inspect
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from calibo.arguments import check_fields
 from calibo.checks import shown
 from calibo.data import Array, Dataset
 from calibo.distributions import Gaussian
-from calibo.errors import FallbackWarning, RecipeError
+from calibo.errors import FallbackWarning, RecipeError, warn
 from calibo.models.base import Model, Surrogate
 from calibo.models.predictions import correlation_matrix, distinct_points, member_covariance, member_variance
 from calibo.models.standardization import Standardization, single_outcome
@@ -126,10 +125,9 @@ class ScikitSurrogate(Surrogate):
         y = single_outcome(data.Y)
         units = Standardization.of(y)
         if data.Y_var is not None:
-            warnings.warn(
+            warn(
                 "known noise variances are not used: scikit-learn regressors take none through one interface",
                 FallbackWarning,
-                stacklevel=2,
             )
         encode = partial(
             described_features, categories=data.categories, descriptors=data.descriptors, activity=data.activity

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -16,7 +15,7 @@ from calibo.checks import check_instance, check_whole
 from calibo.classifiers import Classifier, History, Labelled, LabelRule, LogOdds, Tchebycheff, merits
 from calibo.classifiers.composite import CompositeAcquisition, CompositeNetwork, Outer
 from calibo.data import Array, Dataset
-from calibo.errors import FallbackWarning, RecipeError
+from calibo.errors import FallbackWarning, RecipeError, warn
 from calibo.models import SuccessModel, Surrogate, check_surrogate
 from calibo.optimize.strategy import (
     ANCHORS,
@@ -98,10 +97,9 @@ class LikelihoodFree(Strategy):
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         if any(rows is not None for rows in data.descriptors):
-            warnings.warn(
+            warn(
                 f"{self.name} classifies choices without their descriptors; use auto, ocbo or gp_ei to learn from these",
                 FallbackWarning,
-                stacklevel=2,
             )
         seed, success, forecasting = (np.random.default_rng(s) for s in rng.integers(2**63, size=3))
         plan = classifier_plan(self._acquisition(data, int(seed.integers(2**63)), success), data, self.search)
@@ -223,11 +221,10 @@ class CompositeLikelihoodFree(Strategy):
         negatives, weights = failures(data, weigh=True, rng=rng)
         acquisition: Acquisition = constant
         if data.H is None:
-            warnings.warn(
+            warn(
                 f"none of the {len(data)} observations has a vector from which {self.name} could learn, so points are drawn "
                 "at random: record vectors (calibo.study.write_vector in an Optuna objective), or choose another method",
                 FallbackWarning,
-                stacklevel=2,
             )
         else:
             acquisition = Refitted(partial(self._fitted, data, data.H, self.outer, negatives, seed))

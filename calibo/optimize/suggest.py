@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from calibo.arguments import checked
 from calibo.checks import check_seed, check_whole
 from calibo.data import Array, Dataset, Suggestion
-from calibo.errors import SpaceWarning
+from calibo.errors import SpaceWarning, warn
 from calibo.optimize.branches import branch_due, branch_point
 from calibo.optimize.design import design_point, initial_size
 from calibo.optimize.sources import CandidateSource, Chosen, as_source
@@ -63,8 +62,8 @@ def suggest(
 
 
 @dataclass(frozen=True, eq=False)
-class Proposal:
-    """Points that are suggested next, and what another choice beside further points can be made from.
+class Proposal(Sequence[Suggestion]):
+    """Points that are suggested next, as a sequence, and what another choice beside further points can be made from.
 
     Attributes:
         suggestions: The points, in the order of their numbers.
@@ -81,6 +80,18 @@ class Proposal:
     plan: Plan | None
     seed: int
     exact: Mapping[str, Any]
+
+    @overload
+    def __getitem__(self, index: int) -> Suggestion: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Suggestion]: ...
+
+    def __getitem__(self, index: int | slice) -> Suggestion | Sequence[Suggestion]:
+        return self.suggestions[index]
+
+    def __len__(self) -> int:
+        return len(self.suggestions)
 
     def beside(self, X: Array) -> Suggestion | None:
         """Choose a single suggestion again, beside points that have become pending since, by the models fitted before.
@@ -103,24 +114,6 @@ class Proposal:
 
 @checked
 def propose(
-    data: Dataset,
-    *,
-    space: Space,
-    strategy: Strategy,
-    seed: int,
-    number: int,
-    q: int = 1,
-    n_initial: int | None = None,
-    held: Mapping[str, Any] | None = None,
-) -> list[Suggestion]:
-    """Return the suggestions of ``proposal``, whose arguments these are."""
-    found = proposal(
-        data, space=space, strategy=strategy, seed=seed, number=number, q=q, n_initial=n_initial, held=held
-    )
-    return found.suggestions
-
-
-def proposal(
     data: Dataset,
     *,
     space: Space,
@@ -153,42 +146,26 @@ def proposal(
     if held:
         space = space.holding(held)
         data = replace(data, held=space.repair)
+    elif not len(data.tried):
+        _announce_broken_defaults(space)
+    enough = initial_size(data.X.shape[1]) if n_initial is None else n_initial
+    design, plan = min(enough, space.size or enough), None
     # Its matrices are small; a table's candidates, which are many, are scored with all threads.
     with single_threaded():
-        return _proposed(data, space, strategy, seed, number, q, n_initial, held or {})
+        suggestions = _designed(data, space, strategy, seed=seed, number=number, size=design, q=q)
+        if not suggestions and (column := branch_due(data)) is not None:
+            found = branch_point(data, column, space=space, strategy=strategy, seed=seed, number=number)
+            suggestions = [] if found is None else found.suggestions()
+        if len(suggestions) < q:
+            rest, rng = q - len(suggestions), generator(seed, number + len(suggestions))
+            chosen = choose(_beside(data, suggestions), source=space, strategy=strategy, q=rest, rng=rng)
+            suggestions, plan = suggestions + chosen.suggestions(), chosen.plan
+    return Proposal(_numbered(suggestions, number, held or {}), space, strategy, plan, seed, held or {})
 
 
-def _proposed(
-    data: Dataset,
-    space: Space,
-    strategy: Strategy,
-    seed: int,
-    number: int,
-    q: int,
-    n_initial: int | None,
-    exact: Mapping[str, Any],
-) -> Proposal:
-    """Suggest points of a space that is held already; ``exact`` has the values as they were given."""
-    enough = initial_size(data.X.shape[1]) if n_initial is None else n_initial
-    enough = min(enough, space.size or enough)
-    suggestions, plan = list[Suggestion](), None
-    if not (len(data.tried) or exact):
-        _announce_broken_defaults(space)
-    for offset in range(q):
-        if len(data) and len(data.tried) >= enough:
-            break
-        suggestion = _designed(data, space, strategy, seed, number + offset)
-        suggestions.append(suggestion)
-        data = data.with_pending(suggestion.x[None, :])
-    if not suggestions and (column := branch_due(data)) is not None:
-        found = branch_point(data, column, space=space, strategy=strategy, seed=seed, number=number)
-        suggestions += [] if found is None else found.suggestions()
-        data = data if found is None else data.with_pending(found.X)
-    if len(suggestions) < q:
-        rng = generator(seed, number + len(suggestions))
-        chosen = choose(data, source=space, strategy=strategy, q=q - len(suggestions), rng=rng)
-        suggestions, plan = suggestions + chosen.suggestions(), chosen.plan
-    return Proposal(_numbered(suggestions, number, exact), space, strategy, plan, seed, exact)
+def _beside(data: Dataset, suggestions: Sequence[Suggestion]) -> Dataset:
+    """Return the data with points that were just suggested."""
+    return data.with_pending(np.stack([one.x for one in suggestions])) if suggestions else data
 
 
 def _numbered(suggestions: Sequence[Suggestion], number: int, exact: Mapping[str, Any]) -> list[Suggestion]:
@@ -202,15 +179,25 @@ def _numbered(suggestions: Sequence[Suggestion], number: int, exact: Mapping[str
 def _announce_broken_defaults(space: Space) -> None:
     """Warn that the defaults are not tried first because they break constraints."""
     if broken := space.broken_by_defaults:
-        warnings.warn(
+        warn(
             f"the defaults break {' and '.join(map(repr, broken))}, so that they are not tried first; give defaults that "
             "meet the constraints, or none",
             SpaceWarning,
-            stacklevel=6,
         )
 
 
-def _designed(data: Dataset, space: Space, strategy: Strategy, seed: int, number: int) -> Suggestion:
+def _designed(
+    data: Dataset, space: Space, strategy: Strategy, *, seed: int, number: int, size: int, q: int
+) -> list[Suggestion]:
+    """Return the points of an initial design of a size that are still to be tried, at most q."""
+    suggestions = list[Suggestion]()
+    while len(suggestions) < q and not (len(data) and len(data.tried) >= size):
+        suggestions.append(_design_point(data, space, strategy, seed, number + len(suggestions)))
+        data = data.with_pending(suggestions[-1].x[None, :])
+    return suggestions
+
+
+def _design_point(data: Dataset, space: Space, strategy: Strategy, seed: int, number: int) -> Suggestion:
     """Return a point of the initial design, with a forecast as soon as a model can make one."""
     first = None if len(data.tried) else space.default_point
     if first is not None:

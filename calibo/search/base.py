@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 from calibo.arguments import check_fields
 from calibo.checks import check_instance
 from calibo.data import Array
-from calibo.errors import RepeatWarning
+from calibo.errors import RepeatWarning, warn
 from calibo.search.plan import Acquisition, Plan
 from calibo.spaces import Space
 
@@ -157,7 +156,7 @@ def new_point(space: Space, avoid: Array, rng: np.random.Generator, *, otherwise
 
 def announce_repeat() -> None:
     """Warn that a point is suggested again, because every point of the space has been tried."""
-    warnings.warn("every point of the space has been tried; suggesting one again", RepeatWarning, stacklevel=4)
+    warn("every point of the space has been tried; suggesting one again", RepeatWarning)
 
 
 def untried_point(space: Space, avoid: Array, rng: np.random.Generator) -> Array | None:

@@ -26,7 +26,6 @@ Notation: n or m points, d columns, N points of a finite space.
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +37,7 @@ import numpy.typing as npt
 
 from calibo.checks import check_whole, read_items, read_mapping, shown
 from calibo.data import Activity, Array, Params
-from calibo.errors import SpaceError, SpaceWarning
+from calibo.errors import SpaceError, SpaceWarning, warn
 from calibo.spaces.encoding import as_points
 from calibo.spaces.parameters import NO_DEFAULT, Parameter
 from calibo.spaces.region import Cube, Region
@@ -474,11 +473,10 @@ class _InBox(Space):
 def announce_broken(space: Space, x: Array, what: str) -> None:
     """Warn that a point, d, which somebody else has chosen, breaks constraints of its space, and is kept."""
     if broken := space.broken(x):
-        warnings.warn(
+        warn(
             f"{what} broke {' and '.join(map(repr, broken))}; the outcome is kept, and models learn from it, but no such "
             "point is suggested",
             SpaceWarning,
-            stacklevel=4,
         )
 
 

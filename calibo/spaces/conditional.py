@@ -11,7 +11,6 @@ is active where one of them holds.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +20,7 @@ import numpy as np
 
 from calibo.checks import shown
 from calibo.data import Activity, Array
-from calibo.errors import FallbackWarning, SpaceError
+from calibo.errors import FallbackWarning, SpaceError, warn
 from calibo.spaces.base import Space
 from calibo.spaces.parameters import Parameter, plain
 
@@ -173,11 +172,10 @@ class Conditions(Activity):
 
     def _announce(self, name: str, point: Mapping[str, Any]) -> None:
         when = self.columns[self.names.index(name)].when
-        warnings.warn(
+        warn(
             f"the value {point[name]!r} of {name!r} is ignored, as {name!r} is inactive at these parameters: it counts only "
             f"with {shown(when)}; leave it out",
             FallbackWarning,
-            stacklevel=6,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -14,7 +13,7 @@ import numpy as np
 from calibo.arguments import checked
 from calibo.checks import is_text, read_mapping, shown
 from calibo.data import Array
-from calibo.errors import ContextWarning, RecipeError, SpaceError
+from calibo.errors import ContextWarning, RecipeError, SpaceError, warn
 from calibo.spaces.parameters import Float, Int, Parameter
 
 if TYPE_CHECKING:
@@ -145,11 +144,10 @@ def _inside(name: str, column: Parameter, value: Any) -> Any:
             raise SpaceError(f"context {name!r}: {error}") from None
         return value
     if not column.low <= number <= column.high:
-        warnings.warn(
+        warn(
             f"context {name!r} is {value}, outside of {column!r}: models see the nearest value; widen the range if such "
             "values are usual",
             ContextWarning,
-            stacklevel=5,
         )
     clipped = min(max(number, float(column.low)), float(column.high))
     if column.cells is None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibo.data import Array
-from calibo.errors import SpaceError, SpaceWarning
+from calibo.errors import SpaceError, SpaceWarning, warn
 from calibo.spaces.constraints import LinearConstraint
 from calibo.spaces.mixture import Support
 from calibo.spaces.values import Values
@@ -215,12 +214,11 @@ def check_predicate(feasible: FeasibleSet) -> None:
         return
     found, tried = feasible.sought(_SOUGHT)
     if len(found) < _RARE * tried:
-        warnings.warn(
+        warn(
             f"{len(found)} of {tried} random points meet {feasible.where.said}, so that points are hard to "
             "find and those found may lie close together: narrow the ranges of the parameters, or write linear conditions as "
             "constraints=[...], which are met by construction",
             SpaceWarning,
-            stacklevel=5,
         )
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import threading
-import warnings
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -30,7 +29,7 @@ from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from calibo.errors import CaliboWarning, LateResultWarning, StudyError
+from calibo.errors import CaliboWarning, LateResultWarning, StudyError, warn
 from calibo.study.backends import CLAIM, Backend, Known, Outdated, PlainBackend, Superseded, Writes
 from calibo.study.database import SqlBackend
 from calibo.study.keeper import Held, keeper, remember
@@ -601,10 +600,9 @@ def fold_in(backend: Backend, study_id: int, outcome: Spooled) -> bool:
     if outcome.file is not None:
         outcome.file.unlink(missing_ok=True)
     if needed:
-        warnings.warn(
+        warn(
             f"the outcome of trial {outcome.number}, which could not be stored when it was measured, is stored now",
             CaliboWarning,
-            stacklevel=2,
         )
     return needed
 
@@ -639,19 +637,17 @@ def _settle_late(backend: Backend, study_id: int, trial: FrozenTrial, outcome: S
     if not same_point or (trial.state is TrialState.FAIL and trial.user_attrs.get(INTERRUPTED)):
         # Nobody has a result of this point.
         _add(backend, study_id, outcome)
-        warnings.warn(
+        warn(
             f"trial {trial.number} had been given up or begun again elsewhere when its result {outcome.values} came; it is "
             "stored as a new trial",
             LateResultWarning,
-            stacklevel=2,
         )
         return True
-    warnings.warn(
+    warn(
         f"trial {trial.number} was not heard of for longer than its lease, and another worker has finished it in the "
         f"meantime ({trial.state.name.lower()}, {trial.values}); that is kept, and the result of this one "
         f"({outcome.values}) is not stored. If workers are often suspended for longer, open the storage with a longer lease",
         LateResultWarning,
-        stacklevel=2,
     )
     return False
 

@@ -15,7 +15,7 @@ from optuna.distributions import check_distribution_compatibility
 from optuna.storages import BaseStorage
 
 from calibo.checks import check_name, did_you_mean, message_of
-from calibo.errors import CaliboError, CaliboWarning, StudyError
+from calibo.errors import CaliboError, CaliboWarning, StudyError, warn
 from calibo.secrets import redacted
 from calibo.study.attributes import read_description, study_seed, write_description, write_seed
 from calibo.study.description import described, differences
@@ -78,7 +78,7 @@ def open_study(
             was = before.get("reference") or "an inferred one"
             changes.append(f"goes on with the reference point {point} instead of {was}")
         for change in changes:
-            warnings.warn(f"study {study.study_name!r} {change}", CaliboWarning, stacklevel=3)
+            warn(f"study {study.study_name!r} {change}", CaliboWarning)
         if description is None or changes:
             stored = {} if point is None else {"reference": point}
             write_description(study, {"space": described(space.space), "method": method, **stored})

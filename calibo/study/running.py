@@ -10,7 +10,6 @@ import contextlib
 import logging
 import threading
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +19,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from calibo.checks import shown
 from calibo.data import Params, shown_params
-from calibo.errors import ObjectiveError, TrialFailedWarning
+from calibo.errors import ObjectiveError, TrialFailedWarning, warn
 from calibo.study.attributes import write_output
 from calibo.study.backends import BudgetReached
 from calibo.study.budget import Budget
@@ -123,7 +122,7 @@ class Run:
                     if stopped is not None:
                         raise stopped
                     if ending.warning is not None:
-                        warnings.warn(ending.warning, TrialFailedWarning, stacklevel=2)
+                        warn(ending.warning, TrialFailedWarning)
                     finished = part(study, "_storage").get_trial(part(trial, "_trial_id"))
                     for callback in callbacks:
                         callback(study, finished)

@@ -20,11 +20,10 @@ from calibo.arguments import checked
 from calibo.checks import check_between, check_seed, check_whole
 from calibo.classifiers.composite import Outer
 from calibo.data import Array, Suggestion
-from calibo.errors import FallbackWarning, RepeatWarning, SpaceError, SpaceWarning
-from calibo.optimize import Progress, Strategy
+from calibo.errors import FallbackWarning, RepeatWarning, SpaceError, SpaceWarning, warn
+from calibo.optimize import Progress, Strategy, propose
 from calibo.optimize.auto import log_change
 from calibo.optimize.strategy import check_outcomes
-from calibo.optimize.suggest import proposal
 from calibo.spaces import Space, as_space
 from calibo.spaces.base import announce_broken
 from calibo.spaces.conditional import pinned
@@ -218,13 +217,12 @@ class CalibratedSampler(BaseSampler):
         new = [] if space is None else [name for name in space.irregular if f"irregular {name}" not in self._announced]
         if new:
             self._announced.update(f"irregular {name}" for name in new)
-            warnings.warn(
+            warn(
                 f"some trials have {', '.join(map(repr, new))} and others do not, which their other parameters do not "
                 "explain (only choices and integers that were suggested before are looked at): the latest trial is taken as "
                 "the rule, the middle of the range stands for a value that is missing; give CalibratedSampler a space= "
                 "with when= to be exact",
                 FallbackWarning,
-                stacklevel=3,
             )
         return space
 
@@ -243,7 +241,7 @@ class CalibratedSampler(BaseSampler):
             if set(held) >= set(space.names):
                 # A trial that was enqueued with all values is what the user wants.
                 warnings.simplefilter("ignore", RepeatWarning)
-            found = proposal(
+            found = propose(
                 data,
                 space=searched,
                 strategy=strategy,
@@ -252,7 +250,7 @@ class CalibratedSampler(BaseSampler):
                 n_initial=self._n_initial,
                 held=left,
             )
-        (suggestion,) = found.suggestions
+        (suggestion,) = found
         log_change(self._why, suggestion.why_method)
         self._why = suggestion.why_method or self._why
         known = published(trials)
@@ -372,7 +370,7 @@ class CalibratedSampler(BaseSampler):
                 reason = "it was not expected at these values of the other parameters, by what trials before had"
         self._announced.add(name)
         message = f"parameter {name!r} is drawn at random instead of being optimized: {reason}"
-        warnings.warn(message, FallbackWarning, stacklevel=2)
+        warn(message, FallbackWarning)
 
 
 def _active_in(space: Space, held: Mapping[str, Any]) -> dict[str, Any]:
@@ -397,11 +395,10 @@ def _possible(space: Space, held: Mapping[str, Any], trial: FrozenTrial) -> Mapp
     try:
         space.holding(held)
     except SpaceError as error:
-        warnings.warn(
+        warn(
             f"trial {trial.number} was enqueued with {dict(held)}, and its other parameters are suggested as if these were "
             f"free: {error}",
             SpaceWarning,
-            stacklevel=6,
         )
         return {}
     return held

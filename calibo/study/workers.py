@@ -10,7 +10,6 @@ import signal
 import tempfile
 import threading
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial
 
-from calibo.errors import CaliboWarning, StudyError
+from calibo.errors import CaliboWarning, StudyError, warn
 from calibo.study.opening import quiet_optuna, storage_errors
 from calibo.study.optuna_private import request_stop
 from calibo.study.processes import reason_of, sendable, started
@@ -116,11 +115,10 @@ def _wait(
                 answer = pickle.loads(pipe.recv_bytes())  # pyright: ignore[reportAttributeAccessIssue]
             except EOFError:
                 workers[pipe].join()
-                warnings.warn(
+                warn(
                     f"a worker process ended unexpectedly (exit status {workers[pipe].exitcode}); the others run its trial "
                     "again",
                     CaliboWarning,
-                    stacklevel=3,
                 )
                 continue
             if isinstance(answer, KeyboardInterrupt):

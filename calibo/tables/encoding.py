@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ import numpy as np
 
 from calibo.chemistry import check_installed, described, looks_like_smiles
 from calibo.data import Array
-from calibo.errors import DataError, FallbackWarning
+from calibo.errors import DataError, FallbackWarning, warn
 from calibo.spaces.encoding import log_places, spaced_by_ratios
 from calibo.tables.columns import MOST_CHOICES, Kind, Profile, coded, finite
 from calibo.tables.reading import Frame
@@ -200,7 +199,7 @@ def encoding(
             if named:
                 raise DataError(f"{message}; leave it out of features, or turn it into a number or a category")
             hint = "" if profile.kind is Kind.OTHER or profile.choices is None else ". Name the features to use it"
-            warnings.warn(f"{message}: it is left out{hint}", FallbackWarning, stacklevel=5)
+            warn(f"{message}: it is left out{hint}", FallbackWarning)
             left_out.append(name)
             continue
         encoder = _encoder(name, profile, sample, molecules)
@@ -210,7 +209,7 @@ def encoding(
             constant.append(name)
     infinite = ", ".join(f"{profile.infinite} in {name!r}" for name, profile in profiles.items() if profile.infinite)
     if infinite:
-        warnings.warn(f"infinite numbers count as missing: {infinite}", FallbackWarning, stacklevel=4)
+        warn(f"infinite numbers count as missing: {infinite}", FallbackWarning)
     if not encoders:
         raise DataError(
             f"no column can be a feature: of {', '.join(map(repr, profiles)) or 'none'}, {len(constant)} are the same "
@@ -227,10 +226,9 @@ def _encoder(name: str, profile: Profile, sample: Frame, molecules: Sequence[str
         encoder = SmilesEncoder.of(name, sample, profile.gaps)
         unread = int(np.isnan(_molecules(sample, name)[:, 0]).sum()) - int(sample[name].isna().sum())
         if unread:
-            warnings.warn(
+            warn(
                 f"column {name!r}: {unread} of {len(sample)} sampled SMILES cannot be parsed and count as missing",
                 FallbackWarning,
-                stacklevel=6,
             )
         return encoder
     if profile.kind is Kind.NUMBER:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibo.checks import check_whole
-from calibo.errors import DataError, FallbackWarning, RecipeError
+from calibo.errors import DataError, FallbackWarning, RecipeError, warn
 from calibo.tables.answer import own_columns
 from calibo.tables.columns import Keys, row_keys
 from calibo.tables.encoding import Encoding, encoding
@@ -133,11 +132,10 @@ def _of_candidates(columns: Sequence[str], found: Survey, *, named: bool) -> lis
     sample = found.sample.frame
     lacking = [name for name in columns if not named and len(sample) and sample[name].isna().all()]
     if lacking:
-        warnings.warn(
+        warn(
             f"no sampled candidate has a value in {', '.join(map(repr, lacking))}, so it is left out: if these are outcomes, "
             "give them as targets; name the features to use it all the same",
             FallbackWarning,
-            stacklevel=4,
         )
     return [name for name in columns if name not in lacking]
 
@@ -192,11 +190,10 @@ def _checked_features(
         features = [name for name in columns if name not in targets]
         ours = own_columns(targets)
         if set(ours) <= set(columns):
-            warnings.warn(
+            warn(
                 f"the columns {', '.join(ours)} come from an earlier ranking and are left out; name the features to use "
                 "them",
                 FallbackWarning,
-                stacklevel=4,
             )
             features = [name for name in features if name not in ours]
     names = tuple(features)

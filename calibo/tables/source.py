@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibo.data import Array
-from calibo.errors import DataError, FallbackWarning
+from calibo.errors import DataError, FallbackWarning, warn
 from calibo.optimize.sources import CandidateSource, Chosen
 from calibo.optimize.strategy import Strategy
 from calibo.search import Acquisition, Plan
@@ -204,17 +203,15 @@ def check_enough(points: int, count: int, *, again: int = 0, repeats: int = 0) -
     if not points:
         raise DataError("every row that is not measured has the features of a measured one; nothing is left to suggest")
     if points < count:
-        warnings.warn(
+        warn(
             f"{count} rows were asked for, but there are only {points} distinct candidates: all are suggested",
             FallbackWarning,
-            stacklevel=8,
         )
     if again + repeats:
-        warnings.warn(
+        warn(
             f"{again + repeats} candidates have the same features as another row (measured: {again}, not measured: "
             f"{repeats}); each point is suggested once, and a measured one not at all",
             FallbackWarning,
-            stacklevel=8,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibo.data import Array
-from calibo.errors import DataError, FallbackWarning, ValueRejected
+from calibo.errors import DataError, FallbackWarning, ValueRejected, warn
 from calibo.tables.columns import MOST_CHOICES, Keys, Profile, column_keys, numbers, row_keys, value_keys
 from calibo.tables.reading import Frame, Series, Table, joined
 
@@ -208,18 +207,16 @@ def _settled(whole: Survey, question: Question) -> Survey:
     """Limit the measured rows to as many as can be used, in an order that does not depend on the table's."""
     labels = question.kept(whole.labels, final=True)
     if len(labels.frame) < whole.measured:
-        warnings.warn(
+        warn(
             f"{whole.measured} rows are measured, too many for an exact Gaussian process: the best ones and a random sample "
             f"of the others, {len(labels.frame)} rows, are used. Change the limit with max_labels",
             FallbackWarning,
-            stacklevel=5,
         )
     if whole.partial:
-        warnings.warn(
+        warn(
             f"{whole.partial} rows have some of the targets {', '.join(question.targets)} but not all and are ignored: "
             "complete or clear them",
             FallbackWarning,
-            stacklevel=5,
         )
     order = np.lexsort((*labels.Y.T, row_keys(labels.keys)))
     return replace(whole, labels=labels.rows(order))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,7 +23,7 @@ from calibo.data import (
     shown_params,
     shown_value,
 )
-from calibo.errors import DataError, FallbackWarning
+from calibo.errors import DataError, FallbackWarning, warn
 from calibo.trials.direction import Direction, convert_values, outcome_directions, signed_forecasts
 
 #: Outcomes beyond this size, in either direction, count as this for strategies: differences and sums of many stay floats.
@@ -230,11 +229,10 @@ def dataset(
 def _bounded(Y: Array) -> Array:
     """Return outcomes within the largest ones that strategies learn from; a warning says so if some are beyond."""
     if (np.abs(Y) > LARGEST_OUTCOME).any():
-        warnings.warn(
+        warn(
             f"outcomes beyond {LARGEST_OUTCOME:g} count as that for the suggestions, since their differences are too large "
             "for a float: measure in larger units, or on a log scale. They are stored as they are",
             FallbackWarning,
-            stacklevel=4,
         )
         return np.clip(Y, -LARGEST_OUTCOME, LARGEST_OUTCOME)
     return Y
@@ -256,11 +254,10 @@ def _vectors(done: list[Trial]) -> Array | None:
 def _with_all_constraints(done: list[Trial], names: tuple[str, ...]) -> list[Trial]:
     whole = [trial for trial in done if len(trial.constraints) == len(names)]
     if len(whole) < len(done):
-        warnings.warn(
+        warn(
             f"{len(done) - len(whole)} of {len(done)} trials were recorded without all of the constraints "
             f"{', '.join(map(repr, names))} and are left out: record every trial with all of them",
             FallbackWarning,
-            stacklevel=3,
         )
     return whole
 

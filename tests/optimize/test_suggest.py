@@ -18,7 +18,6 @@ from calibo.models import GaussianProcess
 from calibo.optimize import ModelBased, Plan, SpaceSource, Strategy, choose, generator, propose, suggest
 from calibo.optimize.design import initial_size
 from calibo.optimize.replicated import Replicated
-from calibo.optimize.suggest import proposal
 from calibo.optimize.turbo import TuRBO
 from calibo.search import EpsilonGreedy, Langevin, MultiStart, Search
 from calibo.spaces import Categorical, Float, Int, ProductSpace, Space
@@ -174,7 +173,7 @@ def test_a_batch_of_the_design_does_not_repeat_itself() -> None:
 def test_a_choice_beside_another_workers_point_is_another_one() -> None:
     data = Dataset(X=RNG(0).random((8, 1)), Y=RNG(1).standard_normal((8, 1)))
     space = ProductSpace({"x": Float(0.0, 1.0)})
-    found = proposal(data, space=space, strategy=gp_ei(), seed=0, number=8)
+    found = propose(data, space=space, strategy=gp_ei(), seed=0, number=8)
     other = found.beside(found.suggestions[0].x[None, :])
     assert other is not None
     assert other.number == 8
@@ -184,6 +183,6 @@ def test_a_choice_beside_another_workers_point_is_another_one() -> None:
 def test_a_point_that_is_due_again_is_not_served_to_two_workers() -> None:
     data = Dataset(X=np.array([[0.2], [0.2], [0.7]]), Y=np.array([[0.0], [0.1], [1.0]]))
     space, strategy = ProductSpace({"x": Float(0.0, 1.0)}), Replicated(gp_ei(replicate=True), times=2)
-    found = proposal(data, space=space, strategy=strategy, seed=0, number=3, n_initial=1)
+    found = propose(data, space=space, strategy=strategy, seed=0, number=3, n_initial=1)
     assert found.suggestions[0].x == pytest.approx([0.7])
     assert found.beside(found.suggestions[0].x[None, :]) is None

@@ -121,7 +121,7 @@ def test_what_is_wrong_with_the_sampler_is_no_failed_trial(monkeypatch: pytest.M
     def broken(*args: Any, **kwargs: Any) -> Any:
         raise SpaceError("broken")
 
-    monkeypatch.setattr("calibo.study.sampler.proposal", broken)
+    monkeypatch.setattr("calibo.study.sampler.propose", broken)
     with pytest.raises(SpaceError, match="broken"):
         _minimize()
 
