@@ -1,6 +1,6 @@
 """Coverage wherever forecasts are shown: at the next query, at fresh points, and near the best point.
 
-Run with ``python benchmarks/places.py`` (all methods with intervals, 5 seeds); ``--methods``, ``--half`` and ``--seeds`` do a
+Run with ``python -m benchmarks.places`` (all methods with intervals, 5 seeds); ``--methods``, ``--half`` and ``--seeds`` do a
 part, and ``--quick`` a small one of which nothing is written. Settings were chosen on the problems of the half "chosen", and
 on those called "further"; those of the half "reported" are others (``place_problems.py``). For each problem, method and
 n = 15, 30, 60 evaluations:
@@ -11,7 +11,7 @@ n = 15, 30, 60 evaluations:
 
 Shown are the shares of measurements inside the 50, 80 and 95 % intervals, and the mean CRPS of a run over that of a plain
 Gaussian process fitted to the same data: the geometric mean of these ratios over runs, since outcomes of different runs
-differ by orders of magnitude.
+differ by orders of magnitude. ``--readme`` writes the tables of the README from the stored results only.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from place_problems import TASKS, Task
 from tqdm import tqdm
 
+from benchmarks import readme_tables
+from benchmarks.place_problems import TASKS, Task
 from calibo import Optimizer
 from calibo.data import Array, Marginal
 from calibo.diagnostics import coverage, crps
@@ -44,6 +45,7 @@ from calibo.optimize import Strategy, fitted_plan
 SIZES = (15, 30, 60)
 PLACES = ("next", "fresh", "near")
 COVERAGES = (0.5, 0.8, 0.95)
+_FIELDS = ("task", "method", "n", "place", "seeds", "cover50", "cover80", "cover95", "crps", "raw_crps", "ratio")
 FRESH, NEAR, RADIUS = 200, 60, 0.05
 #: Queries before and after n that count as the next query.
 WINDOW = 5
@@ -59,6 +61,7 @@ class Row:
         coverage: Share of measurements inside the 50, 80 and 95 % intervals.
         crps: Mean CRPS.
         raw_crps: Mean CRPS of a plain Gaussian process of the same data.
+        ratio: The first over the second, of several seeds the geometric mean.
     """
 
     task: str
@@ -69,12 +72,14 @@ class Row:
     coverage: tuple[float, ...]
     crps: float
     raw_crps: float
+    ratio: float
 
 
 def judged(key: tuple[str, str, int, int, str], shown: list[Marginal], raw: list[Marginal], y: Array) -> Row:
     """Compare forecasts, and those of a plain Gaussian process, with measurements."""
     inside = tuple(float(coverage(shown, y, p)) for p in COVERAGES)
-    return Row(*key, inside, float(np.mean(crps(shown, y))), float(np.mean(crps(raw, y))))
+    own, plain = float(np.mean(crps(shown, y))), float(np.mean(crps(raw, y)))
+    return Row(*key, inside, own, plain, own / plain)
 
 
 def run(task: str, method: str | tuple[str, Strategy], seed: int) -> list[Row]:
@@ -127,7 +132,7 @@ def elsewhere(key: tuple[str, str, int, int], optimizer: Optimizer, truth: Task)
 
 
 def by_task(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows with all seeds of a task pooled."""
+    """Return the rows with all seeds of a task pooled; the seed is their number."""
     groups: dict[tuple[str, str, int, str], list[Row]] = defaultdict(list)
     for row in rows:
         groups[row.task, row.method, row.n, row.place].append(row)
@@ -141,38 +146,39 @@ def by_task(rows: Sequence[Row]) -> list[Row]:
             tuple(np.mean([row.coverage for row in group], axis=0).tolist()),
             float(np.mean([row.crps for row in group])),
             float(np.mean([row.raw_crps for row in group])),
+            _geometric_mean([row.ratio for row in group]),
         )
         for (task, method, n, place), group in groups.items()
     ]
 
 
-def summary(rows: Sequence[Row]) -> list[str]:
-    """Return one line per method, size and place, over problems: the table of the README."""
-    lines = ["| method | n | place | 50 % | 80 % | mean deviation | lowest | 95 % | CRPS / raw |", "|---" * 9 + "|"]
-    pooled = by_task(rows)
+def summary(pooled: Sequence[Row]) -> list[str]:
+    """Return one line per method, size and place, over problems."""
+    heads = ["method", "seeds", "n", "place", "50 %", "80 %", "mean deviation", "lowest", "95 %", "CRPS / raw"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for method in dict.fromkeys(row.method for row in pooled):
         for n in SIZES:
             for place in PLACES:
                 here = [row for row in pooled if (row.method, row.n, row.place) == (method, n, place)]
                 c50, c80, c95 = np.array([row.coverage for row in here]).T
-                ratio = relative_crps([row for row in rows if (row.method, row.n, row.place) == (method, n, place)])
+                ratio = _geometric_mean([row.ratio for row in here])
                 cells = [c50.mean(), c80.mean(), np.abs(c80 - 0.8).mean(), c80.min(), c95.mean(), ratio]
-                lines.append(f"| `{method}` | {n} | {place} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |")
+                numbers = " | ".join(f"{cell:.2f}" for cell in cells)
+                lines.append(f"| `{method}` | {min(row.seed for row in here)} | {n} | {place} | {numbers} |")
     return lines
 
 
-def relative_crps(rows: Sequence[Row]) -> float:
-    """Return the geometric mean over runs of the CRPS relative to that of a plain Gaussian process."""
-    return float(np.exp(np.mean([np.log(row.crps / row.raw_crps) for row in rows])))
+def _geometric_mean(values: Sequence[float]) -> float:
+    return float(np.exp(np.mean(np.log(values))))
 
 
-def per_task(rows: Sequence[Row], method: str) -> list[str]:
+def per_task(pooled: Sequence[Row], method: str) -> list[str]:
     """Return one line per problem with the coverage of 80 % intervals of a method at each size and place."""
     heads = [f"{place} {n}" for place in PLACES for n in SIZES]
     lines = [f"| problem ({method}) | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
-    pooled = {(row.task, row.n, row.place): row.coverage[1] for row in by_task(rows) if row.method == method}
-    for task in dict.fromkeys(task for task, _, _ in pooled):
-        cells = [f"{pooled[task, n, place]:.2f}" for place in PLACES for n in SIZES]
+    inside = {(row.task, row.n, row.place): row.coverage[1] for row in pooled if row.method == method}
+    for task in dict.fromkeys(task for task, _, _ in inside):
+        cells = [f"{inside[task, n, place]:.2f}" for place in PLACES for n in SIZES]
         lines.append(f"| {task} | " + " | ".join(cells) + " |")
     return lines
 
@@ -185,31 +191,51 @@ def measure(tasks: Sequence[str], methods: Sequence[Any], seeds: int, jobs: int)
     return [row for rows in done for row in rows]
 
 
-def write(rows: Sequence[Row], path: Path) -> None:
+def write(pooled: Sequence[Row], path: Path) -> None:
     """Write pooled rows; those of other methods and problems that were measured before are kept."""
-    fields = ["task", "method", "n", "place", "seeds", "cover50", "cover80", "cover95", "crps", "raw_crps"]
-    table = [
-        [
-            r.task,
-            r.method,
-            r.n,
-            r.place,
-            r.seed,
-            *(f"{c:.4f}" for c in r.coverage),
-            f"{r.crps:.6g}",
-            f"{r.raw_crps:.6g}",
-        ]
-        for r in by_task(rows)
-    ]
-    new = {(row[0], row[1]) for row in table}
+    new = {(row.task, row.method) for row in pooled}
+    kept = [row for row in stored(path) if (row.task, row.method) not in new]
+    table = sorted([*pooled, *kept], key=lambda row: (row.task, row.method, row.n, row.place))
     path.parent.mkdir(exist_ok=True)
-    if path.exists():
-        with path.open() as file:
-            table += [row for row in list(csv.reader(file))[1:] if (row[0], row[1]) not in new]
-    table.sort(key=lambda row: (row[0], row[1], int(row[2]), row[3]))
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([fields, *table])
+        writer.writerow(_FIELDS)
+        for r in table:
+            sizes = (f"{value:.6g}" for value in (r.crps, r.raw_crps, r.ratio))
+            writer.writerow([r.task, r.method, r.n, r.place, r.seed, *(f"{c:.4f}" for c in r.coverage), *sizes])
+
+
+def stored(path: Path = RESULTS) -> list[Row]:
+    """Return the pooled rows of the results."""
+    if not path.exists():
+        return []
+    with path.open() as file:
+        return [
+            Row(
+                r["task"],
+                r["method"],
+                int(r["seeds"]),
+                int(r["n"]),
+                r["place"],
+                (float(r["cover50"]), float(r["cover80"]), float(r["cover95"])),
+                float(r["crps"]),
+                float(r["raw_crps"]),
+                float(r["ratio"]),
+            )
+            for r in csv.DictReader(file)
+        ]
+
+
+def tables() -> dict[str, str]:
+    """Return the tables of the README, by name, from the stored results."""
+    found = {}
+    for half in ("reported", "chosen"):
+        order = {name: place for place, name in enumerate(TASKS[half])}
+        rows = sorted((row for row in stored() if row.task in order), key=lambda row: order[row.task])
+        rows.sort(key=lambda row: METHODS.index(row.method))
+        found[f"places {half}"] = "\n".join(summary(rows))
+        found[f"places {half} problems"] = "\n".join(per_task(rows, METHODS[0]))
+    return found
 
 
 def main() -> None:
@@ -219,11 +245,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="three problems, one seed; nothing is written")
+    parser.add_argument("--readme", action="store_true", help="write the tables of the README from the stored results")
     arguments = parser.parse_args()
+    if arguments.readme:
+        for name, table in tables().items():
+            readme_tables.write(name, table)
+        return
     halves = ["chosen", "reported"] if arguments.half == "both" else [arguments.half]
     for half in halves:
         tasks = list(TASKS[half])[: 3 if arguments.quick else None]
-        rows = measure(tasks, arguments.methods, 1 if arguments.quick else arguments.seeds, arguments.jobs)
+        rows = by_task(measure(tasks, arguments.methods, 1 if arguments.quick else arguments.seeds, arguments.jobs))
         print(
             "\nOther problems" if half == "reported" else f"\nProblems that settings were chosen on ({half})",
             *summary(rows),

@@ -37,7 +37,7 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from place_problems import Task, gramacy_lee, mixed_hartmann, mixed_valley, standard
+from benchmarks.place_problems import Task, gramacy_lee, mixed_hartmann, mixed_valley, standard
 
 from calibo import Optimizer, PoolSpace
 from calibo.data import Array
