@@ -1,6 +1,6 @@
 """How often a certificate of small regret is true, and what it costs in trials.
 
-Run with ``python benchmarks/stopping.py`` (both halves of the problems, 10 seeds); ``--half``, ``--seeds`` and
+Run with ``python -m benchmarks.stopping`` (both halves of the problems, 10 seeds); ``--half``, ``--seeds`` and
 ``--problems`` do a part, ``--quick`` a small one of which nothing is written, and ``--table`` only prints what was
 measured before. A study whose rows are there already is skipped.
 
