@@ -88,6 +88,18 @@ def test_a_study_is_read_from_its_storage_alone(tmp_path: Path) -> None:
     assert (tmp_path / "a.db").read_bytes() == before
 
 
+def test_the_result_of_a_study_at_hand() -> None:
+    """One in memory has no storage that could be named."""
+    study = optuna.create_study(
+        study_name="s", sampler=CalibratedSampler("gp_ei", seed=0, space={"x": Float(0.0, 1.0)})
+    )
+    study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=5)
+    found = load_result(study)
+    assert found.best_params == study.best_params and found.trials[-1].forecast is not None
+    with pytest.raises(StudyError, match="the study given is 's', not 't'"):
+        load_result(study, "t")
+
+
 def test_a_study_of_another_version_is_neither_read_nor_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
