@@ -56,6 +56,7 @@ from calibo.trials import (
     outcome_of,
     pareto_trials,
     predict_table,
+    trials_html,
 )
 
 if TYPE_CHECKING:
@@ -114,12 +115,14 @@ class Result(WithProgress):
         return f"Result({self._summary()})" if self._nameless else f"Result({self.study_name!r}: {self._summary()})"
 
     def _repr_html_(self) -> str:
+        title = self._summary() if self._nameless else f"{self.study_name}: {self._summary()}"
+        if len(self.directions) == 1:
+            return trials_html(f"{title}.", self.trials, self.names or [""])
         import html
 
-        table = self.pareto_front if len(self.directions) > 1 else self.history
-        columns = [name for name in table.columns if not name.startswith(("raw_", "started", "finished"))]
-        title = html.escape(self._summary() if self._nameless else f"{self.study_name}: {self._summary()}")
-        return f"<p>{title}</p>{table[columns].to_html(index=False, max_rows=20)}"
+        front = self.pareto_front
+        columns = [name for name in front.columns if not name.startswith(("raw_", "started", "finished"))]
+        return f"<p>{html.escape(title)}</p>{front[columns].to_html(index=False, max_rows=20)}"
 
     @property
     def title(self) -> str:
