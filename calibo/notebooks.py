@@ -1,10 +1,11 @@
-"""How suggestions and forecasts are shown in notebooks: a small table with the intervals drawn to one scale."""
+"""How suggestions, forecasts and trials are shown in notebooks: small tables with the intervals drawn to one scale."""
 
 from __future__ import annotations
 
 import html
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ _WIDTH, _HEIGHT, _MARGIN = 320, 22, 0.04
 _BARS = ((0.95, 4), (0.8, 10), (0.5, 16))
 #: Drawn in the colour of the text, so that it is readable on light and dark pages.
 _OPACITY = {0.95: 0.25, 0.8: 0.4, 0.5: 0.6}
+#: Half the size of the cross at what was measured, and its colour, that of misses in reports.
+_CROSS, _MEASURED = 5, "#d55e00"
 
 
 def forecast_html(forecast: Forecast) -> str:
@@ -48,6 +51,46 @@ def suggestion_html(params: Mapping[str, Any], number: int, forecasts: Mapping[s
     return f"<p><b>{title}</b></p>{table}{told}{why}"
 
 
+@dataclass(frozen=True)
+class ShownOutcome:
+    """One outcome of a trial, as a row of a table.
+
+    Attributes:
+        cells: Texts of its first columns.
+        forecast: What was expected; ``None`` without a forecast.
+        value: What was measured; ``None`` while it is not.
+    """
+
+    cells: tuple[str, ...]
+    forecast: Forecast | None
+    value: float | None
+
+
+def outcomes_html(title: str, columns: Sequence[str], rows: Sequence[ShownOutcome]) -> str:
+    """Return a title and a table of outcomes, each with what was expected and what was measured, drawn to its own scale.
+
+    Args:
+        title: A sentence.
+        columns: Headings of the first columns, as many as the rows have cells.
+        rows: The outcomes.
+    """
+    heads = "".join(f"<th>{html.escape(name)}</th>" for name in (*columns, "expected (80 %)", "measured (cross)", ""))
+    body = "".join(_outcome_row(row) for row in rows)
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
+    return f"<p>{html.escape(title)}</p>{table}"
+
+
+def _outcome_row(row: ShownOutcome) -> str:
+    expected, drawn = "", ""
+    if row.forecast is not None:
+        marginal = row.forecast.calibrated
+        low, high = marginal.interval(0.8)
+        expected = f"{_shown(marginal.icdf(0.5))} ({_shown(low)} to {_shown(high)})"
+        drawn = interval_svg(marginal, _scale([marginal], row.value), row.value)
+    cells = [*map(html.escape, row.cells), expected, "" if row.value is None else _shown(row.value), drawn]
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
 def _rows(name: str, forecast: Forecast) -> list[str]:
     shown = [(name, forecast.calibrated)]
     if len(forecast.stages) > 1:
@@ -64,14 +107,21 @@ def _row(title: str, distribution: Marginal, scale: tuple[float, float]) -> str:
     return f"<tr><th>{html.escape(title)}</th>{text}<td>{drawn}</td></tr>"
 
 
-def _scale(distributions: Sequence[Marginal]) -> tuple[float, float]:
+def _scale(distributions: Sequence[Marginal], measured: float | None = None) -> tuple[float, float]:
     """Return the ends of a scale that holds all 95 % intervals; an interval without end is drawn to the edge."""
     ends = [end for one in distributions for end in (*one.interval(0.95), one.icdf(0.5)) if math.isfinite(end)]
+    ends += [] if measured is None else [measured]
     return min(ends), max(ends)
 
 
-def interval_svg(distribution: Marginal, scale: tuple[float, float]) -> str:
-    """Return a picture of the central intervals: thin for 95 %, thicker for 80 and 50 %, a line at the median."""
+def interval_svg(distribution: Marginal, scale: tuple[float, float], measured: float | None = None) -> str:
+    """Return a picture of the central intervals: thin for 95 %, thicker for 80 and 50 %, a line at the median.
+
+    Args:
+        distribution: What was expected.
+        scale: The values at the left and the right end.
+        measured: What was measured, drawn as a cross; ``None`` for none.
+    """
     low, high = scale
     # By halves, since the difference of two floats need not be one.
     width = 0.5 * high - 0.5 * low
@@ -91,7 +141,11 @@ def interval_svg(distribution: Marginal, scale: tuple[float, float]) -> str:
     parts.append(
         f'<line x1="{middle:.1f}" x2="{middle:.1f}" y1="1" y2="{_HEIGHT - 1}" stroke="currentColor" stroke-width="2"/>'
     )
-    what = "50, 80 and 95 % intervals around the median"
+    if measured is not None:
+        at, centre, arm = place(measured), _HEIGHT / 2, _CROSS
+        path = f"M{at - arm:.1f},{centre - arm}l{2 * arm},{2 * arm}m0,{-2 * arm}l{-2 * arm},{2 * arm}"
+        parts.append(f'<path d="{path}" stroke="{_MEASURED}" stroke-width="2.5" fill="none"/>')
+    what = "50, 80 and 95 % intervals around the median" + ("" if measured is None else ", and what was measured")
     return (
         f'<svg width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{what}">'
         f"<title>{what}</title>{''.join(parts)}</svg>"

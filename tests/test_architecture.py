@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "acquisition": _MODELS,
     "search": _CORE | {"spaces", "models.base"},
     "classifiers": _CORE | {"spaces", "networks", "models.scikit"},
-    "trials": _ACQUIRING | {"diagnostics"},
+    "trials": _ACQUIRING | {"diagnostics", "notebooks"},
     "optimize": _OPTIMIZING,
     "diagnostics": _CORE | {"distributions"},
     "report": _CORE | {"diagnostics", "distributions", "spaces", "trials", "optimize.slices"},

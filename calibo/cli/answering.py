@@ -12,7 +12,9 @@ import inspect
 import json
 import logging
 import math
+import shutil
 import sys
+import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -106,7 +108,7 @@ def explained(command: _Command) -> _Command:
                     typer.echo(redacted(traceback.format_exc()), err=True)
                 from calibo.checks import message_of
 
-                typer.echo(redacted(f"error: {message_of(error)}"), err=True)
+                typer.echo(_for_terminal(redacted(f"error: {message_of(error)}")), err=True)
                 raise typer.Exit(FAILED) from None
         if answer is not None and answer.code:
             raise typer.Exit(answer.code)
@@ -172,7 +174,18 @@ def complain(message: str) -> None:
     """Print a message to the standard error, without breaking a progress bar."""
     from tqdm import tqdm
 
-    tqdm.write(redacted(message), file=sys.stderr)
+    tqdm.write(_for_terminal(redacted(message)), file=sys.stderr)
+
+
+def _for_terminal(message: str) -> str:
+    """Break lines between words where the standard error is a terminal; a log gets a message in one line."""
+    if not sys.stderr.isatty():
+        return message
+    width = shutil.get_terminal_size().columns
+    fill = functools.partial(
+        textwrap.fill, width=width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
+    )
+    return "\n".join(line if len(line) <= width else fill(line) for line in message.split("\n"))
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:

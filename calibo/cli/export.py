@@ -49,7 +49,7 @@ def export(
     """
     if output is not None:
         _check(output, force)
-    from calibo.cli.output import write_csv
+    from calibo.cli.output import counted, write_csv
     from calibo.cli.records import study_record
     from calibo.study import load_result
 
@@ -64,7 +64,7 @@ def export(
 
         write_table(_storable(result.history) if output.suffix.lower() == ".parquet" else result.history, output)
     return Answer(
-        lambda: typer.echo(f"Wrote {output} ({len(result.trials)} trials)"),
+        lambda: typer.echo(f"Wrote {output}: {counted(result)}."),
         lambda: {**study_record(result), "written": str(output)},
     )
 

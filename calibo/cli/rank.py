@@ -200,7 +200,7 @@ def show_accepted(answer: pd.DataFrame, table: Path) -> None:
 
     about: dict[str, Any] = answer.attrs["calibo"]
     for note in about["notes"]:
-        typer.echo(f"note: {note}")
+        wrapped(f"note: {note}")
     if len(answer):
         first = answer.head(_MOST_ACCEPTED)
         print_rows(first, about, [["probability", *map(_percent, first.iloc[:, -1])]])
@@ -221,12 +221,12 @@ def show_ranking(answer: pd.DataFrame, table: Path) -> None:
     from calibo.cli.output import what_better_means, wrapped
 
     about: dict[str, Any] = answer.attrs["calibo"]
-    typer.echo(
+    wrapped(
         f"{table}: {_counted(about['measured'], 'row is', 'rows are')} measured, "
         f"{_counted(about['candidates'], 'is a candidate', 'are candidates')}. Round {about['round']}."
     )
     for note in about["notes"]:
-        typer.echo(f"note: {note}")
+        wrapped(f"note: {note}")
     targets: list[str] = about["targets"]
     # The columns that rank adds come last: three for each target, the probability and the reason.
     ours = list(answer.iloc[:, -3 * len(targets) - 2 :].itertuples(index=False, name=None))

@@ -176,13 +176,11 @@ def run(
 
     before = so_far(storage, name)
     if before is not None and before.trials and not quiet:
-        from calibo.cli.output import counted
+        from calibo.cli.output import counted, wrapped
 
-        typer.echo(f"Resuming study {name!r} in {redacted(storage)}: {counted(before)}.")
+        wrapped(f"Resuming study {name!r} in {redacted(storage)}: {counted(before)}.")
         if more is None and _counted_trials(before) >= trials:
-            typer.echo(
-                f"Nothing to run: --trials is the number of trials in the end, here {trials}. --more 10 adds ten."
-            )
+            wrapped(f"Nothing to run: --trials is the number of trials in the end, here {trials}. --more 10 adds ten.")
     watched = Watched(evaluate)
     try:
         result = minimize(

@@ -37,6 +37,8 @@ _MEANING = {
     UNCERTAIN: "explore: the model knows little here",
     BOTH: "both: the model expects a good value here, and is not sure of it",
 }
+#: Added to an expectation of a good value where an improvement is less probable than this: good beside other points only.
+_HARDLY, _NOT_BETTER = 0.01, ", though hardly a better one than before"
 DESIGNED = "initial design: spread over the space, before there was a model"
 
 
@@ -167,18 +169,24 @@ def explain(trial: Trial, before: Progress, names: tuple[str, ...] = ()) -> Expl
     m = len(before.directions)
     told = reasons(expectations(plan.models[:m], trial.x[None, :]), expectations(plan.models[:m], others))[0]
     front = _front(before)
-    beyond = chance_beyond([f.calibrated.cdf for f in _internal(trial, before)[:m]], front)
+    cdfs = [f.calibrated.cdf for f in _internal(trial, before)[:m]]
+    improvement = chance_beyond(cdfs, front) if len(front) else None
     single = m == 1 and len(front) > 0
     return Explanation(
         trial=trial,
-        reason=_MEANING[told],
-        improvement=beyond if len(front) else None,
+        reason=_meaning(told, improvement),
+        improvement=improvement,
         best_before=float(front.max()) * before.directions[0].value if single else None,
         neighbours=_neighbours(trial, done, plan.models[0], before.space),
         alternatives=_alternatives(plan, others, trial.x, before),
         why_method=why,
         names=names,
     )
+
+
+def _meaning(reason: str, improvement: float | None) -> str:
+    hardly = improvement is not None and improvement < _HARDLY and reason != UNCERTAIN
+    return _MEANING[reason] + (_NOT_BETTER if hardly else "")
 
 
 def calibration_change(forecast: Forecast) -> str | None:

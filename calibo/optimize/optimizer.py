@@ -51,6 +51,7 @@ from calibo.trials import (
     reference_values,
     some_feasible,
     standard_errors,
+    trials_html,
 )
 
 if TYPE_CHECKING:
@@ -153,6 +154,9 @@ class Optimizer(WithProgress):
             params, value = self.best
             counts += f"; best value {shown_value(value)} at {shown_params(params)}"
         return f"Optimizer({name}, {goals} over {', '.join(self.space.names)}; {counts})"
+
+    def _repr_html_(self) -> str:
+        return trials_html(f"{self!r}.", self.trials, self.names or [""] * len(self.directions))
 
     @overload
     def ask(

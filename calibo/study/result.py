@@ -28,6 +28,7 @@ from calibo.study.distributions import OptunaSpace, optuna_space
 from calibo.study.inference import inferred_space
 from calibo.study.method import StudyMethod, own_method
 from calibo.study.opening import load_study, storage_errors
+from calibo.study.optuna_private import part
 from calibo.study.storage import open_storage
 from calibo.study.trials import (
     completed_frozen,
@@ -55,6 +56,7 @@ from calibo.trials import (
     outcome_of,
     pareto_trials,
     predict_table,
+    trials_html,
 )
 
 if TYPE_CHECKING:
@@ -113,12 +115,14 @@ class Result(WithProgress):
         return f"Result({self._summary()})" if self._nameless else f"Result({self.study_name!r}: {self._summary()})"
 
     def _repr_html_(self) -> str:
+        title = self._summary() if self._nameless else f"{self.study_name}: {self._summary()}"
+        if len(self.directions) == 1:
+            return trials_html(f"{title}.", self.trials, self.names or [""])
         import html
 
-        table = self.pareto_front if len(self.directions) > 1 else self.history
-        columns = [name for name in table.columns if not name.startswith(("raw_", "started", "finished"))]
-        title = html.escape(self._summary() if self._nameless else f"{self.study_name}: {self._summary()}")
-        return f"<p>{title}</p>{table[columns].to_html(index=False, max_rows=20)}"
+        front = self.pareto_front
+        columns = [name for name in front.columns if not name.startswith(("raw_", "started", "finished"))]
+        return f"<p>{html.escape(title)}</p>{front[columns].to_html(index=False, max_rows=20)}"
 
     @property
     def title(self) -> str:
@@ -394,18 +398,18 @@ class Result(WithProgress):
 
 @checked
 def load_result(
-    storage: str | os.PathLike[str] | BaseStorage,
+    storage: str | os.PathLike[str] | BaseStorage | optuna.Study,
     study_name: str | None = None,
     *,
     space: Any = None,
     method: str | Strategy | None = None,
     reference: Sequence[float] | None = None,
 ) -> Result:
-    """Read the result of a study from a storage; nothing is written to it.
+    """Read the result of a study, of calibo's or any other of Optuna's; nothing is written to it.
 
     Args:
-        storage: See ``open_storage``.
-        study_name: Name of the study; not needed if there is only one.
+        storage: Where the study is kept (see ``open_storage``), or the study itself.
+        study_name: Name of the study; not needed if there is only one, or the study itself is given.
         space: The space. Only needed for predictions, and then only for a pool, for choices that are not plain
             values, for a kind of space of your own, or for a study that calibo did not make.
         method: The method; by default the one the study was made with.
@@ -415,7 +419,13 @@ def load_result(
     Raises:
         StudyError: If there is no such study, or it was stored by a calibo with another format.
     """
-    study = load_study(open_storage(storage, create=False), study_name)
+    if isinstance(storage, optuna.Study):
+        if study_name not in (None, storage.study_name):
+            raise StudyError(f"the study given is {storage.study_name!r}, not {study_name!r}: leave study_name out")
+        kept, name = part(storage, "_storage"), storage.study_name
+    else:
+        kept, name = storage, study_name
+    study = load_study(open_storage(kept, create=False), name)
     with storage_errors():
         description = read_description(study) or {}
         space = rebuilt(description.get("space", {})) if space is None else as_space(space)

@@ -24,6 +24,7 @@ from calibo.trials.judging import (
 )
 from calibo.trials.predictions import in_user_sign, predict, predict_table
 from calibo.trials.serialization import forecast_from_json, forecast_to_json, suggestion_from_json, suggestion_to_json
+from calibo.trials.showing import trials_html
 from calibo.trials.trial import State, Trial, completed, constraint_names, dataset, in_order_of_completion
 from calibo.trials.values import finite_constraints, finite_values, standard_errors
 
@@ -62,4 +63,5 @@ __all__ = [
     "standard_errors",
     "suggestion_from_json",
     "suggestion_to_json",
+    "trials_html",
 ]

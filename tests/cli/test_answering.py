@@ -13,6 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from calibo.cli import answering
 from calibo.cli.answering import LOGGER, Answer, Debug, Quiet, explained, plain
 from calibo.errors import FallbackWarning, StudyError
 
@@ -71,3 +72,13 @@ def test_plain_data() -> None:
     known = {"a": 1.5, "2": [3, None, None, True], "t": "2026-01-02T00:00:00", "v": [1.0, 1.0]}
     assert plain(given) == known
     assert plain({"f": len}) == {"f": str(len)} and logging.getLogger("calibo") is LOGGER
+
+
+def test_messages_are_broken_between_words_in_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log keeps one line for one message, which programs look for."""
+    monkeypatch.setenv("COLUMNS", "30")
+    message = "a message of quite some words, and of 'a/name/that/is/longer/than/the/line'"
+    assert answering._for_terminal(message) == message
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    lines = answering._for_terminal(message).split("\n")
+    assert lines == ["a message of quite some words,", "  and of", "  'a/name/that/is/longer/than/the/line'"]

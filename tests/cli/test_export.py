@@ -55,7 +55,7 @@ def test_csv_without_formulas() -> None:
 def test_files(ending: str, tmp_path: Path) -> None:
     file = tmp_path / f"out.{ending}"
     done = calibo("export", "s.db", "a", "-o", str(file))
-    assert done.exit_code == 0 and "(8 trials)" in done.stdout
+    assert done.exit_code == 0 and "8 trials (" in done.stdout
     read = {"csv": pd.read_csv, "parquet": pd.read_parquet, "xlsx": pd.read_excel}[ending]
     table = read(file)
     assert len(table) == 8 and table["state"].tolist().count("failed") == len(load_result("s.db").failures)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from calibo import Categorical, Float, Optimizer, minimize
 from calibo.data import Forecast, Marginal
 from calibo.errors import DataError
-from calibo.optimize.explaining import DESIGNED, calibration_change
+from calibo.optimize.explaining import DESIGNED, calibration_change, explain
+from calibo.trials import State, Trial
 
 
 def bowl(params: dict[str, object]) -> float:
@@ -40,6 +42,19 @@ def test_a_late_point_near_the_best_is_exploitation(optimizer: Optimizer) -> Non
     assert asked.forecasts is not None
     assert found.improvement == pytest.approx(asked.forecasts[0].calibrated.cdf(best), abs=1e-9)
     assert found.neighbours[0].distance <= found.neighbours[1].distance <= found.neighbours[2].distance
+
+
+def test_a_good_value_that_improves_nothing_is_called_so(optimizer: Optimizer) -> None:
+    """Where nothing is left to gain, the reason does not contradict the probability beside it."""
+    asked = optimizer.ask()
+    assert asked.forecasts is not None
+    told = Trial(asked, State.COMPLETE, values=(asked.forecasts[0].calibrated.icdf(1e-4),))
+    progress = optimizer.progress()
+    before = replace(progress, trials=(*progress.trials, told))
+    found = explain(Trial(asked), before)
+    assert found.improvement == pytest.approx(1e-4, rel=0.1)
+    assert found.reason.endswith("though hardly a better one than before")
+    assert not optimizer.explain(asked).reason.endswith("before")
 
 
 def test_alternatives_are_elsewhere_and_have_forecasts(optimizer: Optimizer) -> None:

@@ -88,6 +88,18 @@ def test_a_study_is_read_from_its_storage_alone(tmp_path: Path) -> None:
     assert (tmp_path / "a.db").read_bytes() == before
 
 
+def test_the_result_of_a_study_at_hand() -> None:
+    """One in memory has no storage that could be named."""
+    study = optuna.create_study(
+        study_name="s", sampler=CalibratedSampler("gp_ei", seed=0, space={"x": Float(0.0, 1.0)})
+    )
+    study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=5)
+    found = load_result(study)
+    assert found.best_params == study.best_params and found.trials[-1].forecast is not None
+    with pytest.raises(StudyError, match="the study given is 's', not 't'"):
+        load_result(study, "t")
+
+
 def test_a_study_of_another_version_is_neither_read_nor_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,8 +202,7 @@ def test_results_are_shown_in_words_and_as_a_table(result: Result) -> None:
     assert repr(result).startswith("Result(14 of 14 trials complete, best value ")
     assert result.title == "Study without a name" and "no-name" not in result._repr_html_()
     shown = result._repr_html_()
-    assert "14 of 14 trials complete" in shown and "<td>complete</td>" in shown and "forecast_mean" in shown
-    assert "raw_mean" not in shown
+    assert "14 of 14 trials complete" in shown and "The latest 10:" in shown and shown.count("<svg") == 10
     both = minimize(
         lambda p: (p["x"], -p["x"]), {"x": Float(0, 1)}, 2, "gp_ei", progress=False, directions=["min", "max"]
     )
