@@ -2,7 +2,8 @@
 
 Every start has its own Hessian and step length, and all take their next step in one vectorized call, because the overhead
 of a call dominates the cost of a suggestion with a small model. L-BFGS-B on the sum of all starts needs about twice as many
-calls: it shares one step length and waits for the slowest start.
+calls: it shares one step length and waits for the slowest start. The values of the first central differences also give the
+second derivatives in each column, with which Hessians begin, so that the first step is a Newton step already.
 
 Constraints hold at every step. A direction is a Newton step along the equalities and along the inequalities and bounds that
 hold a point back; the point that it leads to is projected back to the feasible set, so that one step may meet many bounds
@@ -34,9 +35,13 @@ _SHORTEST = 1e-9
 #: Under constraints, steps that had to be shortened to less than this share do.
 _SMALLEST_SHARE = 2e-3
 #: A start is dropped if this many times its predicted remaining gain, by its own Hessian, leaves it behind another one.
-_OPTIMISM = 10.0
-#: Updates after which a Hessian is trusted.
-_LEARNED = 3
+_OPTIMISM = 4.0
+#: Updates after which a Hessian is trusted, second derivatives in each column being the first.
+_LEARNED = 2
+#: Without constraints, a step that promises less than this many times the gain that ends a climb is the last, taken unseen.
+_PROMISE = 3.0
+#: First Newton steps go at most this far in a column.
+_FAR = 0.25
 #: Share of the gain along a straight step that the projected step must promise.
 _BENT = 0.1
 #: A step that would end at a bound after less than this share of its length is bent instead.
@@ -51,24 +56,57 @@ _WORST = -1e10
 
 def central_differences(acquisition: Acquisition, X: Array, columns: np.ndarray) -> tuple[Array, Array]:
     """Return the values, `R`, and gradients in some columns, `R x c`, at `R x d` points, by one call of R (1 + 2c) points."""
-    values, gradient, _ = _differences(acquisition, X, columns)
-    return values, gradient
+    found = _Differences.of(acquisition, X, columns)
+    return found.values, found.gradient
 
 
-def _differences(acquisition: Acquisition, X: Array, columns: np.ndarray) -> tuple[Array, Array, np.ndarray]:
-    """Return the same, and which values were finite, `R`; others are replaced by very small or large ones."""
-    count, d = X.shape
-    c = len(columns)
-    above, below = np.minimum(X[:, columns] + _STEP, 1.0), np.maximum(X[:, columns] - _STEP, 0.0)
-    shifted = np.repeat(X[:, None, :], 2 * c + 1, axis=1)
-    index = np.arange(1, c + 1)
-    shifted[:, index, columns] = above
-    shifted[:, index + c, columns] = below
-    values = acquisition(shifted.reshape(-1, d)).reshape(count, 2 * c + 1)
-    finite = np.isfinite(values)
-    if not finite.all():
-        values = np.nan_to_num(values, nan=_WORST, posinf=-_WORST, neginf=_WORST)
-    return values[:, 0], (values[:, 1 : 1 + c] - values[:, 1 + c :]) / (above - below), finite[:, 0]
+@dataclass(frozen=True, eq=False)
+class _Differences:
+    """Values at R points and beside them in c columns; those that are not finite are replaced by very small or large ones.
+
+    Attributes:
+        values: At the points, `R`.
+        up: At points a little above in each column, `R x c`.
+        down: At points a little below, `R x c`.
+        above: How far above, `R x c`; 0 at the upper bound.
+        below: How far below, `R x c`; 0 at the lower bound.
+        finite: Which of the values were finite, `R`.
+    """
+
+    values: Array
+    up: Array
+    down: Array
+    above: Array
+    below: Array
+    finite: np.ndarray
+
+    @classmethod
+    def of(cls, acquisition: Acquisition, X: Array, columns: np.ndarray) -> _Differences:
+        """Evaluate `R x d` points and those beside them by one call."""
+        count, d = X.shape
+        c, at = len(columns), X[:, columns]
+        high, low = np.minimum(at + _STEP, 1.0), np.maximum(at - _STEP, 0.0)
+        shifted = np.repeat(X[:, None, :], 2 * c + 1, axis=1)
+        index = np.arange(1, c + 1)
+        shifted[:, index, columns] = high
+        shifted[:, index + c, columns] = low
+        values = acquisition(shifted.reshape(-1, d)).reshape(count, 2 * c + 1)
+        finite = np.isfinite(values)
+        if not finite.all():
+            values = np.nan_to_num(values, nan=_WORST, posinf=-_WORST, neginf=_WORST)
+        return cls(values[:, 0], values[:, 1 : 1 + c], values[:, 1 + c :], high - at, at - low, finite[:, 0])
+
+    @property
+    def gradient(self) -> Array:
+        return (self.up - self.down) / (self.above + self.below)
+
+    @property
+    def curvature(self) -> Array:
+        """Second derivatives in each column, `R x c`; not finite at bounds."""
+        middle = self.values[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = (self.up - middle) / self.above - (middle - self.down) / self.below
+        return 2.0 * change / (self.above + self.below)
 
 
 def ascend(
@@ -89,15 +127,16 @@ def ascend(
     """
     if not len(columns) or not len(X):
         return X
-    values, gradient, finite = _differences(acquisition, X, columns)
-    if not finite.all():
+    found = _Differences.of(acquisition, X, columns)
+    if not found.finite.all():
         moved = X.copy()
-        moved[finite] = ascend(acquisition, X[finite], columns, iterations, within)
+        moved[found.finite] = ascend(acquisition, X[found.finite], columns, iterations, within)
         return moved
     # In units of its own slope the search does not depend on the scale of the outcomes.
+    gradient = found.gradient
     scale = float(np.median(np.abs(gradient).max(axis=1))) or 1.0
     region = Cube() if within is None else within(X, columns)
-    climbing = _Climbs(X[:, columns], values / scale, gradient / scale, region)
+    climbing = _Climbs(X[:, columns], found.values / scale, gradient / scale, found.curvature / scale, region)
     for _ in range(iterations):
         rows = climbing.alive.nonzero()[0]
         if not len(rows):
@@ -105,8 +144,8 @@ def ascend(
         trial = climbing.trial(rows)
         points = X[rows]
         points[:, columns] = trial
-        values, gradient, _ = _differences(acquisition, points, columns)
-        climbing.take(rows, trial, values / scale, gradient / scale)
+        found = _Differences.of(acquisition, points, columns)
+        climbing.take(rows, trial, found.values / scale, found.gradient / scale)
     moved = X.copy()
     moved[:, columns] = climbing.x
     return moved
@@ -116,19 +155,19 @@ def ascend(
 class _Climbs:
     """The state of R climbs in c columns; larger values are better."""
 
-    #: Current points, `R x c`, their values, `R`, and gradients, `R x c`.
+    #: Current points, `R x c`, their values, `R`, and gradients, `R x c`; second derivatives at the start, `R x c`.
     x: Array
     values: Array
     gradient: Array
+    curvature: Array
     #: Where they may go.
     region: Region
 
     def __post_init__(self) -> None:
         check_fields(self)
-        count, c = self.x.shape
+        count = len(self.x)
         #: Estimates of the inverse Hessians of minus the values, and the number of updates of each.
-        self.inverse = np.broadcast_to(np.eye(c), (count, c, c)).copy()
-        self.learned = np.zeros(count, dtype=np.intp)
+        self.inverse, self.learned = self._initial_hessians()
         #: Steps being tried, and the share of them.
         self.direction = np.zeros_like(self.x)
         self.share = np.ones(count)
@@ -147,6 +186,18 @@ class _Climbs:
         self.enough = _LEAST_GAIN * np.abs(self.gradient).max(axis=1)
         with np.errstate(over="ignore", invalid="ignore"):
             self._turn(self.alive)
+
+    def _initial_hessians(self) -> tuple[Array, np.ndarray]:
+        """Return inverse Hessians of the second derivatives, `R x c x c`, and where these are known, as numbers 0 and 1.
+
+        Along a column in which a function bends upwards a Newton step would lead to a minimum: it goes uphill instead, as
+        far as it would have gone.
+        """
+        bend = np.maximum(np.abs(self.curvature), np.abs(self.gradient) / _FAR)
+        usable = np.isfinite(bend) & (bend > np.finfo(np.float64).tiny)
+        known = np.all(usable, axis=1, keepdims=True)
+        inverse = 1.0 / np.where(known, bend, 1.0)
+        return inverse[:, :, None] * np.eye(bend.shape[1]), known[:, 0].astype(np.intp)
 
     def trial(self, rows: np.ndarray) -> Array:
         """Return the points that the next steps of some climbs lead to, `len(rows) x c`."""
@@ -248,8 +299,13 @@ class _Climbs:
         rows = np.flatnonzero(turned & self.alive)
         if len(rows):
             self._set_directions(rows)
-        hopeless = self.trusted & (self.values + _OPTIMISM * self.slope < self.values.max())
-        self.alive &= ~hopeless
+        hopeless = self.values + _OPTIMISM * self.slope < self.values.max()
+        self.alive &= ~(self.trusted & hopeless)
+        if not self.region.constrained:
+            # By a parabola half of the slope along a whole Newton step is gained.
+            last = rows[self.alive[rows] & self.trusted[rows] & (0.5 * self.slope[rows] < _PROMISE * self.enough[rows])]
+            self.x[last] = self.trial(last)
+            self.alive[last] = False
 
     def _set_directions(self, rows: np.ndarray) -> None:
         working = self.region.part(rows).working_set(self.x[rows], self.gradient[rows])
