@@ -21,10 +21,12 @@ _MOST = 1e4
 class AdaptiveUCB(AcquisitionRule):
     """mean + gamma_t std of a Gaussian process with length scales at most l_0 / g(t).
 
-    The complexity h(t) = b(t) g(t)^d is the largest, from 1, for which h sqrt(t I_t), to which the regret bound of GP-UCB is
-    proportional, grows no faster than the reference regret t^power; I_t is the information gain of the data under the
-    shrunk length scales. A share of log h widens the bound by b, the rest shrinks the length scales. With
-    ``gamma_t = gamma h(t)`` the norm of the functions considered grows as in their Theorem 1.
+    Functions whose norm is 1 under the length scales l_0 have one of at most g^(d/2) under l_0 / g (Bull 2011, Lemma 4), and
+    the bound may be b times too small besides: ``gamma_t = gamma b(t) g(t)^(d/2)``. The regret bound of GP-UCB grows with
+    gamma_t sqrt(t I_t), where I_t, the information gain of the data under the shrunk length scales, grows like g^d itself: in
+    all by the complexity h = b g^d of Berkenkamp et al. (Corollary 3). h is the largest, from 1, for which gamma_t
+    sqrt(t I_t) grows no faster than the reference regret t^power. A share of log h widens the bound by b, the rest shrinks
+    the length scales. Checked with Ziomek, Adachi and Osborne (2024), section 2 and appendix H, who restate both.
 
     Attributes:
         surrogate: Gives the length scales l_0, fitted to the initial data.
@@ -45,10 +47,10 @@ class AdaptiveUCB(AcquisitionRule):
         first = data.rows(np.arange(self.initial))
         start = self.surrogate.fit(replace(first, forecasts=(), hyperparameters=()), rng=np.random.default_rng(0))
         h = self.complexity(model, first, start.lengthscales)
-        return UpperBound(self.gamma * h).build(self.shrunk(model, start.lengthscales, h), data, rng=rng)
+        return UpperBound(self.gamma * self.norm(h)).build(self.shrunk(model, start.lengthscales, h), data, rng=rng)
 
     def complexity(self, model: Posterior, first: Dataset, longest: Array) -> float:
-        """Return h(t), so that h sqrt(t I_t) is at most what it was for the initial data times (t / t_0)^power.
+        """Return h(t), so that gamma_t sqrt(t I_t) is at most what it was for the initial data times (t / t_0)^power.
 
         Args:
             model: The model of all data.
@@ -68,9 +70,13 @@ class AdaptiveUCB(AcquisitionRule):
         return float(np.exp(root_scalar(excess, bracket=(0.0, top), xtol=1e-6).root))
 
     def regret(self, model: Posterior, h: float) -> float:
-        """Return h sqrt(t I_t), with the information gain I_t = log det(A / noise) / 2 of t data."""
+        """Return b g^(d/2) sqrt(t I_t), with the information gain I_t = log det(A / noise) / 2 of t data."""
         gain = np.log(np.diagonal(model.cholesky)).sum() - 0.5 * np.log(model.noise).sum()
-        return float(h * np.sqrt(len(model.y) * gain))
+        return float(self.norm(h) * np.sqrt(len(model.y) * gain))
+
+    def norm(self, h: float) -> float:
+        """Return b g^(d/2), b = h^widening: the factor by which the norm of the functions considered has grown."""
+        return float(h ** (0.5 + 0.5 * self.widening))
 
     def shrunk(self, model: Posterior, longest: Array, h: float) -> Posterior:
         """Return the model with length scales at most l_0 / g, g = h^((1 - widening) / d)."""
