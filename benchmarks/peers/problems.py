@@ -1,7 +1,7 @@
 """The problems of the comparison with peers, by name, and the suites they form.
 
     bbob_f<function>_<dimension>d[_noisy]   functions of the BBOB suite (package ioh); a seed is an instance
-    train_<name>                            trainings of scikit-learn, see ``trainings.py``
+    train_<name>                            trainings of scikit-learn, see ``trainings.py`` and ``further.py``
     fcnet_<name>, hpobench_<name>           tables of trained networks, see ``calibo.problems.hpo_tables``
 
 All values are minimized. Functions and tables that are kept for judging a finished method are refused.
@@ -121,11 +121,13 @@ def _bbob(name: str, function: int, d: int, *, noisy: bool, instance: int) -> Pe
 
 
 def _training(name: str, training: str) -> PeerProblem:
+    from benchmarks.peers.further import FURTHER
     from benchmarks.peers.trainings import TRAININGS
 
-    if training not in TRAININGS:
-        raise ValueError(f"unknown training {training!r}: choose one of {', '.join(TRAININGS)}")
-    found = TRAININGS[training]
+    known = {**TRAININGS, **FURTHER}
+    if training not in known:
+        raise ValueError(f"unknown training {training!r}: choose one of {', '.join(known)}")
+    found = known[training]
     return PeerProblem(name, found.space, found.loss, found.optimum, 0.0, found.scale, "trainings")
 
 
@@ -164,8 +166,16 @@ _ALL5 = tuple(f"bbob_f{f}_5d" for f in FUNCTIONS)
 _TEN = tuple(f"bbob_f{f}_10d" for f in (2, 7, 9, 12, 18, 22))
 _NOISY = tuple(f"bbob_f{f}_5d_noisy" for f in (5, 7, 14, 19))
 _TRAININGS = tuple(f"train_{name}" for name in ("svm_breast_cancer", "boosting_diabetes", "mlp_digits", "linear_wine"))
+_FURTHER = tuple(
+    f"train_{name}"
+    for name in (
+        *("kernel_ridge_diabetes", "neighbours_digits", "tree_diabetes"),
+        *("small_svm_wine", "network_iris", "random_features_breast_cancer"),
+    )
+)
 _TABLES = ("fcnet_protein", "fcnet_naval", "hpobench_australian", "hpobench_car", "hpobench_kc1")
-#: Problems of each suite; "all" is what is shown at 60 evaluations, "long" at 200.
+_FURTHER_TABLES = ("fcnet_parkinsons", "fcnet_slice", "hpobench_blood", "hpobench_credit")
+#: Problems of each suite; "all" is what is shown at 60 evaluations, "long" at 200; "further" is beside it, to check choices.
 SUITES: dict[str, tuple[str, ...]] = {
     "all": (*_ALL5, *_TEN, *_NOISY, *_TRAININGS, *_TABLES),
     "bbob5": _ALL5,
@@ -182,6 +192,7 @@ SUITES: dict[str, tuple[str, ...]] = {
         "hpobench_car",
         "fcnet_naval",
     ),
+    "further": (*_FURTHER, *_FURTHER_TABLES),
     "long": tuple(f"bbob_f{f}_{d}d" for d in (10, 20) for f in (2, 7, 14, 19)),
 }
 

@@ -56,7 +56,7 @@ def _folds(data: str, rows: int) -> list[tuple[Array, Array, Array, Array]]:
     return found
 
 
-def _mean_loss(data: str, rows: int, loss: Callable[[Array, Array, Array, Array], float]) -> float:
+def mean_loss(data: str, rows: int, loss: Callable[[Array, Array, Array, Array], float]) -> float:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return float(np.mean([loss(*fold) for fold in _folds(data, rows)]))
@@ -77,7 +77,7 @@ def svm(params: Params) -> float:
         model = SVC(**params, cache_size=50, max_iter=500).fit(X, y)
         return 1.0 - float(roc_auc_score(y_new, model.decision_function(X_new)))
 
-    return _mean_loss("breast_cancer", 569, loss)
+    return mean_loss("breast_cancer", 569, loss)
 
 
 def boosting(params: Params) -> float:
@@ -88,7 +88,7 @@ def boosting(params: Params) -> float:
         model = GradientBoostingRegressor(**params, random_state=0).fit(X, y)
         return float(np.mean((model.predict(X_new) - y_new) ** 2) / np.var(y_new))
 
-    return _mean_loss("diabetes", 220, loss)
+    return mean_loss("diabetes", 220, loss)
 
 
 def mlp(params: Params) -> float:
@@ -102,7 +102,7 @@ def mlp(params: Params) -> float:
         model = MLPClassifier((hidden,), max_iter=epochs, random_state=0, **chosen).fit(X, y)
         return _log_loss(model, X_new, y_new)
 
-    return _mean_loss("digits", 300, loss)
+    return mean_loss("digits", 300, loss)
 
 
 def linear(params: Params) -> float:
@@ -113,7 +113,7 @@ def linear(params: Params) -> float:
         model = SGDClassifier(penalty="elasticnet", tol=None, random_state=0, **params).fit(X, y)
         return _log_loss(model, X_new, y_new)
 
-    return _mean_loss("wine", 178, loss)
+    return mean_loss("wine", 178, loss)
 
 
 TRAININGS: dict[str, Training] = {

@@ -20,8 +20,7 @@ class CaliboMethod(Adapter):
     def __init__(self, space: PeerSpace, seed: int, n_initial: int, method: str) -> None:
         super().__init__(space, seed, n_initial)
         chosen = strategy_from(method) if ":" in method else method
-        own = {name: _own_parameter(parameter) for name, parameter in space.items()}
-        self.optimizer = Optimizer(own, chosen, seed=seed, n_initial=1)
+        self.optimizer = Optimizer(own_space(space), chosen, seed=seed, n_initial=1)
         self.asked: Suggestion | None = None
 
     def ask(self) -> Params:
@@ -38,6 +37,11 @@ class CaliboMethod(Adapter):
     def tell(self, params: Params, value: float) -> None:
         self.optimizer.tell(self.asked or params, value)
         self.asked = None
+
+
+def own_space(space: PeerSpace) -> dict[str, Float | Int | Ordinal | Categorical]:
+    """Return the parameters of a space as calibo takes them."""
+    return {name: _own_parameter(parameter) for name, parameter in space.items()}
 
 
 def _own_parameter(parameter: Parameter) -> Float | Int | Ordinal | Categorical:
