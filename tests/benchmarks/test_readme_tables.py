@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import mixtures, readme_tables, several_objectives
+from benchmarks import mixtures, places, readme_tables, several_objectives
 
 
 def test_the_readme_shows_the_stored_hypervolumes() -> None:
@@ -16,6 +16,11 @@ def test_the_readme_shows_the_stored_hypervolumes() -> None:
 
 def test_the_readme_shows_the_stored_regrets_of_mixtures() -> None:
     assert readme_tables.shown("mixtures") == mixtures.table(), "python -m benchmarks.mixtures readme"
+
+
+def test_the_readme_shows_the_stored_coverages() -> None:
+    for name, table in places.tables().items():
+        assert readme_tables.shown(name) == table, "python -m benchmarks.places --readme"
 
 
 def test_only_the_table_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
