@@ -13,6 +13,7 @@ from typing import Any, Literal
 from calibo.acquisition import (
     AcquisitionRule,
     ExpectedImprovement,
+    HypervolumeByNoise,
     ImprovementByNoise,
     PenalizedEI,
     RiskAverseUCB,
@@ -102,7 +103,9 @@ def auto(*, search: Search | None = None, replicate: bool = False, anchors: int 
     options = {"surrogate": shown, "search": search, "replicate": replicate, "anchors": anchors}
     acting = Warped(_process(NoisePrior.wide()), shapes=(OutcomeShape.HALF_RANK,))
     method = ocbo(rule=ImprovementByNoise(), acting=acting, **options)
-    return Auto(method, ocbo(**options), large=_LARGE, always_below=_ALWAYS)
+    doubting = Warped(_process(NoisePrior.wide(), always_below=_ALWAYS_SHOWN, doubts_noise=True))
+    several = ocbo(tradeoff=HypervolumeByNoise(), **{**options, "surrogate": doubting})
+    return Auto(method, ocbo(**options), several, large=_LARGE, always_below=_ALWAYS)
 
 
 @checked
@@ -243,9 +246,13 @@ def ocbo_local(
     return ModelBased(Calibrated(inner, by=by), rule or ExpectedImprovement(), name="ocbo_local", **options)
 
 
-def _process(noise: NoisePrior = NoisePrior(), always_below: int = _ALWAYS) -> Scheduled:  # noqa: B008 (frozen)
+def _process(
+    noise: NoisePrior = NoisePrior(),  # noqa: B008 (frozen)
+    always_below: int = _ALWAYS,
+    doubts_noise: bool = False,
+) -> Scheduled:
     """Return the Gaussian process of methods for any number of results, with a prior of the noise."""
-    few, many = (GaussianProcess(noise=noise, subset=subset) for subset in (400, 300))
+    few, many = (GaussianProcess(noise=noise, subset=subset, doubts_noise=doubts_noise) for subset in (400, 300))
     return Scheduled(GPBySize(few, NearestNeighbourGP(many), exact_below=_LARGE), always_below=always_below)
 
 

@@ -200,21 +200,21 @@ def planar_boxes(Y: Array, reference: Array) -> tuple[Array, Array]:
     """Return the boxes of the region that points of two objectives do not dominate above the reference point.
 
     Strips of the first objective: from one point's value up to the next higher one's, and upwards in the second from the
-    best of all points on or beyond the strip's upper end. Dominated points make empty strips, or strips that continue
-    their neighbour, so nothing needs to be filtered and all batches have the same shape.
+    best of all points on or beyond the strip's upper end. Fronts that have fewer points than others have empty strips.
 
     Args:
         Y: Outcomes, ``... x n x 2``.
         reference: Reference point, ``2``.
 
     Returns:
-        Lower and upper corners, each ``... x (n + 1) x 2``.
+        Lower and upper corners, each ``... x (k + 1) x 2``, with the largest number k of points on a front.
     """
-    inside = np.maximum(Y, reference)
     # A point below the reference in one objective dominates nothing above it.
-    inside = np.where((reference < Y).all(axis=-1, keepdims=True), inside, reference)
-    order = np.argsort(-inside[..., 0], axis=-1)
-    ordered = np.take_along_axis(inside, order[..., None], axis=-2)
+    inside = _by_falling_first(np.where((reference < Y).all(axis=-1, keepdims=True), Y, reference))
+    best = np.maximum.accumulate(inside[..., 1], axis=-1)
+    on_front = inside[..., 1] > np.concatenate([np.broadcast_to(reference[1], best[..., :1].shape), best[..., :-1]], -1)
+    most = int(on_front.sum(axis=-1).max(initial=0))
+    ordered = _by_falling_first(np.where(on_front[..., None], inside, reference))[..., :most, :]
     ends = ordered[..., 0]
     last = np.broadcast_to(reference[0], (*ends.shape[:-1], 1))
     infinite = np.full(last.shape, np.inf)
@@ -223,6 +223,11 @@ def planar_boxes(Y: Array, reference: Array) -> tuple[Array, Array]:
     lower = np.stack([np.concatenate([ends, last], axis=-1), floor], axis=-1)
     upper_first = np.concatenate([infinite, ends], axis=-1)
     return lower, np.stack([upper_first, np.full(upper_first.shape, np.inf)], axis=-1)
+
+
+def _by_falling_first(Y: Array) -> Array:
+    """Return points, ``... x n x 2``, by falling first objective."""
+    return np.take_along_axis(Y, np.argsort(-Y[..., 0], axis=-1)[..., None], axis=-2)
 
 
 def _outcomes(Y: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from calibo.acquisition.base import Acquisition, AcquisitionRule, BatchAcquisition, incumbent
 from calibo.acquisition.hypervolume import HypervolumeImprovement, TradeoffRule
+from calibo.acquisition.hypervolume_by_noise import HypervolumeByNoise, HypervolumeInTurns
 from calibo.acquisition.improvement import (
     ExpectedImprovement,
     ImprovementByNoise,
@@ -32,7 +33,9 @@ __all__ = [
     "ExpectedImprovement",
     "Feasibility",
     "FirstFeasible",
+    "HypervolumeByNoise",
     "HypervolumeImprovement",
+    "HypervolumeInTurns",
     "ImprovementByNoise",
     "ImprovementInTurns",
     "NoisyExpectedImprovement",

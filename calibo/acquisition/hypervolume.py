@@ -47,6 +47,15 @@ class TradeoffRule(ABC):
             rng: The only source of randomness.
         """
 
+    def chosen(self, models: Sequence[Model], data: Dataset) -> TradeoffRule:
+        """Return the rule that suits models and data, for a rule that chooses among others; by default itself.
+
+        Args:
+            models: Model of each objective, m.
+            data: The feasible observations of the m objectives.
+        """
+        return self
+
 
 @dataclass(frozen=True)
 class HypervolumeImprovement(TradeoffRule):

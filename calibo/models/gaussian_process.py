@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.linalg.lapack import dpotri, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from calibo.arguments import check_fields
 from calibo.checks import check_one_of, check_whole
@@ -28,6 +28,10 @@ from calibo.models.trend import TRENDS, PolynomialTrend
 #: Bounds within which hyperparameters are sought (standardised outcomes).
 _LENGTHSCALE_BOUNDS = (np.log(5e-3), np.log(1e3))
 _OUTPUTSCALE_BOUNDS = (np.log(1e-2), np.log(1e2))
+#: Log variance from which noise is doubted, and where fits of rougher functions start.
+_DOUBTED, _LITTLE = -7.0, -8.0
+#: By how much the log of length scales is smaller there.
+_SHORTER = 2.0
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,9 @@ class GaussianProcess(Surrogate):
         noise: The prior of the noise variance: ``NoisePrior()``, or ``NoisePrior.wide()`` for noise of any size, also none.
         subset: Hyperparameters are fitted to at most this many of the data (`representative`), since a fit costs the cube of
             their number; ``None`` for all of them.
+        doubts_noise: Whether a fit that finds noise is compared with explanations by shorter length scales, of one column or
+            of all, with little noise. From a start with much noise a fit may end where a wave in one column is noise, and
+            the next one starts there.
     """
 
     kernel: Kernel = field(default_factory=Matern52)
@@ -58,6 +65,7 @@ class GaussianProcess(Surrogate):
     trend: str = "constant"
     noise: NoisePrior = field(default_factory=NoisePrior)
     subset: int | None = None
+    doubts_noise: bool = False
     model_type: ClassVar = Posterior
 
     def __post_init__(self) -> None:
@@ -128,21 +136,39 @@ class GaussianProcess(Surrogate):
         if len(starts) > 1:
             values += [objective.value(start) for start in starts[len(values) :]]
         best = int(np.nanargmin(values)) if values else 0
-        result = minimize(
-            latest,
-            starts[best],
-            jac=True,
-            method="L-BFGS-B",
-            bounds=objective.bounds(),
-            options={"maxiter": self.max_iterations, "ftol": 1e-4, "gtol": 1e-3},
-        )
+        result = self._minimized(latest, starts[best])
         if not np.isfinite(result.fun):
             warn(
                 "the likelihood could not be maximized (not finite); prior hyperparameters are used for this fit",
                 FallbackWarning,
             )
             return objective.solved(starts[-1])
-        return latest.solved(result.x)
+        found = latest.solved(result.x)
+        if self.doubts_noise and objective.may_be_rough(found.raw):
+            return self._doubted(objective, found, float(result.fun))
+        return found
+
+    def _doubted(self, objective: NegativeLogPosterior, noisy: Solution, reached: float) -> Solution:
+        """Return a solution with shorter length scales and little noise if it is more probable than the noisy one."""
+        starts = objective.rougher(noisy.raw)
+        values = [objective.value(start) for start in starts]
+        best = int(np.nanargmin(values))
+        if not values[best] < reached:
+            return noisy
+        latest = _Latest(objective)
+        result = self._minimized(latest, starts[best])
+        return latest.solved(result.x) if result.fun < reached else noisy
+
+    def _minimized(self, latest: _Latest, start: Array) -> OptimizeResult:
+        """Minimize an objective from raw hyperparameters."""
+        return minimize(
+            latest,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=latest.objective.bounds(),
+            options={"maxiter": self.max_iterations, "ftol": 1e-4, "gtol": 1e-3},
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,6 +285,26 @@ class NegativeLogPosterior:
             return np.array([[mode] * self.dimensions + [*others, self.noise.start]])
         rows = [[mode + shift] * self.dimensions + [*others, noise] for shift in (-1.2, 0.0) for noise in (-8.0, -5.0)]
         return np.asarray(rows)
+
+    def may_be_rough(self, raw: Array) -> bool:
+        """Return whether raw hyperparameters have much noise of unknown variance, which a rough function may explain."""
+        return bool(self._unknown.any() and raw[-1] > _DOUBTED)
+
+    def rougher(self, raw: Array) -> Array:
+        """Return raw hyperparameters that explain by shorter length scales what others explain by noise.
+
+        Args:
+            raw: The others.
+
+        Returns:
+            One row for each length scale, shortened alone, and one with all of them shortened.
+        """
+        d = self.dimensions
+        rows = np.repeat(raw[None], d + 1, axis=0)
+        rows[:, :d] -= _SHORTER * np.vstack([np.eye(d), np.ones(d)])
+        rows[:, -1] = _LITTLE
+        lower, upper = np.array(self.bounds()).T
+        return np.clip(rows, lower, upper)
 
     def hyperparameters(self, raw: Array, mean: float | None = None) -> Hyperparameters:
         """Return the hyperparameters of raw ones; if all noise is known, the noise is its mean.

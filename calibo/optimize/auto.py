@@ -12,6 +12,7 @@ from calibo.acquisition import (
     ExpectedImprovement,
     FirstFeasible,
     HypervolumeImprovement,
+    HypervolumeInTurns,
     ImprovementByNoise,
     ImprovementInTurns,
 )
@@ -33,6 +34,7 @@ _RULES = {
     ExpectedImprovement.__name__: "expected improvement",
     ImprovementInTurns.__name__: "noisy and plain expected improvement in turns",
     HypervolumeImprovement.__name__: "hypervolume improvement",
+    HypervolumeInTurns.__name__: "noisy and plain hypervolume improvement in turns",
     FirstFeasible.__name__: "the probability of meeting the constraints, as no result meets them yet",
 }
 
@@ -51,7 +53,8 @@ class Auto(Strategy):
     noise above a quarter of the good outcomes' spread          expected improvement and its noisy form in turns (from
                                                                 10 results on), also at points measured before
                                                                 unless that gave the same outcome again
-    less, or a list of rows                                     expected improvement
+    several objectives, and such noise in one of them           hypervolume improvement and its noisy form in turns
+    less, or a list of rows                                     expected improvement, or that of the hypervolume
     up to ``large`` results                                     exact Gaussian process
     more                                                        Gaussian process of nearest neighbours
     ==========================================================  ========================================================
@@ -61,6 +64,7 @@ class Auto(Strategy):
     Attributes:
         method: The parts, some of which choose themselves; its ``acting`` surrogate is used where the table says so.
         rows: The parts for a list of rows, with the same surrogate.
+        several: The parts for several objectives. Its surrogate may differ, as the number of objectives never changes.
         large: Number of results above which the exact model is given up, for the words.
         always_below: With fewer results the hyperparameters of what the search acts on are fitted at every step, also if
             it acts on the model inside what is shown, whose surrogate may have a schedule of its own.
@@ -69,6 +73,7 @@ class Auto(Strategy):
 
     method: ModelBased
     rows: ModelBased
+    several: ModelBased
     large: int
     always_below: int = 100
     name: str = "auto"
@@ -77,6 +82,7 @@ class Auto(Strategy):
         check_fields(self)
         check_instance("method", self.method, ModelBased, "methods.ocbo()")
         check_instance("rows", self.rows, ModelBased, "methods.ocbo()")
+        check_instance("several", self.several, ModelBased, "methods.ocbo()")
         if self.method.surrogate != self.rows.surrogate:
             raise RecipeError(
                 "method and rows must show the forecasts of one surrogate, so that calibration carries over; "
@@ -100,13 +106,19 @@ class Auto(Strategy):
         acts_on_shown = not ranked or data.constraints > 0
         if acts_on_shown and data.refit is None and len(data) < self.always_below:
             data = replace(data, refit=True)
-        whole = self.method if ranked else replace(self.method, acting=None)
-        plan = (self.rows if data.from_pool else whole).plan(data, rng=rng)
+        plan = self._parts(data, ranked).plan(data, rng=rng)
         avoid = np.vstack([data.X_pending, data.X_failed]) if repeats_tell(data, plan) else plan.avoid
         return replace(plan, avoid=avoid, why=f"{self._model(data)}; {_acting(data, ranked)}; {_rule(data, plan)}")
 
     def searcher(self, space: Space) -> Search:
         return (self.rows if space.is_pool else self.method).searcher(space)
+
+    def _parts(self, data: Dataset, ranked: bool) -> ModelBased:
+        if data.from_pool:
+            return self.rows
+        if data.objectives > 1:
+            return self.several
+        return self.method if ranked else replace(self.method, acting=None)
 
     def _model(self, data: Dataset) -> str:
         exact = len(data) <= self.large
@@ -152,6 +164,8 @@ def _acting(data: Dataset, ranked: bool) -> str:
 def _rule(data: Dataset, plan: Plan) -> str:
     """Say which acquisition function is used, and why if measurements decided it."""
     name = _RULES.get(plan.rule, plan.rule)
+    if plan.rule == HypervolumeInTurns.__name__:
+        return f"{name}, as measurements are noisy"
     if data.objectives > 1 or data.from_pool or plan.rule == FirstFeasible.__name__:
         return name
     if len(data) < ImprovementByNoise.fewest:

@@ -238,15 +238,17 @@ class ModelBased(Strategy):
         # While a plan learns, the models change but not the base samples of the rule.
         seed = int(rng.integers(2**63)) if learns else None
         success = SuccessModel.of(data, rng=rng) if len(data.X_failed) else None
-        rule = None
+        known = (data.feasible_only() if data.feasible.any() else data).without_constraints()
+        rule, tradeoff = None, self.tradeoff
         if data.objectives == 1:
-            known = data.feasible_only() if data.feasible.any() else data
-            rule = self.rule.chosen((acting or self._acted_on(models))[0], known.without_constraints())
+            rule = self.rule.chosen((acting or self._acted_on(models))[0], known)
+        else:
+            tradeoff = self.tradeoff.chosen(self._acted_on(models[: data.objectives]), known)
 
         def acquisition(models: tuple[Model, ...]) -> Acquisition:
             goals = acting or self._acted_on(models[: data.objectives])
             generator = rng if seed is None else np.random.default_rng(seed)
-            return self._acquisition(goals, models, rule, data.here(), success, generator)
+            return self._acquisition(goals, models, rule or tradeoff, data.here(), success, generator)
 
         def learn(plan: Plan, proposals: Array, rng: np.random.Generator) -> Plan:
             # All outcomes were measured at the same points, so all models learn the same density ratio.
@@ -266,7 +268,7 @@ class ModelBased(Strategy):
             forecaster=ModelForecaster(models, self.surrogate.stage_names),
             hyperparameters=tuple(model.hyperparameters for model in (*models, *acting)),
             learn=learn if learns else None,
-            rule=type(rule or self.tradeoff).__name__ if data.feasible.any() else FirstFeasible.__name__,
+            rule=type(rule or tradeoff).__name__ if data.feasible.any() else FirstFeasible.__name__,
         )
 
     def _acting_models(self, data: Dataset, rng: np.random.Generator) -> tuple[Model, ...]:
@@ -297,14 +299,14 @@ class ModelBased(Strategy):
         self,
         goal_models: tuple[Model, ...],
         models: tuple[Model, ...],
-        rule: AcquisitionRule | None,
+        rule: AcquisitionRule | TradeoffRule,
         data: Dataset,
         success: SuccessModel | None,
         rng: np.random.Generator,
     ) -> Acquisition:
         """Build the acquisition function of models of the objectives on the feasible observations, weighted by probabilities.
 
-        With several objectives it is that of ``tradeoff``, and there is no rule.
+        The rule is one of improvement, or with several objectives one of trade-offs.
 
         The weights are the probabilities that the model's data support the prediction, that the evaluation succeeds, and
         that the constraints are met. Where they are 0, a logarithmic utility is minus infinity and any other value is the
@@ -324,8 +326,8 @@ class ModelBased(Strategy):
         if data.constraints:
             weights.append(Weight(feasibility.log, worst))
         observed = data.feasible_only().without_constraints()
-        if rule is None:
-            acquisition = self.tradeoff.build(goal_models, observed, rng=rng)
+        if isinstance(rule, TradeoffRule):
+            acquisition = rule.build(goal_models, observed, rng=rng)
             return weighted_last(acquisition, [weight.log_probability for weight in weights])
         acquisition = rule.build(goal_models[0], observed, rng=rng)
         if rule.smooth:

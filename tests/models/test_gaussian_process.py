@@ -313,6 +313,39 @@ def test_latent_laws_are_narrower_by_the_noise() -> None:
     assert noise == pytest.approx(0.3, rel=0.5)
 
 
+def test_a_wave_that_a_fit_takes_for_noise_is_found_if_noise_is_doubted() -> None:
+    X = RNG(4).random((45, 3))
+    X[8:, 1:] = 0.0
+
+    def wave(x: Array) -> Array:
+        return x * np.sin(10.0 * np.pi * x)
+
+    data = Dataset(X=X, Y=(wave(X[:, 0]) + 4.0 * X[:, 1:].sum(axis=1))[:, None])
+    trusting = GaussianProcess(noise=NoisePrior.wide())
+    doubting = replace(trusting, doubts_noise=True)
+    line = np.column_stack([np.linspace(0.0, 1.0, 50), np.zeros((50, 2))])
+    noises, errors = [], []
+    for process in (trusting, doubting):
+        # What was stored by a fit that trusts the noise keeps the next one there.
+        model = process.fit(
+            replace(data, hyperparameters=(trusting.fit(data, rng=RNG(0)).hyperparameters,)), rng=RNG(0)
+        )
+        noises.append(model.theta.noise)
+        errors.append(float(np.std(model.predict(line, latent=True).mean - wave(line[:, 0]))))
+    assert noises[0] > 1e-2 and noises[1] < 1e-5
+    assert errors[1] < 0.3 * errors[0]
+
+
+def test_doubted_noise_that_is_there_is_kept() -> None:
+    data = smooth_data(40, noise=0.3)
+    trusting = GaussianProcess(noise=NoisePrior.wide())
+    found, doubted = (one.fit(data, rng=RNG(0)) for one in (trusting, replace(trusting, doubts_noise=True)))
+    assert found.hyperparameters == doubted.hyperparameters
+    known = replace(data, Y_var=np.full((40, 1), 0.09))
+    f, raw = trusting.objective(known), np.array(found.hyperparameters)
+    assert trusting.objective(data).may_be_rough(raw) and not f.may_be_rough(raw), "known noise is not doubted"
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_noise_is_neither_invented_nor_explained_away_by_a_wide_prior(share: float) -> None:
     rng, process = RNG(0), GaussianProcess(noise=NoisePrior.wide())

@@ -48,6 +48,11 @@ class TestWhy:
         )
         assert why is not None and why.endswith(words)
 
+    def test_noisy_measurements_of_several_objectives(self) -> None:
+        why = methods.auto().plan(data(80, noise=0.1, objectives=2), rng=RNG(0)).why
+        words = "noisy and plain hypervolume improvement in turns, as measurements are noisy"
+        assert why is not None and why.endswith(words)
+
     def test_many_results(self) -> None:
         why = replace(methods.auto(), large=10).plan(data(11), rng=RNG(0)).why
         assert why is not None and why.startswith("Gaussian process of neighbours, over 10 results")
@@ -194,9 +199,11 @@ def test_what_is_only_shown_is_fitted_when_the_data_have_grown(known: Dataset, k
 
 def test_only_compositions_that_show_the_same_are_taken() -> None:
     with pytest.raises(RecipeError, match="method"):
-        Auto("ocbo", methods.ocbo(), large=10)  # pyright: ignore[reportArgumentType]
+        Auto("ocbo", methods.ocbo(), methods.ocbo(), large=10)  # pyright: ignore[reportArgumentType]
     with pytest.raises(RecipeError, match="one surrogate"):
-        Auto(methods.ocbo(), methods.gp_ei(), large=10)
+        Auto(methods.ocbo(), methods.gp_ei(), methods.ocbo(), large=10)
+    with pytest.raises(RecipeError, match="several"):
+        Auto(methods.ocbo(), methods.ocbo(), "ocbo", large=10)  # pyright: ignore[reportArgumentType]
 
 
 def test_tables_with_categories_are_ranked_by_conformal_sets() -> None:
