@@ -53,9 +53,9 @@ POINTWISE, JOINT = "pointwise sets", "joint sets"
 METHODS = {"density": (MODEL, FLAT, DENSITY), "batches": (MODEL, POINTWISE, JOINT)}
 #: Levels of the nested sets, beside the level of the largest.
 LEVELS = (0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
-SEEDS, INITIAL, ROUNDS, BATCH, BATCH_ROUNDS = 10, 10, 40, 3, 14
+SEEDS, INITIAL, ROUNDS, BATCH, BATCH_ROUNDS = 10, 10, 40, 3, 12
 #: Candidates of a round, random and around the best; batches of them; and draws of a batch's outcomes.
-RANDOM, AROUND, BATCHES, DRAWS = 384, 128, 48, 256
+RANDOM, AROUND, BATCHES, DRAWS = 384, 128, 24, 128
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ PANELS = {
     12: [(problem, method) for problem in tradeoffs.PROBLEMS for method in tradeoffs.METHODS],
     13: [(problem, method) for problem in ranking.PROBLEMS for method in ranking.METHODS],
 }
+#: Figures whose rows are of one panel each, so that some of these can be shown before the others.
+BY_PANEL = (7, 10, 15)
 
 
 @dataclass(frozen=True, order=True)
@@ -58,13 +60,26 @@ def all_jobs(figures: Iterable[int], size: Size) -> list[Job]:
 
 
 def there(figures: Iterable[int], size: Size, records: Records) -> dict[int, int]:
-    """Return the trials of which all runs are there, for each of some figures that has any."""
+    """Return the trials of which all runs are there, for each of some figures that has any.
+
+    Of figures with rows of their own for each panel, panels of which no run is there are left out.
+    """
     found = {}
     for figure in figures:
-        missing = [job.seed for job in all_jobs([figure], size) if job not in records]
-        if trials := min(missing, default=size.trials[figure]):
+        jobs = all_jobs([figure], size)
+        if figure in BY_PANEL:
+            begun = panels_of(records, figure)
+            jobs = [job for job in jobs if (job.problem, job.method) in begun]
+        missing = [job.seed for job in jobs if job not in records]
+        if jobs and (trials := min(missing, default=size.trials[figure])):
             found[figure] = trials
     return found
+
+
+def panels_of(records: Records, figure: int) -> list[tuple[str, str]]:
+    """Return the problems and methods of a figure that have runs."""
+    runs = {(job.problem, job.method) for job in records if job.figure == figure}
+    return [panel for panel in PANELS[figure] if panel in runs]
 
 
 def perform(job: Job, size: Size) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, astuple, replace
 from pathlib import Path
@@ -28,7 +28,21 @@ import tradeoffs
 from command import VERIFIED, verified_or_exit, verify
 from harness import UNKNOWN, present_commit
 from pictures import draw
-from records import FIGURES, Job, Records, all_jobs, found_by, load, perform, rounded, save, there
+from records import (
+    BY_PANEL,
+    FIGURES,
+    PANELS,
+    Job,
+    Records,
+    all_jobs,
+    found_by,
+    load,
+    panels_of,
+    perform,
+    rounded,
+    save,
+    there,
+)
 from settings import FULL, SMOKE, Size
 from tables import Row, claims, markdown, rows
 from tqdm import tqdm
@@ -79,16 +93,23 @@ def main() -> None:
         return
     out.mkdir(parents=True, exist_ok=True)
     if arguments.claims:
-        trials = there(figures, size, load(out / "runs.jsonl", size))
-        figures, size = list(trials), replace(size, trials={**size.trials, **trials})
-    records = study(figures, size, out / "runs.jsonl", arguments.processes)
-    for figure, lines in rows(records).items():
-        (out / f"figure{figure}.json").write_text(json.dumps([asdict(row) for row in lines], indent=1) + "\n")
-        draw(figure, records, out / f"figure{figure}.png")
+        known = load(out / "runs.jsonl", size)
+        trials = there(figures, size, known)
+        size = replace(size, trials={**size.trials, **trials})
+        records = {job: known[job] for job in all_jobs(trials, size) if job in known}
+    else:
+        records = study(figures, size, out / "runs.jsonl", arguments.processes)
+    found = rows(records)
+    for figure, lines in found.items():
+        whole = len(panels_of(records, figure)) == len(PANELS[figure]) if figure in BY_PANEL else True
+        kept = [] if whole else [row for row in stored(out, figure) if row.what not in {line.what for line in lines}]
+        shown = [asdict(row) for row in [*kept, *lines]]
+        (out / f"figure{figure}.json").write_text(json.dumps(shown, indent=1) + "\n")
+        if whole:
+            draw(figure, records, out / f"figure{figure}.png")
         for row in lines:
             print(f"Figure {row.figure:4s} {row.what:60s} paper: {row.paper:32s} ours: {row.ours}")
-    commits = found_by(out / "runs.jsonl", size)
-    write_claims(out, size, {figure: commits.get(figure, UNKNOWN) for figure in figures})
+        write_claims(out, size, figure, lines, found_by(out / "runs.jsonl", size).get(figure, UNKNOWN), whole=whole)
 
 
 def check(figures: Iterable[int], size: Size, out: Path, count: int) -> None:
@@ -105,14 +126,23 @@ def check(figures: Iterable[int], size: Size, out: Path, count: int) -> None:
     verified_or_exit(different)
 
 
-def write_claims(out: Path, size: Size, commits: dict[int, str]) -> None:
-    """Write the claims of figures, with the commit of the code that each was run with; others stay as they are."""
+def write_claims(out: Path, size: Size, figure: int, lines: Sequence[Row], commit: str, *, whole: bool) -> None:
+    """Write the claims of a figure, with the commit of the code that it was run with; others stay as they are.
+
+    Args:
+        out: Folder of the results.
+        size: With the trials of the figure.
+        figure: Its number.
+        lines: Its rows.
+        commit: Of its runs.
+        whole: Whether these are all its rows; else those of other panels stay, too.
+    """
     file = out / "claims.json"
-    kept = [row for row in json.loads(file.read_text()) if row["figure"] not in commits] if file.exists() else []
-    new = []
-    for figure, commit in commits.items():
-        basis = {"figure": figure, "seeds": size.trials[figure], "budget": budget(figure, size), "commit": commit}
-        new += [{**asdict(claim), **basis} for claim in claims(stored(out, figure), size.trials[figure])]
+    basis = {"figure": figure, "seeds": size.trials[figure], "budget": budget(figure, size), "commit": commit}
+    new = [{**asdict(claim), **basis} for claim in claims(lines, size.trials[figure])]
+    texts = {claim["text"] for claim in new}
+    before = json.loads(file.read_text()) if file.exists() else []
+    kept = [row for row in before if row["figure"] != figure or not (whole or row["text"] in texts)]
     file.write_text(json.dumps(sorted([*kept, *new], key=lambda row: row["figure"]), indent=1) + "\n")
 
 

@@ -24,7 +24,7 @@ from judging import (
     resampled,
     verdict,
 )
-from records import Records
+from records import Records, panels_of
 from scipy.special import stdtrit
 from settings import ALPHA
 
@@ -190,7 +190,7 @@ def _queries(records: Records) -> list[Row]:
     """Figures 7 and 15: coverage of the queries and of held-out data beside 1 - alpha, and the best value."""
     figure = next(iter(records)).figure
     found = []
-    for problem, method in optimization.panels(figure):
+    for problem, method in panels_of(records, figure):
         found += _method(records, figure, problem, method)
     return found
 
@@ -198,7 +198,7 @@ def _queries(records: Records) -> list[Row]:
 def _single(records: Records) -> list[Row]:
     """Figures 10 and 11: the best value, and the coverage of held-out data in searches of Levy's function."""
     found = []
-    for problem, method in optimization.panels(10):
+    for problem, method in panels_of(records, 10):
         found.append(_ending(records, 10, problem, method))
         if problem.startswith("levy"):
             found += _held_out(records, 11, problem, method)
