@@ -9,6 +9,7 @@ Run are the Python blocks of a page. Comments, which readers do not see, say wha
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -16,6 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -221,6 +223,28 @@ def build(builder: str, folder: Path, *options: str) -> None:
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", builder, *options]
     done = subprocess.run([*command, str(DOCS), str(folder)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_rows_within_an_error_budget_are_those_that_were_measured() -> None:
+    """Every cell of the table is computed from the stored replays: the share that misses, its error, the share accepted."""
+    stored = json.loads((ROOT / "benchmarks/results/error_budget.json").read_text(encoding="utf-8"))
+    rules = {
+        "budget .1, drawn at random (300 replays)": ("random", "drawn, budget 0.1"),
+        "budget .2, drawn at random (300 replays)": ("random", "drawn, budget 0.2"),
+        "budget .1, drawn after a search (30 replays)": ("search", "drawn after a search, budget 0.1"),
+        "budget .2, drawn after a search (30 replays)": ("search", "drawn after a search, budget 0.2"),
+        "the k likeliest rows, k as many as are good": ("random", "top k"),
+        "forecast probability at least .9, no check": ("random", "probability, budget 0.1"),
+    }
+    page = (DOCS / "measurements.md").read_text(encoding="utf-8")
+    for row, (design, rule) in rules.items():
+        cells = [row]
+        for table in ("crossed_barrel", "direct_arylation", "zinc_logp"):
+            missed, accepted = np.transpose([replay[rule] for replay in stored[table][design].values()])
+            error = missed.std() / len(missed) ** 0.5
+            share = f"{missed.mean():.3f} ± {error:.3f}".replace("0.", ".")
+            cells.append(f"{share}, {accepted.mean():.0%}".replace("%", " %") if missed.any() else "0, none")
+        assert f"| {' | '.join(cells)} |" in page
 
 
 def test_the_pages_are_read_without_warnings(tmp_path: Path) -> None:
