@@ -1,8 +1,8 @@
 """Stored runs of the default continued by variants of it, all from the same data: what a part is worth with few evaluations.
 
 A whole run for each variant and seed is mostly chance: where two searches part early, nothing later can be compared. Here the
-first evaluations of a stored run are told to each variant, which then chooses some more. Only what the search acts on is run,
-not the forecasts that are shown, which do not change where it goes.
+first evaluations of a stored run are told to each variant, which then chooses some more; told the initial points alone, it
+makes a whole run. Only what the search acts on is run, not the forecasts that are shown, which do not change where it goes.
 
     python -m benchmarks.peers.run --optimizers auto --problems all --seeds 0-6 --runs FOLDER
     python -m benchmarks.peers.continued --runs FOLDER --start 25 --count 12 --variants without_ranks,always_ranks
@@ -222,17 +222,29 @@ def log_regrets(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """Return the table of all variants against the default, by where they start and by family."""
+    """Return the table of all variants against the default, by where they start and by family; whole runs first."""
     logs = log_regrets(frame)
-    families = logs.index.get_level_values("problem").map(problems.family_of)
+    places = logs.index.to_frame()
+    families = places["problem"].map(problems.family_of)
+    whole = places["start"] <= places["problem"].map(lambda name: problems.get(name, 0).n_initial)
+    starts = places["start"].where(~whole, 0)
     rows = []
-    for (start, end), part in logs.groupby(level=["start", "evaluations"]):
+    for start, end in sorted(set(zip(starts, places["evaluations"], strict=True))):
+        part = logs[(starts == start) & (places["evaluations"] == end)]
         for variant in (name for name in VARIANTS if name != "auto" and name in part):
             gaps = (part[variant] - part["auto"]).dropna()
-            if len(gaps):
-                cells = [_cell(gaps[families[logs.index.isin(gaps.index)] == family]) for family in _FAMILIES]
-                rows.append((f"{start} to {end}", f"`{variant}`", *cells, _cell(gaps)))
-    return summary.table(("evaluations", "variant", *_FAMILIES, "all"), rows)
+            cells = [_cell(gaps[families[gaps.index] == family]) for family in _FAMILIES]
+            if any(cells):
+                rows.append(
+                    (
+                        f"{start} to {end}" if start else f"all {end}",
+                        f"`{variant}`",
+                        *cells,
+                        _cell(gaps),
+                        str(len(gaps)),
+                    )
+                )
+    return summary.table(("evaluations", "variant", *_FAMILIES, "all", "pairs"), rows)
 
 
 _FAMILIES = ("bbob5", "bbob10", "noisy", "trainings", "tables")

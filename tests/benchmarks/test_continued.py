@@ -53,7 +53,7 @@ def test_differences_are_of_log_regrets_on_the_same_runs() -> None:
     ]
     frame = pd.DataFrame(rows, columns=continued.COLUMNS)
     assert np.allclose(continued.log_regrets(frame)["never_noisy"].dropna(), [-2.0, -1.0])
-    assert "| 25 to 37 | `never_noisy` |  |  |  | -0.50 ± 0.50 (1 : 0) |  | -0.50 ± 0.50 (1 : 0) |" in (
+    assert "| 25 to 37 | `never_noisy` |  |  |  | -0.50 ± 0.50 (1 : 0) |  | -0.50 ± 0.50 (1 : 0) | 2 |" in (
         continued.markdown(frame)
     )
 
