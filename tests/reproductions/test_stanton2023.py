@@ -139,9 +139,14 @@ def test_stored_runs_are_run_again_and_compared(results: Path) -> None:
 
 
 def test_claims_rest_on_the_trials_that_are_there(results: Path, tmp_path: Path) -> None:
+    """Of a figure with rows for each panel, what was said of the others stays."""
     lines = [json.loads(line) for line in (results / "runs.jsonl").read_text().splitlines() if line.endswith("}")]
     kept = [line for line in lines if line["job"]["figure"] == 14 and line["job"]["seed"] == 0]
+    kept += [line for line in lines if line["job"]["figure"] == 15 and line["job"]["method"] == "UCB"]
     (tmp_path / "runs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
-    command("--out", str(tmp_path), "--figures", "6", "14", "--claims")
+    before = [{"figure": 15, "text": text, "seeds": 9} for text in ("another panel", "rkhs5, UCB: simple regret")]
+    (tmp_path / "claims.json").write_text(json.dumps(before))
+    command("--out", str(tmp_path), "--figures", "6", "14", "15", "--claims")
     claims = json.loads((tmp_path / "claims.json").read_text())
-    assert claims and {(claim["figure"], claim["seeds"]) for claim in claims} == {(14, 1)}
+    assert {(claim["figure"], claim["seeds"]) for claim in claims} == {(14, 1), (15, 1), (15, 9)}
+    assert [claim["text"] for claim in claims if claim["seeds"] == 9] == ["another panel"]
