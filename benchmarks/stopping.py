@@ -38,7 +38,6 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).parent))
 
 from benchmarks.place_problems import Task, gramacy_lee, mixed_hartmann, mixed_valley, standard
-
 from calibo import Optimizer, PoolSpace
 from calibo.data import Array
 from calibo.models import SuccessModel
