@@ -10,8 +10,9 @@ import hashlib
 import json
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,6 +45,8 @@ NAME = "experiment"
 _COMPARED = 512
 #: Suggested numbers are rounded to this share of their range.
 _RESOLUTION = 1e-4
+#: Numbers that may be rounded away from the nearest value, those first that lie nearly halfway.
+_ROUNDED_AWAY = 8
 #: Numbers are equal up to this share, so that what a spreadsheet shows of them is enough.
 _EQUAL = 1e-6
 
@@ -484,22 +487,39 @@ def _reasons(optimizer: Optimizer, data: Dataset, X: Array, held: Mapping[str, A
 def rounded(params: Mapping[str, Any], space: Space, held: Mapping[str, Any]) -> dict[str, Any]:
     """Round the numbers of a suggestion to what can be weighed out, unless that leaves the space.
 
+    A point at the border of a constraint may lie beyond it once every number is rounded to the nearest: then some are
+    rounded the other way, those first that lie nearly halfway.
+
     Args:
         params: Parameters by name.
         space: Their space.
         held: Parameters that stay as they are.
     """
-    found = dict(params)
+    choices = dict[str, tuple[float, float]]()
     for name, column in zip(space.names, space.columns, strict=True):
         value = params.get(name)
         if isinstance(column, Float) and column.step is None and name not in held and isinstance(value, float):
-            found[name] = _rounded(value, column)
-    _balance(found, space, held)
-    try:
-        valid = bool(space.valid(space.encode([_inside(found, space)]))[0])
-    except SpaceError:
-        valid = False
-    return found if valid else dict(params)
+            choices[name] = _rounded(value, column)
+    for changed in _other_ways(params, choices):
+        found = {**params, **{name: choice[name in changed] for name, choice in choices.items()}}
+        _balance(found, space, held)
+        try:
+            if space.valid(space.encode([_inside(found, space)]))[0]:
+                return found
+        except SpaceError:
+            continue
+    return dict(params)
+
+
+def _other_ways(params: Mapping[str, Any], choices: Mapping[str, tuple[float, float]]) -> Iterator[tuple[str, ...]]:
+    """Return which numbers are rounded away from the nearest value: none, then one, two or three of them."""
+
+    def cost(name: str) -> float:
+        near, other = choices[name]
+        return (abs(other - params[name]) - abs(near - params[name])) / (abs(other - near) or 1.0)
+
+    names = sorted(choices, key=cost)[:_ROUNDED_AWAY]
+    return chain.from_iterable(combinations(names, count) for count in range(4))
 
 
 def _balance(params: dict[str, Any], space: Space, held: Mapping[str, Any]) -> None:
@@ -514,13 +534,18 @@ def _balance(params: dict[str, Any], space: Space, held: Mapping[str, Any]) -> N
         params[largest] = round(total - rest, 10)
 
 
-def _rounded(value: float, column: Float) -> float:
+def _rounded(value: float, column: Float) -> tuple[float, float]:
+    """Return the nearest value with few digits, and the next one on the other side."""
     if column.log:
+        unit = 10.0 ** (math.floor(math.log10(value)) - 3)
         near = float(f"{value:.4g}")
+        other = float(f"{near + math.copysign(unit, value - near):.4g}")
     else:
         digits = -math.ceil(math.log10(_RESOLUTION * (column.high - column.low)))
         near = round(value, digits) + 0.0
-    return min(max(near, column.low), column.high)
+        other = round(near + math.copysign(10.0**-digits, value - near), digits) + 0.0
+    near, other = (min(max(one, column.low), column.high) for one in (near, other))
+    return near, other
 
 
 def _calibration(optimizer: Optimizer, targets: Sequence[str]) -> dict[str, tuple[int, int, str]]:
