@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from calibo.errors import DataError, RecipeError, StudyError
-from calibo.spaces import Categorical, Float, Int, ProductSpace, Space
-from calibo.tables.experiments import Batch, next_experiments
+from calibo.spaces import Categorical, Float, Int, Mixture, ProductSpace, Space
+from calibo.tables.experiments import Batch, next_experiments, rounded
 from calibo.tables.sheets import Dialect, write_sheet
 from calibo.tables.study_file import EXPERIMENTS, StudyFile
 
@@ -166,6 +166,18 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         next_experiments(other, {"y": "min"}, 1, study=kept)
     with pytest.raises(StudyError, match="its format is not"):
         StudyFile.open(kept)
+
+
+def test_at_the_border_of_a_constraint_numbers_are_rounded_to_the_inside() -> None:
+    space = ProductSpace(
+        {"m": Mixture({"water": (0.2, 1.0), "salt": (0.0, 0.5), "sugar": (0.0, 0.5)}), "heat": Float(40.0, 90.0)},
+        constraints=["heat + 100 * salt <= 95"],
+    )
+    params = {"water": 0.355006322457897, "salt": 0.4722475476811654, "sugar": 0.1727461298609374}
+    found = rounded({**params, "heat": 47.77524523188353}, space, {})
+    assert found["heat"] + 100.0 * found["salt"] <= 95.0
+    assert all(len(str(value)) <= 7 for value in found.values())
+    assert all(abs(found[name] - value) <= 2e-4 for name, value in params.items()) and abs(found["heat"] - 47.775) <= 0.02
 
 
 def test_numbers_are_rounded_within_their_range() -> None:
