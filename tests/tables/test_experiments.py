@@ -177,7 +177,9 @@ def test_at_the_border_of_a_constraint_numbers_are_rounded_to_the_inside() -> No
     found = rounded({**params, "heat": 47.77524523188353}, space, {})
     assert found["heat"] + 100.0 * found["salt"] <= 95.0
     assert all(len(str(value)) <= 7 for value in found.values())
-    assert all(abs(found[name] - value) <= 2e-4 for name, value in params.items()) and abs(found["heat"] - 47.775) <= 0.02
+    assert (
+        all(abs(found[name] - value) <= 2e-4 for name, value in params.items()) and abs(found["heat"] - 47.775) <= 0.02
+    )
 
 
 def test_numbers_are_rounded_within_their_range() -> None:
