@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 
-#: Packages that stand between a line of the user's and the one in calibo that warns.
-_BETWEEN = frozenset({"calibo", "optuna", "sklearn", "joblib", "contextlib", "functools"})
+#: Packages whose lines may stand between one of the user's and the one in calibo that warns; the last two begin threads.
+_BETWEEN = frozenset({"calibo", "optuna", "sklearn", "joblib", "contextlib", "functools", "concurrent", "threading"})
 
 
 class CaliboError(Exception):
@@ -88,6 +88,8 @@ class RepeatWarning(CaliboWarning):
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line outside of calibo, and of the packages that call it, which led here.
 
+    In a thread that another package began there is none: the warning is then placed where it is given.
+
     Args:
         message: What is done instead, why, and what to do about it.
         category: One of the warnings above, or a library's own that its users filter.
@@ -95,4 +97,6 @@ def warn(message: str, category: type[Warning]) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         level, frame = level + 1, frame.f_back
+    if frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        level = 2
     warnings.warn(message, category, stacklevel=level)

@@ -33,6 +33,8 @@ _BLOCK = 64
 #: 10^(1 / D), or 1.12 with 20.
 _FEATURES = 8
 _SEARCHED = 5_000
+#: Projections of data for which there is room from the start.
+_ROOM = 4096
 #: Neighbours and size of the core up to so many features, and with more.
 _FEW, _MANY = (48, 250), (32, 500)
 #: Fewest neighbours of each point, and most of all points together, on which a joint prediction is conditioned.
@@ -49,17 +51,19 @@ class Projections:
 
     def __init__(self, core: Posterior, scaled: Array) -> None:
         self._core, self._scaled = core, scaled
-        #: Where the projection of each of the data is kept, -1 if it is not; those in use, and room for all, of which only
-        #: what is used takes memory.
+        #: Where the projection of each of the data is kept, -1 if it is not; those in use, and room for more.
         self._place: Rows = np.full(len(scaled), -1)
         self._used = 0
-        self._kept: Array = np.empty((len(scaled), len(core.y)))
+        self._kept: Array = np.empty((min(len(scaled), _ROOM), len(core.y)))
 
     def of(self, rows: Rows) -> Array:
         """Return the projections v, `... x g`, of data by their rows."""
         new = np.unique(rows[self._place[rows] < 0])
         if len(new):
             used = self._used + len(new)
+            if used > len(self._kept):
+                room = np.empty((max(used, 2 * len(self._kept)) - self._used, len(self._core.y)))
+                self._kept = np.concatenate([self._kept[: self._used], room])
             self._kept[self._used : used] = self._core.project(self._scaled[new]).projected
             self._place[new] = np.arange(self._used, used)
             self._used = used

@@ -53,7 +53,7 @@ class Auto(Strategy):
     noise above a quarter of the good outcomes' spread          expected improvement and its noisy form in turns (from
                                                                 10 results on), also at points measured before
                                                                 unless that gave the same outcome again
-    several objectives, and such noise in one of them           hypervolume improvement and its noisy form in turns
+    two objectives, and such noise in one of them               hypervolume improvement and its noisy form in turns
     less, or a list of rows                                     expected improvement, or that of the hypervolume
     up to ``large`` results                                     exact Gaussian process
     more                                                        Gaussian process of nearest neighbours

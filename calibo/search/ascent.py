@@ -3,7 +3,9 @@
 Every start has its own Hessian and step length, and all take their next step in one vectorized call, because the overhead
 of a call dominates the cost of a suggestion with a small model. L-BFGS-B on the sum of all starts needs about twice as many
 calls: it shares one step length and waits for the slowest start. The values of the first central differences also give the
-second derivatives in each column, with which Hessians begin, so that the first step is a Newton step already.
+second derivatives in each column, with which Hessians begin, so that the first step is a Newton step already unless a point
+lies at a bound or a column is flat. The last step of a climb is taken without looking: it may lose a little of what it
+should gain, so that ends are to be compared with each other, as searches do.
 
 Constraints hold at every step. A direction is a Newton step along the equalities and along the inequalities and bounds that
 hold a point back; the point that it leads to is projected back to the feasible set, so that one step may meet many bounds
@@ -26,7 +28,7 @@ from calibo.spaces.region import Cube, Region, WorkingSet
 _STEP = 1e-5
 #: A start has converged when a step gains less than this, in units of its initial slope.
 _LEAST_GAIN = 1e-4
-#: Maximum length of the first step and of any step, as shares of the side of the cube.
+#: Maximum length of a first step along the gradient and of any step, as shares of the side of the cube.
 _FIRST, _LONGEST = 0.1, 0.5
 #: Share of the predicted gain that a step must reach (Armijo), and bounds of the factor that shortens a rejected step.
 _ARMIJO, _SHORTEN = 1e-4, (0.1, 0.5)
@@ -295,7 +297,7 @@ class _Climbs:
         self.learned = self.learned + rows
 
     def _turn(self, turned: np.ndarray) -> None:
-        """Set new directions for some climbs: Newton steps along the working set, gradient steps before the first update."""
+        """Set new directions for some climbs: Newton steps along the working set, else gradient steps."""
         rows = np.flatnonzero(turned & self.alive)
         if len(rows):
             self._set_directions(rows)

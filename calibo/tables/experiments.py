@@ -512,14 +512,15 @@ def rounded(params: Mapping[str, Any], space: Space, held: Mapping[str, Any]) ->
 
 
 def _other_ways(params: Mapping[str, Any], choices: Mapping[str, tuple[float, float]]) -> Iterator[tuple[str, ...]]:
-    """Return which numbers are rounded away from the nearest value: none, then one, two or three of them."""
+    """Return which numbers are rounded away from the nearest value: none, then one, two or three of them, then ever more."""
 
     def cost(name: str) -> float:
         near, other = choices[name]
         return (abs(other - params[name]) - abs(near - params[name])) / (abs(other - near) or 1.0)
 
-    names = sorted(choices, key=cost)[:_ROUNDED_AWAY]
-    return chain.from_iterable(combinations(names, count) for count in range(4))
+    names = sorted((name for name, (near, other) in choices.items() if near != other), key=cost)
+    few = (combinations(names[:_ROUNDED_AWAY], count) for count in range(4))
+    return chain(chain.from_iterable(few), (tuple(names[:count]) for count in range(4, len(names) + 1)))
 
 
 def _balance(params: dict[str, Any], space: Space, held: Mapping[str, Any]) -> None:

@@ -119,7 +119,9 @@ def convert_values(values: npt.ArrayLike, directions: Sequence[Direction]) -> Ar
     rows = values if isinstance(values, np.ndarray) else list(values)  # pyright: ignore[reportArgumentType, reportCallIssue]
     try:
         table = np.asarray(rows, dtype=np.float64).reshape(len(rows), -1 if len(rows) else len(directions))
-    except ValueError:  # rows of different lengths
+    except ValueError:
+        if all(np.size(row) == len(directions) for row in rows):
+            raise DataError(f"the values of results must be numbers, got {shown(values)}") from None
         table = np.empty((len(rows), 0))
     if table.shape[1] != len(directions):
         raise DataError(f"each result needs one value for each of the {len(directions)} directions")
