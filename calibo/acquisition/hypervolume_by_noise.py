@@ -9,7 +9,7 @@ import numpy as np
 
 from calibo.acquisition.base import Acquisition
 from calibo.acquisition.hypervolume import HypervolumeImprovement, TradeoffRule
-from calibo.acquisition.improvement import noise_share
+from calibo.acquisition.improvement import ImprovementByNoise, noise_share
 from calibo.arguments import check_fields
 from calibo.checks import check_between, check_instance, check_whole
 from calibo.data import Dataset
@@ -18,13 +18,13 @@ from calibo.models.base import Model
 
 @dataclass(frozen=True)
 class HypervolumeInTurns(TradeoffRule):
-    """Noisy hypervolume improvement after an even number of results, plain after an odd one.
+    """Noisy hypervolume improvement after an even number of feasible results, plain after an odd one.
 
     Plain improvement takes the front of expected values for known, and under noise measures around a few points of it again
     and again. The noisy form draws the values at the observed points as well, and gains nothing at a point that was measured.
 
     Attributes:
-        even: The rule after an even number of results.
+        even: The rule after an even number of feasible results.
         odd: The rule after an odd number.
     """
 
@@ -56,8 +56,8 @@ class HypervolumeByNoise(TradeoffRule):
 
     exact: TradeoffRule = field(default_factory=HypervolumeImprovement)
     noisy: TradeoffRule = field(default_factory=HypervolumeInTurns)
-    threshold: float = 0.25
-    fewest: int = 10
+    threshold: float = ImprovementByNoise.threshold
+    fewest: int = ImprovementByNoise.fewest
 
     def __post_init__(self) -> None:
         check_fields(self)
