@@ -21,8 +21,8 @@ BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 PEERS := .venv-peers
 # What `make test` installs beside calibo, and what `make test-extras` and `make slow` add to that.
-TEST_EXTRAS := dev,docs,tables,postgres,xgboost-cpu
-HEAVY_EXTRAS := types,botorch,chem,ray,grpc,bench,integrations,dashboard
+TEST_EXTRAS := dev,tables,postgres,xgboost-cpu
+HEAVY_EXTRAS := types,docs,botorch,chem,ray,grpc,bench,integrations,dashboard
 PIP := -m pip install --disable-pip-version-check --quiet
 # Most modules that are installed are never imported by the tests, so that those that are get compiled then.
 PIP_FOR_TESTS := $(PIP) --no-compile

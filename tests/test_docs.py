@@ -247,6 +247,7 @@ def test_rows_within_an_error_budget_are_those_that_were_measured() -> None:
         assert f"| {' | '.join(cells)} |" in page
 
 
+@pytest.mark.whole
 def test_the_pages_are_read_without_warnings(tmp_path: Path) -> None:
     """All pages but the docstrings: links, headings to link to, pages that no table of contents has."""
     build("dummy", tmp_path, "-t", "quick")
