@@ -337,14 +337,19 @@ class FeasibleSet:
             if len(found) >= n:
                 break
             # More than are missing, since some are not found, and a round costs the same for few as for many.
-            found = np.vstack([found, self._some(n - len(found) + (16 if self._mixed else 0), rng)])[:n]
+            missing = n - len(found)
+            found = np.vstack([found, self._some(missing + (16 + missing // 8 if self._mixed else 0), rng)])[:n]
         if len(found) < n:
             found = np.vstack([found, self._known[rng.integers(len(self._known), size=n - len(found))]])
         return self._with_held(self.placed(X, found))
 
     def _some(self, n: int, rng: np.random.Generator) -> Array:
         """Draw values of the columns in use, at most n x c."""
-        V = self._relaxed(n, rng)
+        if self._mixed and not self.finite.any():
+            # The walk within the slices makes them random.
+            V = self._pool[rng.integers(len(self._pool), size=n)]
+        else:
+            V = self._relaxed(n, rng)
         if not self._mixed:
             return V
         low, high = self._boxes(V, rng)
