@@ -113,6 +113,8 @@ def test_forecasts_bring_the_inferred_reference_nearer_and_not_too_near() -> Non
     assert (inferred_reference(measured) < -18.0).all()
     # All of the front is expected: half of its extent below its ends, though only its middle is known.
     np.testing.assert_allclose(inferred_reference(measured, front), [-0.5, -0.5])
+    halfway = inferred_reference(measured, front, 0.5)
+    np.testing.assert_allclose(halfway, 0.5 * (inferred_reference(measured) - 0.5))
     # Nothing better is expected elsewhere, and what is known has an extent of its own.
     known = pareto_front(measured)
     nearer = known.min(axis=0) - 0.5 * np.ptp(known, axis=0)
