@@ -311,8 +311,6 @@ class Dataset:
             or observed; ``None`` if nothing is held.
         contexts: Columns that are observed, not chosen.
         activity: Which columns are active at a point; ``None`` if all always are.
-        elsewhere: Draws points that may be suggested, `k x d`, some of which share columns with given ones, `a x d`; ``None``
-            if the space is not known.
         H: Measured vectors of a composite objective, `n x length`, of which Y is a known function; rows of NaN where only
             Y is known, ``None`` if no vector is known. In the user's own units and sign, as the function takes them.
     """
@@ -336,7 +334,6 @@ class Dataset:
     held: Callable[[Array], Array] | None = None
     contexts: tuple[int, ...] = ()
     activity: Activity | None = None
-    elsewhere: Callable[[Array, np.random.Generator], Array] | None = None
 
     def __post_init__(self) -> None:
         n, d = _two_dimensional("X", self.X)

@@ -16,8 +16,6 @@ from calibo.errors import DataError
 
 #: The reference point lies at least this share of the front's extent below its worst values.
 _BELOW = 0.1
-#: The same of the extent that is expected of the whole front, at most.
-_BELOW_EXPECTED = 0.5
 #: Outcomes beyond this many interquartile ranges from the quartiles are outliers.
 _FENCE = 1.5
 
@@ -72,35 +70,24 @@ def pareto_front(Y: Array) -> Array:
     return front[::-1].copy()
 
 
-def inferred_reference(Y: Array, expected: Array | None = None, explained: float = 1.0) -> Array:
+def inferred_reference(Y: Array) -> Array:
     """Return a reference point inferred from outcomes: the worst of them, outliers aside, and never above the front.
 
     A point close below the front counts only what lies inside of it, so that its ends are never sought and a search ends
     on a short piece of the front. The worst outcomes of all points leave room for the ends; those of a few points that are
     far worse than all others do not count (Tukey's fences: 1.5 interquartile ranges below the lower quartile). As a search
     turns to the front the quartiles follow, and the point ends a tenth of the front's extent below its worst values.
-
-    Most of these outcomes may be far worse than any point of the front, and a search would long seek its very ends. Where
-    the outcomes of other points can be forecast, the point is no further below the front that is expected of all of them
-    than half of its extent; where forecasts explain a part of the outcomes only, it moves there by that part of the way.
     ``benchmarks/several_objectives.py`` compares it with others.
 
     Args:
         Y: Outcomes, ``n x m``.
-        expected: Expected outcomes of points that were not measured, ``k x m``; ``None`` for none.
-        explained: Share of the variance of outcomes that forecasts explain, from 0 to 1.
 
     Returns:
         ``m`` values.
     """
     front = pareto_front(Y)
-    highest = front.min(axis=0) - _BELOW * _extent_of_front(front, Y)
-    worst = np.minimum([_worst_within_fence(column) for column in Y.T], highest)
-    if expected is None:
-        return worst
-    whole = np.vstack([front, pareto_front(np.vstack([front, expected]))])
-    nearer = np.maximum(worst, whole.min(axis=0) - _BELOW_EXPECTED * np.ptp(whole, axis=0))
-    return worst + explained * (np.minimum(nearer, highest) - worst)
+    worst = [_worst_within_fence(column) for column in Y.T]
+    return np.minimum(worst, front.min(axis=0) - _BELOW * _extent_of_front(front, Y))
 
 
 def _worst_within_fence(values: Array) -> float:

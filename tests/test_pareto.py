@@ -106,26 +106,6 @@ def test_the_inferred_reference_follows_a_search_to_its_front() -> None:
     assert (late > -2.0).all() and (late <= -0.1).all()
 
 
-def test_forecasts_bring_the_inferred_reference_nearer_and_not_too_near() -> None:
-    angles = np.linspace(0.0, np.pi / 2, 9)
-    front = np.column_stack([np.cos(angles), np.sin(angles)])
-    measured = np.vstack([front[3:5], np.random.default_rng(0).uniform(-20.0, -10.0, size=(10, 2))])
-    assert (inferred_reference(measured) < -18.0).all()
-    # All of the front is expected: half of its extent below its ends, though only its middle is known.
-    np.testing.assert_allclose(inferred_reference(measured, front), [-0.5, -0.5])
-    halfway = inferred_reference(measured, front, 0.5)
-    np.testing.assert_allclose(halfway, 0.5 * (inferred_reference(measured) - 0.5))
-    # Nothing better is expected elsewhere, and what is known has an extent of its own.
-    known = pareto_front(measured)
-    nearer = known.min(axis=0) - 0.5 * np.ptp(known, axis=0)
-    np.testing.assert_allclose(inferred_reference(measured, measured[2:]), nearer)
-    # Forecasts never bring it above the front, nor below the worst outcomes.
-    alone = inferred_reference(measured[2:])
-    assert (inferred_reference(measured[2:], np.array([[5.0, 5.0]])) >= alone).all()
-    assert (inferred_reference(measured[2:], np.array([[5.0, 5.0]])) < pareto_front(measured[2:]).min(axis=0)).all()
-    np.testing.assert_allclose(inferred_reference(measured[2:], np.array([[-1e6, 9.0], [9.0, -1e6]])), alone)
-
-
 def test_most_outcomes_may_be_equal() -> None:
     whole = np.column_stack([np.repeat([1.0, 2.0, 3.0, 6.0], [20, 2, 1, 1]), np.linspace(0.0, 1.0, 24)])
     np.testing.assert_allclose(inferred_reference(-whole)[0], -6.0)

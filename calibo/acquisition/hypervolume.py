@@ -96,7 +96,7 @@ class HypervolumeImprovement(TradeoffRule):
     def build(self, models: Sequence[Model], data: Dataset, *, rng: np.random.Generator) -> Acquisition:
         seeds = tuple(int(seed) for seed in rng.integers(2**63, size=len(models)))
         expected = np.stack([model.predict(data.X, latent=True).mean for model in models], axis=1)
-        reference = reference_point(data, expected, models, rng)
+        reference = reference_point(data, expected)
         rivals = _rivals(models, data.X, self.contenders, seeds) if self.noisy else data.X[:0]
         sampled = SampledHypervolume(
             tuple(models),
@@ -120,35 +120,13 @@ class HypervolumeImprovement(TradeoffRule):
         return acquisition
 
 
-def reference_point(data: Dataset, Y: Array, models: Sequence[Model], rng: np.random.Generator) -> Array:
-    """Return the reference point of the data, `m`, or infer it from outcomes and from forecasts of other points.
-
-    Args:
-        data: The observations.
-        Y: Expected values at the observed points, `n x m`.
-        models: Model of each objective, m.
-        rng: The only source of randomness.
-    """
+def reference_point(data: Dataset, Y: Array) -> Array:
+    """Return the reference point of the data, `m`, or infer it from outcomes Y, `n x m`."""
     if not data.reference:
-        return inferred_reference(Y, *_forecast_elsewhere(models, data, Y, rng))
+        return inferred_reference(Y)
     if len(data.reference) != Y.shape[1]:
         raise DataError(f"the reference point has {len(data.reference)} values for {Y.shape[1]} objectives")
     return np.asarray(data.reference, dtype=np.float64)
-
-
-def _forecast_elsewhere(
-    models: Sequence[Model], data: Dataset, Y: Array, rng: np.random.Generator
-) -> tuple[Array | None, float]:
-    """Return the expected values at points that were not observed, `k x m`, and the share of outcomes' variance they explain.
-
-    That is the share of the objective of which they explain least.
-    """
-    if data.elsewhere is None:
-        return None, 1.0
-    X = data.elsewhere(data.X[pareto_mask(Y)], rng)
-    forecasts = [model.predict(X, latent=True) for model in models]
-    unknown = [float(np.square(one.std / spread).mean()) for one, spread in zip(forecasts, _spread(Y), strict=True)]
-    return np.stack([one.mean for one in forecasts], axis=1), max(1.0 - max(unknown), 0.0)
 
 
 def log_expected_gain(distributions: Sequence[Distribution], lower: Array, upper: Array) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -18,7 +17,6 @@ from calibo.optimize.design import design_point, initial_size
 from calibo.optimize.sources import CandidateSource, Chosen, as_source
 from calibo.optimize.strategy import Strategy, check_contexts
 from calibo.search import Plan
-from calibo.search.moves import sample_around
 from calibo.spaces import Space
 from calibo.threads import single_threaded
 
@@ -51,8 +49,6 @@ def choose(
         rng: The only source of randomness.
     """
     q = check_whole("q, the number of points to ask for,", q, most=MOST_ASKED)
-    if data.objectives > 1 and isinstance(source, Space) and not source.is_pool:
-        data = replace(data, elsewhere=partial(sample_around, source))
     plan = strategy.plan(data, rng=rng)
     return as_source(source).choose(plan, strategy, q, rng=rng)
 

@@ -8,8 +8,6 @@ from calibo.data import Array
 from calibo.search.plan import Acquisition
 from calibo.spaces import Space
 
-#: Random points, and as many that share columns with given ones, of a sample of the space.
-_SAMPLED = 96
 #: A finite column with more values than this is also moved by gradient steps, then rounded.
 LARGEST_ENUMERATED = 16
 
@@ -41,19 +39,6 @@ def filled(points: Array, moved: Array, space: Space, rng: np.random.Generator) 
         return moved
     new = ~space.active(points)
     return np.where(new, rng.random(moved.shape), moved)
-
-
-def sample_around(space: Space, points: Array, rng: np.random.Generator) -> Array:
-    """Draw valid points, `k x d`: random ones, and copies of given ones, `a x d`, with some columns of random ones.
-
-    Where few points are good, random ones are not, but those that differ from a good one in one column, or in half of them,
-    may be.
-    """
-    copied, others = points[rng.integers(len(points), size=_SAMPLED)], space.sample(_SAMPLED, rng)
-    d = space.dimension
-    one = np.arange(d) == rng.integers(d, size=(_SAMPLED, 1))
-    changed = np.where(rng.random((_SAMPLED, 1)) < 0.5, one, rng.random((_SAMPLED, d)) < 0.5)
-    return np.vstack([space.sample(_SAMPLED, rng), space.repair(np.where(changed, others, copied))])
 
 
 def hill_climb(acquisition: Acquisition, X: Array, space: Space, sweeps: int) -> Array:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibo.search.moves import climbed_columns, finite_columns, hill_climb, sample_around
-from calibo.spaces import Categorical, Float, Int, Mixture, Ordinal, ProductSpace
+from calibo.search.moves import climbed_columns, finite_columns, hill_climb
+from calibo.spaces import Categorical, Float, Int, Ordinal, ProductSpace
 
 SPACE = ProductSpace(
     {
@@ -25,18 +25,6 @@ SPACE = ProductSpace(
 def test_which_columns_are_which() -> None:
     assert finite_columns(SPACE) == [1, 2, 3, 4, 6, 7, 8]
     assert climbed_columns(SPACE).tolist() == [0, 2, 3]
-
-
-def test_a_sample_around_points_shares_columns_with_them() -> None:
-    space = ProductSpace({name: Float(0, 1) for name in "abcd"})
-    point = space.sample(1, np.random.default_rng(0))
-    found = sample_around(space, point, np.random.default_rng(1))
-    shared = (found == point).sum(axis=1)
-    half = len(found) // 2
-    assert (shared[:half] == 0).all() and 2.0 < shared[half:].mean() < 3.0 and (shared[half:] == 3).mean() > 0.5
-    blend = ProductSpace({"m": Mixture(dict.fromkeys("abcd", (0.1, 0.8)), at_most=2), "x": Float(0, 1)})
-    near = sample_around(blend, blend.sample(3, np.random.default_rng(2)), np.random.default_rng(3))
-    assert blend.valid(near).all()
 
 
 def test_a_small_column_reaches_its_best_value_in_one_move() -> None:
