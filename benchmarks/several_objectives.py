@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -212,62 +213,123 @@ def optuna_sampler(name: str) -> Callable[[Problem, Evaluate, int], None]:
     return search
 
 
-def botorch_nehvi(problem: Problem, evaluate: Evaluate, seed: int) -> None:
-    """Search by BoTorch's qLogNEHVI with its inferred reference point; choices are one-hot columns, rounded."""
+@dataclass(frozen=True)
+class _BotorchColumns:
+    """Parameters as BoTorch's mixed models and optimizer expect them: one column each, a choice by its number.
+
+    Attributes:
+        space: The parameters.
+    """
+
+    space: Mapping[str, Parameter]
+
+    @property
+    def categories(self) -> dict[int, list[float]]:
+        """Allowed values of the columns whose values have no order: 0, 1, 2, ..."""
+        columns = enumerate(self.space.values())
+        return {i: [float(k) for k in range(len(c.choices))] for i, c in columns if isinstance(c, Categorical)}
+
+    @property
+    def levels(self) -> dict[int, list[float]]:
+        """Allowed values of the columns of whole numbers and of ordered values: evenly spaced from 0 to 1."""
+        columns = enumerate(self.space.values())
+        return {i: list(np.linspace(0.0, 1.0, len(_values(c)))) for i, c in columns if isinstance(c, Int | Ordinal)}
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Lower and upper ends of the columns, `2 x d`."""
+        upper = [max(self.categories.get(i, [1.0])) for i in range(len(self.space))]
+        return np.array([[0.0] * len(upper), upper])
+
+    def encode(self, params: Mapping[str, Any]) -> list[float]:
+        """Return the columns of a point."""
+        allowed = {**self.categories, **self.levels}
+        return [
+            allowed[i][_values(c).index(params[name])] if i in allowed else c.encode(params[name])
+            for i, (name, c) in enumerate(self.space.items())
+        ]
+
+    def decode(self, x: np.ndarray) -> dict[str, Any]:
+        """Return the parameters of columns."""
+        allowed = {**self.categories, **self.levels}
+        return {
+            name: _values(c)[int(np.abs(np.array(allowed[i]) - x[i]).argmin())]
+            if i in allowed
+            else c.decode(min(float(x[i]), 1.0 - 1e-12))
+            for i, (name, c) in enumerate(self.space.items())
+        }
+
+
+def _values(column: Parameter) -> list[Any]:
+    """Return the values of a column that has finitely many."""
+    if isinstance(column, Int):
+        return list(range(column.low, column.high + 1))
+    assert isinstance(column, Categorical | Ordinal)
+    return list(column.choices)
+
+
+def _botorch_suggestion(columns: _BotorchColumns, X: np.ndarray, Y: np.ndarray, seed: int) -> np.ndarray:
+    """Return the next point of BoTorch's qLogNEHVI, `d`, after results `n x d` and `n x m`, smaller is better."""
     import torch
     from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import ModelListGP, SingleTaskGP
     from botorch.models.transforms import Standardize
+    from botorch.models.transforms.input import NumericToCategoricalEncoding
     from botorch.optim import optimize_acqf
+    from botorch.optim.optimize_mixed import optimize_acqf_mixed_alternating
     from botorch.sampling import SobolQMCNormalSampler
     from botorch.utils.multi_objective.hypervolume import infer_reference_point
     from botorch.utils.multi_objective.pareto import is_non_dominated
-    from botorch.utils.sampling import draw_sobol_samples
     from gpytorch.mlls import SumMarginalLogLikelihood
+
+    inputs, values, bounds = torch.tensor(X), -torch.tensor(Y), torch.tensor(columns.bounds)
+    choices, levels = columns.categories, columns.levels
+    sizes = {i: len(some) for i, some in choices.items()}
+    encoders = {i: partial(torch.nn.functional.one_hot, num_classes=size) for i, size in sizes.items()}
+
+    def model_of(outcomes: torch.Tensor) -> SingleTaskGP:
+        encoding = NumericToCategoricalEncoding(len(bounds.T), sizes, encoders) if sizes else None
+        return SingleTaskGP(inputs, outcomes, outcome_transform=Standardize(1), input_transform=encoding)
+
+    model = ModelListGP(*(model_of(values[:, [j]]) for j in range(values.shape[1])))
+    fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model))
+    acquisition = qLogNoisyExpectedHypervolumeImprovement(
+        model,
+        infer_reference_point(values[is_non_dominated(values)]),
+        inputs,
+        sampler=SobolQMCNormalSampler(torch.Size([128]), seed=seed),
+        prune_baseline=True,
+    )
+    if choices or levels:
+        found, _ = optimize_acqf_mixed_alternating(
+            acquisition, bounds, discrete_dims=levels, cat_dims=choices, num_restarts=8, raw_samples=256
+        )
+    else:
+        found, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=8, raw_samples=256)
+    return found[0].numpy()
+
+
+def botorch_nehvi(problem: Problem, evaluate: Evaluate, seed: int) -> None:
+    """Search by BoTorch's qLogNEHVI with its inferred reference point.
+
+    Choices are one-hot columns of its Gaussian process (`NumericToCategoricalEncoding`), and choices and whole numbers are
+    searched by its mixed optimizer (`optimize_acqf_mixed_alternating`), so that no suggestion has to be rounded.
+    """
+    import torch
+    from botorch.utils.sampling import draw_sobol_samples
 
     torch.manual_seed(seed)
     torch.set_num_threads(1)
-    columns = problem.space
-    widths = [len(c.choices) if isinstance(c, Categorical) else 1 for c in columns.values()]
-    ends = np.cumsum(widths)
-
-    def rounded(x: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
-        params: dict[str, Any] = {}
-        at = np.zeros(len(x))
-        for (name, column), width, end in zip(columns.items(), widths, ends, strict=True):
-            part = x[end - width : end]
-            if isinstance(column, Categorical):
-                params[name] = column.choices[int(part.argmax())]
-                at[end - width + int(part.argmax())] = 1.0
-            else:
-                params[name] = column.decode(min(float(part[0]), 1.0 - 1e-12))
-                at[end - 1] = column.encode(params[name])
-        return params, at
-
-    d = int(ends[-1])
-    bounds = torch.stack([torch.zeros(d), torch.ones(d)]).double()
-    first = draw_sobol_samples(bounds, n=initial_size(len(columns)), q=1, seed=seed)[:, 0].numpy()
+    columns = _BotorchColumns(problem.space)
+    d = len(problem.space)
+    unit = torch.stack([torch.zeros(d), torch.ones(d)]).double()
+    points = [problem.params(u) for u in draw_sobol_samples(unit, n=initial_size(d), q=1, seed=seed)[:, 0].numpy()]
     X, Y = [], []
     for step in range(STEPS):
-        if step < len(first):
-            x = first[step]
-        else:
-            inputs, values = torch.tensor(np.array(X)), -torch.tensor(np.array(Y))
-            models = [SingleTaskGP(inputs, values[:, [j]], outcome_transform=Standardize(1)) for j in range(len(Y[0]))]
-            model = ModelListGP(*models)
-            fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model))
-            acquisition = qLogNoisyExpectedHypervolumeImprovement(
-                model,
-                infer_reference_point(values[is_non_dominated(values)]),
-                inputs,
-                sampler=SobolQMCNormalSampler(torch.Size([128]), seed=seed),
-                prune_baseline=True,
-            )
-            found, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=8, raw_samples=256)
-            x = found[0].numpy()
-        params, at = rounded(x)
-        X.append(at)
+        new = step >= len(points)
+        params = columns.decode(_botorch_suggestion(columns, np.array(X), np.array(Y), seed)) if new else points[step]
+        X.append(columns.encode(params))
         Y.append(evaluate(params))
 
 

@@ -16,6 +16,7 @@ from calibo.data import Array, Dataset
 from calibo.optimize.design import design_point
 from calibo.optimize.sources import Chosen, as_source
 from calibo.optimize.strategy import Strategy
+from calibo.search.base import untried_point
 from calibo.spaces import Space
 from calibo.spaces.conditional import pinned
 
@@ -25,17 +26,16 @@ _SHARE = 4
 _FEWEST = 3
 
 
-def branch_due(data: Dataset) -> int | None:
-    """Return a column whose group of parameters is due, the one with the least of its share; ``None`` if none is.
+def branches_due(data: Dataset) -> list[int]:
+    """Return a column of each group of parameters that is due, the one with the least of its share first.
 
     Points count wherever they come from: pending and failed ones, too.
     """
     if data.activity is None or len(data.tried) % 2:
-        return None
+        return []
     active = data.activity(data.tried)
     groups = [(active[:, group[0]].sum() / (_SHARE * len(group)), group[0]) for group in data.activity.groups]
-    share, column = min(groups, default=(1.0, 0))
-    return column if share < 1.0 else None
+    return [column for share, column in sorted(groups) if share < 1.0]
 
 
 def branch_point(
@@ -52,11 +52,12 @@ def branch_point(
         number: Number of the point; with the seed it determines all randomness.
 
     Returns:
-        The point with its plan; ``None`` if the column cannot be active in this part of the space.
+        The point with its plan; ``None`` if the column cannot be active in this part of the space, or all points have been
+        tried at which it is.
     """
     rng = np.random.default_rng([seed, number])
     part = _part_with(space, column, rng)
-    if part is None:
+    if part is None or untried_point(part, data.tried, np.random.default_rng([seed, number, 1])) is None:
         return None
     plan = strategy.plan(data, rng=rng)
     assert data.activity is not None

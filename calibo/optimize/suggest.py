@@ -12,7 +12,7 @@ from calibo.arguments import checked
 from calibo.checks import check_seed, check_whole
 from calibo.data import Array, Dataset, Suggestion
 from calibo.errors import SpaceWarning, warn
-from calibo.optimize.branches import branch_due, branch_point
+from calibo.optimize.branches import branch_point, branches_due
 from calibo.optimize.design import design_point, initial_size
 from calibo.optimize.sources import CandidateSource, Chosen, as_source
 from calibo.optimize.strategy import Strategy, check_contexts
@@ -153,9 +153,11 @@ def propose(
     # Its matrices are small; a table's candidates, which are many, are scored with all threads.
     with single_threaded():
         suggestions = _designed(data, space, strategy, seed=seed, number=number, size=design, q=q)
-        if not suggestions and (column := branch_due(data)) is not None:
+        for column in [] if suggestions else branches_due(data):
             found = branch_point(data, column, space=space, strategy=strategy, seed=seed, number=number)
-            suggestions = [] if found is None else found.suggestions()
+            if found is not None:
+                suggestions = found.suggestions()
+                break
         if len(suggestions) < q:
             rest, rng = q - len(suggestions), generator(seed, number + len(suggestions))
             chosen = choose(_beside(data, suggestions), source=space, strategy=strategy, q=rest, rng=rng)

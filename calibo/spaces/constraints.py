@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -93,8 +94,11 @@ class LinearConstraint:
         try:
             tree = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError) as error:
-            hint = '; write "==" for an equality' if "=" in text and "==" not in text and "<=" not in text else ""
-            raise SpaceError(f"constraint {text!r} cannot be read ({error.args[0]}){hint}") from None
+            raise SpaceError(f"constraint {text!r} cannot be read ({error.args[0]}){_hint(text)}") from None
+        if isinstance(tree, ast.Tuple):
+            raise SpaceError(
+                f"constraint {text!r} has a comma: write numbers with a decimal point, and several constraints as a list"
+            )
         if not isinstance(tree, ast.Compare):
             raise SpaceError(f'constraint {text!r} has no relation: write e.g. "a + b <= 1"')
         sides = [_linear(side, text) for side in (tree.left, *tree.comparators)]
@@ -160,6 +164,19 @@ def as_constraints(given: Any) -> tuple[LinearConstraint, ...]:
     for one in items:
         found += [one] if isinstance(one, LinearConstraint) else LinearConstraint.parse(one)
     return tuple(found)
+
+
+def _hint(text: str) -> str:
+    """Return what to write instead of something that is often written, but cannot be read."""
+    if "%" in text:
+        return "; write percentages as numbers in the unit of the parameters"
+    if "≤" in text or "≥" in text:
+        return '; write "<=" and ">="'
+    if re.search(r"\d\s*[^\W\d]", text):
+        return '; write "*" between a number and a name, and quotes around names with spaces or signs'
+    if not re.search(r"[<>=]=", text) and "=" in text:
+        return '; write "==" for an equality'
+    return "; names with spaces or signs are written in quotes"
 
 
 def _finite(what: str, value: Any) -> float:

@@ -25,7 +25,7 @@ from calibo.errors import SpaceError
 from calibo.spaces.constraints import LinearConstraint
 from calibo.spaces.lattice import Lattice
 from calibo.spaces.mixture import Support
-from calibo.spaces.parameters import Parameter
+from calibo.spaces.parameters import Parameter, rounded_columns
 from calibo.spaces.polytope import Polytope, between
 from calibo.spaces.predicates import Predicate
 from calibo.spaces.region import Region, WorkingSet, cube_reach, outside_cube
@@ -337,14 +337,19 @@ class FeasibleSet:
             if len(found) >= n:
                 break
             # More than are missing, since some are not found, and a round costs the same for few as for many.
-            found = np.vstack([found, self._some(n - len(found) + (16 if self._mixed else 0), rng)])[:n]
+            missing = n - len(found)
+            found = np.vstack([found, self._some(missing + (16 + missing // 8 if self._mixed else 0), rng)])[:n]
         if len(found) < n:
             found = np.vstack([found, self._known[rng.integers(len(self._known), size=n - len(found))]])
         return self._with_held(self.placed(X, found))
 
     def _some(self, n: int, rng: np.random.Generator) -> Array:
         """Draw values of the columns in use, at most n x c."""
-        V = self._relaxed(n, rng)
+        if self._mixed and not self.finite.any():
+            # The walk within the slices makes them random.
+            V = self._pool[rng.integers(len(self._pool), size=n)]
+        else:
+            V = self._relaxed(n, rng)
         if not self._mixed:
             return V
         low, high = self._boxes(V, rng)
@@ -525,7 +530,7 @@ class FeasibleSet:
 
     def rounded(self, U: Array) -> Array:
         """Return points, n x d, with each column at one of its values."""
-        return np.column_stack([column.round(U[:, j]) for j, column in enumerate(self.columns)])
+        return rounded_columns(self.columns, U)
 
     def _with_held(self, X: Array) -> Array:
         if not self.held:
@@ -655,20 +660,17 @@ class _SupportRule:
         must, never = self.low[self.where] > 0.0, self.high[self.where] <= 0.0
         here = v[self.where] > room
         inside, outside = np.flatnonzero(here & ~must), np.flatnonzero(~here & ~never)
-        changes: list[tuple[int | None, int | None]] = [(int(i), int(j)) for i in inside for j in outside]
+        gone, new = np.repeat(inside, len(outside)), np.tile(outside, len(inside))
         if here.sum() < self.rule.at_most:
-            changes += [(None, int(j)) for j in outside]
+            gone, new = np.append(gone, np.full(len(outside), -1)), np.append(new, outside)
         if here.sum() > 1:
-            changes += [(int(i), None) for i in inside]
-        V = np.repeat(v[None, :], len(changes), axis=0)
-        present = np.repeat(here[None, :], len(changes), axis=0)
-        for row, (gone, new) in enumerate(changes):
-            amount = 0.1 * float(self.high[self.where].mean()) if gone is None else float(v[self.where[gone]])
-            if gone is not None:
-                V[row, self.where[gone]], present[row, gone] = 0.0, False
-            if new is not None:
-                V[row, self.where[new]], present[row, new] = amount, True
-        low, high = (np.repeat(end[None, :], len(changes), axis=0) for end in (low, high))
+            gone, new = np.append(gone, inside), np.append(new, np.full(len(inside), -1))
+        V, present = np.repeat(v[None, :], len(gone), axis=0), np.repeat(here[None, :], len(gone), axis=0)
+        amounts = np.where(gone < 0, 0.1 * self.high[self.where].mean(), v[self.where[gone]])
+        left, came = np.flatnonzero(gone >= 0), np.flatnonzero(new >= 0)
+        V[left, self.where[gone[left]]], present[left, gone[left]] = 0.0, False
+        V[came, self.where[new[came]]], present[came, new[came]] = amounts[came], True
+        low, high = (np.repeat(end[None, :], len(gone), axis=0) for end in (low, high))
         self._apply(present, low, high)
         return V, low, high
 

@@ -459,6 +459,15 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def rounded_columns(columns: Sequence[Parameter], U: Array) -> Array:
+    """Return points, n x d, with each column at one of its values; continuous columns are clipped all at once."""
+    rounded = _unit(U)
+    for j, column in enumerate(columns):
+        if column.cells is not None:
+            rounded[:, j] = column.round(U[:, j])
+    return rounded
+
+
 def _unit(u: npt.ArrayLike) -> Array:
     places = np.asarray(u, dtype=np.float64)
     if np.isnan(places).any():

@@ -35,7 +35,7 @@ from calibo.spaces.feasibility import check_feasible, check_predicate
 from calibo.spaces.feasible import FeasibleSet
 from calibo.spaces.foreign import as_parameter, parameters_of
 from calibo.spaces.mixture import Mixture
-from calibo.spaces.parameters import NO_DEFAULT, Categorical, Float, Int, Ordinal, Parameter
+from calibo.spaces.parameters import NO_DEFAULT, Categorical, Float, Int, Ordinal, Parameter, rounded_columns
 from calibo.spaces.pool import PoolSpace, is_frame
 from calibo.spaces.predicates import Predicate, Where, name_of
 from calibo.spaces.region import Region
@@ -262,8 +262,9 @@ class ProductSpace(Space):
             return super().neighbours(x)
         used = set(self._feasible.used.tolist()) | set(self._feasible.held)
         others = changed_in(x, [(j, column) for j, column in enumerate(self.columns) if j not in used])
-        others = self._round(others)
-        others = others[self.valid(others) & (others != x).any(axis=1)]
+        if len(others):
+            others = self._round(others)
+            others = others[self.valid(others) & (others != x).any(axis=1)]
         return self._settled(np.vstack([others, self._feasible.neighbours(x)]))
 
     @property
@@ -372,7 +373,7 @@ class ProductSpace(Space):
         return Part(inside, low, high, start, width, is_everything=whole)
 
     def _round(self, U: Array) -> Array:
-        rounded = np.column_stack([column.round(U[:, j]) for j, column in enumerate(self.columns)])
+        rounded = rounded_columns(self.columns, U)
         return rounded if self.conditions is None else self.conditions.settled(rounded)
 
     def _from_values(self, i: int, point: Mapping[str, Any]) -> list[float]:

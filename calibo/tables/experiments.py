@@ -25,6 +25,7 @@ from calibo.errors import (
     FallbackWarning,
     RecipeError,
     SpaceError,
+    SpaceWarning,
     StudyError,
     ValueRejected,
 )
@@ -286,25 +287,36 @@ def _observed(sheet: Sheet, space: Space, targets: Sequence[str]) -> tuple[list[
         if state is State.RUNNING and any(isinstance(value, float) for value in read):
             notes.append(f"{where} has some of the outcomes but not all: it counts as not measured yet")
         try:
-            decoded = space.decode(space.encode([_inside(params, space)]))[0]
+            x = _encoded(params, space)
         except SpaceError as error:
             if not (state is State.RUNNING and not params):
                 # The space counts the parameters that it is given; here there is one set of them.
-                why = str(error).removeprefix("parameters 0, ")
+                why = str(error).removeprefix("parameters 0").lstrip(",: ")
                 notes.append(f"{where} is left out, as it is not in the space: {why}")
             continue
+        decoded = space.decode(x[None, :])[0]
+        if inactive := [name for name in params if name not in decoded]:
+            notes.append(f"{where}: {', '.join(inactive)} is ignored, as it is inactive with the other values")
+            params = {name: value for name, value in params.items() if name in decoded}
+        if state is not State.RUNNING and (broken := space.broken(x)):
+            said = " and ".join(map(repr, broken))
+            notes.append(f"{where} breaks {said}: it counts as measured, but no such experiment is suggested")
         values = tuple(value for value in read if isinstance(value, float)) if state is State.COMPLETE else ()
         name = None if names is None or cells[names] is None else str(cells[names]).strip()
         rows.append(Observed(where, {**decoded, **params}, state, values, name))
     return rows, notes
 
 
-def _inside(params: Mapping[str, Any], space: Space) -> dict[str, Any]:
-    """Return parameters with contexts outside of their ranges as the nearest inside; telling them warns."""
+def _encoded(params: Mapping[str, Any], space: Space) -> Array:
+    """Return the encoded point of parameters, d, with contexts outside of their ranges as the nearest inside.
+
+    Telling these contexts warns; values of parameters that are inactive are for the caller to announce.
+    """
     own = {name: params[name] for name in space.contexts if name in params}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ContextWarning)
-        return {**params, **checked_context(space, own, partly=True)}
+        for category in (ContextWarning, FallbackWarning):
+            warnings.simplefilter("ignore", category)
+        return space.encode([{**params, **checked_context(space, own, partly=True)}])[0]
 
 
 def _state(read: Sequence[float | Blank]) -> State:
@@ -437,10 +449,13 @@ def _tell_all(
         key = matching.keys.get(i)
         what = dict(rows[i].params) if key is None else optimizer.pending(key)
         seen = {name: rows[i].params[name] for name in contexts} or None
-        if rows[i].state is State.FAILED:
-            optimizer.tell_failed(what, context=seen)
-        else:
-            optimizer.tell(what, dict(zip(targets, rows[i].values, strict=True)), context=seen)
+        with warnings.catch_warnings():
+            # A note has named the row that breaks constraints.
+            warnings.simplefilter("ignore", SpaceWarning)
+            if rows[i].state is State.FAILED:
+                optimizer.tell_failed(what, context=seen)
+            else:
+                optimizer.tell(what, dict(zip(targets, rows[i].values, strict=True)), context=seen)
 
 
 def _explained(
@@ -504,7 +519,7 @@ def rounded(params: Mapping[str, Any], space: Space, held: Mapping[str, Any]) ->
         found = {**params, **{name: choice[name in changed] for name, choice in choices.items()}}
         _balance(found, space, held)
         try:
-            if space.valid(space.encode([_inside(found, space)]))[0]:
+            if space.valid(_encoded(found, space)[None, :])[0]:
                 return found
         except SpaceError:
             continue

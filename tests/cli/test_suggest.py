@@ -150,6 +150,31 @@ def test_a_mixture_with_fixed_and_context_values(folder: Path) -> None:
     assert "strength: of 9 results" in " ".join(result.stdout.split())
 
 
+def test_notes_name_the_rows_that_are_odd(folder: Path) -> None:
+    branch = '\n[dose]\ntype = "float"\nlow = 1.0\nhigh = 5.0\nwhen = { stirrer = "anchor" }\n'
+    Path("mixed.toml").write_text(MIXED + branch)
+    usual = {"water": 0.6, "salt": 0.2, "sugar": 0.2, "heat": 50.0, "stirrer": "anchor", "humidity": 50.0, "dose": 2.0}
+    changes: list[dict[str, Any]] = [
+        {},
+        {"water": 0.5},
+        {"stirrer": "paddle"},
+        {"dose": None},
+        {"stirrer": "paddle", "dose": None},
+        {"heat": 120.0},
+        {"water": 0.4, "sugar": 0.4},
+    ]
+    rows = [{**usual, **change, "strength": 1.0 + 0.1 * i} for i, change in enumerate(changes)]
+    write_sheet(Path("odd.csv"), rows)
+    result = run("mixed.toml", "--target", "strength", "--results", "odd.csv", "--context", "humidity=60", "-n", "2")
+    assert result.exit_code == 0 and "warning" not in result.output
+    said = " ".join(result.output.split())
+    assert "5 results" in said
+    assert "row 3 breaks 'water + salt + sugar == 1': it counts as measured" in said
+    assert "row 4: dose is ignored, as it is inactive" in said
+    assert "row 5 is left out, as it is not in the space: missing 'dose'" in said
+    assert "row 7 is left out, as it is not in the space: 'heat': 120" in said
+
+
 def test_outcomes_in_the_file_of_the_space(folder: Path) -> None:
     done("lab.toml", "-n", "2", "-o", "both.csv")
     assert read_sheet(Path("both.csv")).columns[3:6] == ("base", "yield", "cost")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from calibo import Categorical, Float, Int, Optimizer, methods
-from calibo.errors import FallbackWarning
+from calibo.errors import FallbackWarning, RepeatWarning
 from calibo.models import QuantileForest, QuantileTrees
-from calibo.optimize.branches import branch_due
+from calibo.optimize.branches import branches_due
 from calibo.search import Langevin, MultiStart
 
 SPACE: dict[str, Any] = {
@@ -40,7 +40,7 @@ def _run(method: Any, n: int, seed: int = 0, space: Any = SPACE) -> Optimizer:
 def test_the_better_branch_is_found_though_it_looks_worse() -> None:
     optimizer = _run("auto", 34)
     assert optimizer.best[0]["model"] == "tuned" and optimizer.best[1] < 0.3
-    assert branch_due(optimizer.data()) is None
+    assert branches_due(optimizer.data()) == []
     again = _run("auto", 13)
     assert [t.params for t in again.trials] == [t.params for t in optimizer.trials[:13]]
 
@@ -49,11 +49,28 @@ def test_shares_count_pending_points_and_take_turns() -> None:
     optimizer = Optimizer(SPACE, "gp_ei", seed=0, n_initial=2)
     for i in range(2):
         optimizer.tell({"model": "safe", "z": 3 + i}, 1.0)
-    assert branch_due(optimizer.data()) == 1
+    assert branches_due(optimizer.data())[0] == 1
     suggestion = optimizer.ask()
     assert suggestion.params["model"] == "tuned"
-    assert branch_due(optimizer.data()) is None  # every second point is that of all data
+    assert branches_due(optimizer.data()) == []  # every second point is that of all data
     assert "model" in optimizer.ask().params
+
+
+def test_a_branch_whose_points_have_all_been_tried_is_left_alone() -> None:
+    space = {
+        "model": Categorical(["tuned", "small"]),
+        "kernel": Categorical(["rbf", "linear"], when={"model": "tuned"}),
+        "gamma": Float(1e-3, 1.0, log=True, when={"kernel": "rbf"}),
+        "depth": Int(1, 3, when={"model": "small"}),
+    }
+    optimizer = Optimizer(space, seed=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RepeatWarning)
+        for _ in range(16):
+            suggestion = optimizer.ask()
+            optimizer.tell(suggestion, suggestion.params.get("gamma", 0.5))
+    tried = [tuple(sorted(trial.params.items())) for trial in optimizer.trials]
+    assert len(set(tried)) == 16 and sum("depth" in trial.params for trial in optimizer.trials) == 3
 
 
 METHODS = {
