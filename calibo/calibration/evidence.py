@@ -12,6 +12,7 @@ from scipy.special import ndtr
 from calibo.calibration.nearness import Nearness
 from calibo.data import Activity, Array
 from calibo.distributions import Distribution
+from calibo.models.subsets import point_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class Evidence:
     @cached_property
     def outcomes(self) -> np.ndarray:
         """The number of the outcome that each forecast is of, t: stored and left-out forecasts of one share it."""
-        return np.unique(np.column_stack([self.X, self.y]), axis=0, return_inverse=True)[1].reshape(-1)
+        return np.unique(point_keys(np.column_stack([self.X, self.y])), return_inverse=True)[1]
 
     @property
     def pit(self) -> Array:

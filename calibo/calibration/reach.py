@@ -124,9 +124,18 @@ class Similarity:
     def weights(self, at: Reach, past: Reach) -> Array:
         """Return weights in [0, 1] of t past forecasts at points `... x q`, `... x q x t`."""
         with np.errstate(invalid="ignore", over="ignore"):
-            away = np.square((at.log_spread[..., None] - past.log_spread) / self.spread)
-            away += np.square((at.rank[..., None] - past.rank) / self.rank)
+            away = _squares(at.log_spread, past.log_spread, self.spread)
+            away += _squares(at.rank, past.rank, self.rank)
             if at.log_distance is not None and past.log_distance is not None:
-                away += np.square((at.log_distance[..., None] - past.log_distance) / self.distance)
+                away += _squares(at.log_distance, past.log_distance, self.distance)
         # Two spreads that are both infinite, or both 0, are alike.
-        return np.exp(-0.5 * np.where(np.isnan(away), 0.0, away))
+        np.copyto(away, 0.0, where=np.isnan(away))
+        away *= -0.5
+        return np.exp(away, out=away)
+
+
+def _squares(at: Array, past: Array, bandwidth: float) -> Array:
+    """Return squared differences in bandwidths, `... x t`, computed in place: memory costs more than the arithmetic."""
+    away = at[..., None] - past
+    away /= bandwidth
+    return np.square(away, out=away)
