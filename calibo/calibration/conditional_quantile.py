@@ -43,8 +43,8 @@ _OTHERS = 256
 _WIDER_KERNEL, _LESS_SIMILAR = 3.0, 1.0
 #: How many forecasts the model's own distribution counts as where that makes an interval wider, away from the data.
 _OWN = 2.0
-#: Logarithm of the distance from the data, on the unit cube, at which half of that weight is reached, and its width.
-_AWAY, _AWAY_WIDTH = -2.5, 0.3
+#: Logarithm of the distance from the data (`Nearness`) at which half of that weight is reached, and its width.
+_AWAY, _AWAY_WIDTH = -2.2, 0.3
 #: Distance of the grid on which the scale of latent values is computed, and how far it reaches beyond the past forecasts, in
 #: bandwidths.
 _STEP, _MARGIN = 1.0, 4.0

@@ -30,8 +30,8 @@ class Evidence:
             about counts of outcomes do not look at them.
         activity: Which columns are active at a point; `None` if all always are.
         nearness: The data that the present model knows, by which new points are near or far; `None` if it is not told.
-        log_distance: Logarithm of the distance of each point from the nearest one that its forecast knew, t; given if
-            `nearness` is.
+        log_distance: Logarithm of the distance of each point from the data that its forecast knew, t; given if `nearness`
+            is.
     """
 
     X: Array
