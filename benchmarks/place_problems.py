@@ -1,7 +1,8 @@
 """Problems on which coverage by place is measured: some to choose settings on, further ones for the same, others to report.
 
 The further ones are rotated, shifted, ill-scaled, multimodal, stepped, noisy and mixed, of 1 to 10 dimensions, so that what
-is chosen does not suit one half of well-known functions alone.
+is chosen does not suit one half of well-known functions alone. Those called "valleys" are for the same purpose: multimodal
+functions of one and two variables whose best point lies in a narrow valley, where a search leaves many copies of it.
 """
 
 from __future__ import annotations
@@ -207,6 +208,45 @@ def weierstrass(X: Array) -> Array:
     return -(0.5**k * np.cos(2.0 * np.pi * 3.0**k * (X[..., None] + 0.5))).sum(axis=(1, 2))
 
 
+def line(function: Function, low: float, high: float) -> Callable[[], Task]:
+    """Return the maker of a function of one number in an interval."""
+    return partial(plain, 1, lambda X: function(X[:, 0]), low, high, 0)
+
+
+def square(function: Function, low: float, high: float) -> Callable[[], Task]:
+    """Return the maker of a function of two numbers in the same interval."""
+    return partial(plain, 2, function, low, high, 0)
+
+
+def shekel(x: Array) -> Array:
+    wells = ((0.15, 0.05, 4.0, 1.0), (0.38, 0.07, 6.0, 1.0), (0.62, 0.04, 10.0, 0.6), (0.86, 0.06, 5.0, 1.2))
+    return -np.sum([depth / (narrow * np.square(x - at) + 0.05 * c) for at, depth, narrow, c in wells], axis=0)
+
+
+def shubert(X: Array) -> Array:
+    i = np.arange(1, 6)
+    return (i * np.cos((i + 1) * X[..., None] + i)).sum(axis=-1).prod(axis=1)
+
+
+def drop_wave(X: Array) -> Array:
+    squared = np.square(X).sum(axis=1)
+    return -(1.0 + np.cos(12.0 * np.sqrt(squared))) / (0.5 * squared + 2.0)
+
+
+def holder_table(X: Array) -> Array:
+    away = np.abs(1.0 - np.sqrt(np.square(X).sum(axis=1)) / np.pi)
+    return -np.abs(np.sin(X[:, 0]) * np.cos(X[:, 1]) * np.exp(away))
+
+
+def rippled_hill(X: Array) -> Array:
+    return X[:, 0] * np.exp(-np.square(X).sum(axis=1)) + 0.2 * np.sin(5.0 * X[:, 0]) * np.cos(4.0 * X[:, 1])
+
+
+def crossing_valleys(X: Array) -> Array:
+    x, y = X.T
+    return np.sin(6.0 * x) / (x + 0.4) + np.square(y - x) + 0.3 * np.cos(9.0 * y)
+
+
 def mixed_ackley() -> Task:
     """Return Ackley's function of two numbers, a whole number and a choice."""
     place = {"a": -3.0, "b": 0.0, "c": 5.0, "d": 9.0}
@@ -302,5 +342,29 @@ TASKS: dict[str, dict[str, Callable[[], Task]]] = {
         "noisy rosenbrock2": partial(turned, 2, rosenbrock, -2.0, 2.0, 35, noise=30.0),
         "mixed ackley": mixed_ackley,
         "mixed ellipsoid": mixed_ellipsoid,
+    },
+    "valleys": {
+        "sine over x": line(lambda x: np.sin(7.0 * x) / (x + 0.3) + 0.3 * x**2, 0.0, 4.0),
+        "decaying waves": line(lambda x: -np.exp(-1.5 * x) * np.cos(8.0 * np.pi * x) + 0.2 * x, 0.0, 2.0),
+        "chirp": line(lambda x: np.sin(3.0 * x**2) + 0.2 * (x - 2.0) ** 2, 0.0, 3.5),
+        "waves on quartic": line(
+            lambda x: 0.6 * (x - 1.2) ** 4 - np.cos(12.0 * x) * np.exp(-0.8 * np.abs(x)), 0.0, 3.0
+        ),
+        "rastrigin1": line(lambda x: rastrigin(x[:, None] - 0.7), -5.12, 5.12),
+        "shekel1": line(shekel, 0.0, 1.0),
+        "narrow valley1": line(
+            lambda x: np.sin(13.0 * x) + 0.5 * np.sin(29.0 * x + 1.0) - 1.5 * np.exp(-(((x - 0.57) / 0.04) ** 2)),
+            0.0,
+            1.0,
+        ),
+        "steep sinc": line(lambda x: -np.sinc(4.0 * (x - 0.3)) * (1.0 + x**3) + x**4, -1.0, 2.0),
+        "sum of sines": line(lambda x: np.sin(x) + np.sin(10.0 * x / 3.0), 2.7, 7.5),
+        "x sine x": line(lambda x: -x * np.sin(x) - 0.5 * x * np.sin(2.0 * x), 0.0, 10.0),
+        "logarithm and waves": line(lambda x: np.log(0.02 + (x - 1.1) ** 2) + np.sin(9.0 * x), 0.0, 3.0),
+        "drop wave": square(drop_wave, -2.0, 3.0),
+        "shubert2": square(shubert, -4.0, 4.0),
+        "holder table": square(holder_table, -6.0, 8.0),
+        "rippled hill": square(rippled_hill, -2.0, 4.0),
+        "crossing valleys": square(crossing_valleys, 0.0, 3.0),
     },
 }

@@ -203,7 +203,7 @@ def _whole(value: object) -> bool:
 
 def _number(value: object) -> bool:
     # Numbers that NumPy and SciPy compute with: no fractions, and none of more than 64 bits.
-    return _whole(value) or isinstance(value, float) or (isinstance(value, np.floating) and value.itemsize <= 8)
+    return isinstance(value, float) or _whole(value) or (isinstance(value, np.floating) and value.itemsize <= 8)
 
 
 _PLAIN: dict[Any, Fits] = {

@@ -28,6 +28,9 @@ _LATENT_COVERAGE = 0.8
 _LATENT_PRIOR = 1.0
 #: Sizes of normal scores at which their distribution is computed, in logarithms.
 _LOG_SIZES = np.linspace(np.log(1e-5), np.log(100.0), 72)
+_LOG_STEP = float(_LOG_SIZES[1] - _LOG_SIZES[0])
+#: Normal scores beyond which a probability is 0 or 1 to rounding.
+_BEYOND = 8.5
 #: The model's own intervals are not taken wider than this many times.
 _WIDEST = 6.0
 #: Points whose weights are held at a time.
@@ -40,8 +43,8 @@ _OTHERS = 256
 _WIDER_KERNEL, _LESS_SIMILAR = 3.0, 1.0
 #: How many forecasts the model's own distribution counts as where that makes an interval wider, away from the data.
 _OWN = 2.0
-#: Logarithm of the distance from the data, on the unit cube, at which half of that weight is reached, and its width.
-_AWAY, _AWAY_WIDTH = -2.5, 0.3
+#: Logarithm of the distance from the data (`Nearness`) at which half of that weight is reached, and its width.
+_AWAY, _AWAY_WIDTH = -2.2, 0.3
 #: Distance of the grid on which the scale of latent values is computed, and how far it reaches beyond the past forecasts, in
 #: bandwidths.
 _STEP, _MARGIN = 1.0, 4.0
@@ -212,14 +215,22 @@ class ConditionalMap:
             return inverted(found.mean, _COVERAGES)
         away = expit((reach.log_distance[:, None] - _AWAY) / _AWAY_WIDTH)
         cautious = found + _Counted(_OWN * away, self._normal(size))
-        return np.maximum(inverted(found.mean, _COVERAGES), inverted(cautious.mean, _COVERAGES))
+        plain, wider = np.split(inverted(np.concatenate([found.mean, cautious.mean]), _COVERAGES), 2)
+        return np.maximum(plain, wider)
 
     def _weights(self, reach: Reach, similarity: Similarity | None = None) -> Array:
         return self.weights * (similarity or self.similarity).weights(reach, self.past)
 
     def _below(self, size: Array) -> Array:
-        """Return smoothed distribution functions of t errors, `t x A`."""
-        return ndtr((_LOG_SIZES - np.log(size)[:, None]) / self.smoothing)
+        """Return smoothed distribution functions of t errors, `t x A`: computed where they are neither 0 nor 1."""
+        place = np.log(size)[:, None]
+        first = np.searchsorted(_LOG_SIZES, place - _BEYOND * self.smoothing)
+        some = first + np.arange(int(2.0 * _BEYOND * self.smoothing / _LOG_STEP) + 2)
+        columns = np.arange(len(_LOG_SIZES))
+        below = (columns >= first).astype(np.float64)
+        inside = np.minimum(some, len(_LOG_SIZES) - 1)
+        np.put_along_axis(below, inside, ndtr((_LOG_SIZES[inside] - place) / self.smoothing), axis=1)
+        return below
 
     def _students(self, size: Array) -> Array:
         """Return H, the probability of an error of at most some size where nothing is known, in its shape."""
@@ -327,9 +338,8 @@ def inverted(cdf: Array, levels: Array) -> Array:
     last = len(_LOG_SIZES) - 2
     index = np.clip((cdf[:, None, :] <= levels[:, None]).sum(axis=-1) - 1, 0, last)
     low, high = np.take_along_axis(cdf, index, axis=1), np.take_along_axis(cdf, index + 1, axis=1)
-    step = float(_LOG_SIZES[1] - _LOG_SIZES[0])
     share = (levels - low) / np.maximum(high - low, np.finfo(np.float64).tiny)
-    size = np.maximum.accumulate(np.exp(_LOG_SIZES[index] + step * np.clip(share, -8.0, 8.0)), axis=1)
+    size = np.maximum.accumulate(np.exp(_LOG_SIZES[index] + _LOG_STEP * np.clip(share, -8.0, 8.0)), axis=1)
     # Rounding must not make two levels equal.
     return np.asarray(size * (1.0 + 1e-9 * np.arange(1, len(levels) + 1)), dtype=np.float64)
 

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 from calibo.calibration.nearness import Nearness
 from calibo.data import Activity, Array
 from calibo.distributions import Distribution
+from calibo.models.subsets import point_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +30,8 @@ class Evidence:
             about counts of outcomes do not look at them.
         activity: Which columns are active at a point; `None` if all always are.
         nearness: The data that the present model knows, by which new points are near or far; `None` if it is not told.
-        log_distance: Logarithm of the distance of each point from the nearest one that its forecast knew, t; given if
-            `nearness` is.
+        log_distance: Logarithm of the distance of each point from the data that its forecast knew, t; given if `nearness`
+            is.
     """
 
     X: Array
@@ -57,7 +58,7 @@ class Evidence:
     @cached_property
     def outcomes(self) -> np.ndarray:
         """The number of the outcome that each forecast is of, t: stored and left-out forecasts of one share it."""
-        return np.unique(np.column_stack([self.X, self.y]), axis=0, return_inverse=True)[1].reshape(-1)
+        return np.unique(point_keys(np.column_stack([self.X, self.y])), return_inverse=True)[1]
 
     @property
     def pit(self) -> Array:

@@ -1,4 +1,9 @@
-"""How far points are from the data: a feature of a forecast that does not depend on the model."""
+"""How far points are from the data: a feature of a forecast that does not depend on the model.
+
+It is the distance of the second nearest datum. Once a search has converged, the data have copies of each other beside them
+that predict them far better than a model dares to say; a point beside a single datum has none, and is predicted as well as
+any other in the gap between two data.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +21,9 @@ from calibo.models.subsets import representative
 
 #: Of more data, so many stand for all of them.
 _MOST = 1000
-#: Nearer points count as this near: the same place, in units of the cube.
-_NEAREST = 1e-3
-#: How far the first point of all is from the data.
+#: Nearer points count as this near, in units of the cube: copies of one another, between which only rounding is left.
+_NEAREST = 1e-5
+#: How far the first points of all are from the data.
 _NONE_BEFORE = 1.0
 
 
@@ -51,25 +56,28 @@ class Nearness:
         return self._features(self.X)
 
     def __call__(self, X: Array) -> Array:
-        """Return the logarithm of the distance of `... x q x d` points from the nearest datum, `... x q`."""
-        flat = X.reshape(-1, X.shape[-1])
-        return _logarithm(self._squared(flat).min(axis=1)).reshape(X.shape[:-1])
+        """Return the logarithm of the distance of `... x q x d` points from the second nearest datum, `... x q`."""
+        return _second(self._squared(X.reshape(-1, X.shape[-1]))).reshape(X.shape[:-1])
 
     def of_others(self, X: Array, rows: Rows) -> Array:
-        """Return those of data from the nearest *other* one, t, given their points, `t x d`, and rows, t."""
-        return self._masked(X, rows[:, None] == self.rows)
+        """Return those of data from the second nearest *other* one, t, given their points, `t x d`, and rows, t."""
+        return _second(np.where(rows[:, None] == self.rows, np.inf, self._squared(X)))
 
     def of_earlier(self, X: Array, rows: Rows) -> Array:
-        """Return those of data from the nearest one that came before, t, given their points, `t x d`, and rows, t."""
-        return self._masked(X, rows[:, None] <= self.rows)
-
-    def _masked(self, X: Array, unknown: np.ndarray) -> Array:
-        squared = np.where(unknown, np.inf, self._squared(X)).min(axis=1, initial=np.inf)
-        return _logarithm(np.where(np.isinf(squared), _NONE_BEFORE, squared))
+        """Return those of data from the second nearest of those before, t, given their points, `t x d`, and rows, t."""
+        return _second(np.where(rows[:, None] <= self.rows, np.inf, self._squared(X)))
 
     def _squared(self, X: Array) -> Array:
         return squared_distances(self._features(X), self._known)
 
 
-def _logarithm(squared: Array) -> Array:
-    return 0.5 * np.log(np.maximum(squared, _NEAREST**2))
+def _second(squared: Array) -> Array:
+    """Return the logarithm of the second smallest distance in each row, m, given squares of distances, `m x n`.
+
+    Infinite ones are not known; of a single datum it is that one's distance.
+    """
+    if squared.shape[1] == 0:
+        return np.full(len(squared), np.log(_NONE_BEFORE))
+    place = min(1, squared.shape[1] - 1)
+    second = np.partition(squared, place, axis=1)[:, place]
+    return 0.5 * np.log(np.maximum(np.where(np.isinf(second), _NONE_BEFORE**2, second), _NEAREST**2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -25,6 +26,8 @@ DEFAULT_LEVELS: tuple[float, ...] = (
 #: Levels that acquisition functions see stay this far from 0 and 1. A margin that shrinks with the evidence, such as
 #: 1 / (2 (T + 1)), would narrow the intervals of a new study instead of only bounding them.
 SMALLEST_LEVEL = 1e-3
+#: Outcomes after which the state is remembered.
+_BLOCK = 8
 
 
 @dataclass(frozen=True)
@@ -83,19 +86,23 @@ class OnlineQuantile(Recalibrator):
 
     def run(self, pit: Array) -> Trajectory:
         """Return all states of the recalibrator on a sequence of T PITs."""
-        steps = list(self._steps(pit))
+        steps = list(self._steps(pit, self._start()))
         return Trajectory(np.array([hidden for hidden, _ in steps]), np.array([played for _, played in steps]))
 
     def final(self, pit: Array) -> Array:
         """Return the map in use after a sequence of T PITs, K."""
-        return np.array(deque(self._steps(pit), maxlen=1)[0][1])
+        known = len(pit) - len(pit) % _BLOCK
+        state = _after_blocks(self, np.asarray(pit[:known], dtype=np.float64).tobytes())
+        return np.array(deque(self._steps(pit[known:], state), maxlen=1)[0][1])
 
-    def _steps(self, pit: Array) -> Iterator[tuple[list[float], list[float]]]:
-        """Yield the state and the map in use before each of T PITs and after the last."""
+    def _start(self) -> list[float]:
+        return [0.0] * len(self.levels) if self.from_zero else [float(p) for p in self.levels]
+
+    def _steps(self, pit: Array, state: list[float]) -> Iterator[tuple[list[float], list[float]]]:
+        """Yield the state and the map in use before each of T PITs and after the last, from a state on."""
         # Plain numbers: there are only a few levels, for which an array costs more than its arithmetic.
         levels = [float(p) for p in self.levels]
         hit, missed = [self.eta * (1.0 - p) for p in levels], [self.eta * (0.0 - p) for p in levels]
-        state = [0.0] * len(levels) if self.from_zero else levels
         played = self._play(state)
         yield state, played
         for u in np.asarray(pit, dtype=np.float64).tolist():
@@ -125,6 +132,19 @@ class OnlineQuantile(Recalibrator):
             # No level has more than 1 / eta missing hits: the bound is far.
             return projected
         return within_bound(np.array(hidden), np.array(projected), np.asarray(self.levels), self.eta).tolist()
+
+
+@lru_cache(maxsize=256)
+def _after_blocks(recalibrator: OnlineQuantile, pit: bytes) -> list[float]:
+    """Return the state after whole blocks of outcomes, given their PITs.
+
+    A study asks for the state again after each outcome, which changes nothing of what came before it.
+    """
+    if not pit:
+        return recalibrator._start()
+    values = np.frombuffer(pit, dtype=np.float64)
+    before = _after_blocks(recalibrator, values[:-_BLOCK].tobytes())
+    return deque(recalibrator._steps(values[-_BLOCK:], before), maxlen=1)[0][0]
 
 
 def weight_of_play(outcomes: Array | float, trust: float) -> Array | float:

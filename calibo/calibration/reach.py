@@ -1,8 +1,8 @@
 """How far a forecast reaches: features of a forecast that are known before its outcome.
 
 Near the data a model errs in one way, far from them in another, and the model itself says how far: by the spread of its
-forecast relative to that of the outcomes, and by where its median lies among them. How far the nearest datum is says the
-same without the model.
+forecast relative to that of the outcomes, and by where its median lies among them. How far the data are says the same
+without the model.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Reach:
     Attributes:
         log_spread: Logarithm of the forecasts' spread over the standard deviation of the outcomes.
         rank: Where the forecasts' medians lie among the outcomes, as a normal score.
-        log_distance: Logarithm of the distance from the nearest datum; `None` if it is not known.
+        log_distance: Logarithm of the distance from the data (`Nearness`); `None` if it is not known.
     """
 
     log_spread: Array
@@ -76,7 +76,7 @@ class OutcomeScale:
 
         Args:
             distribution: The forecasts, `... x q`.
-            log_distance: Logarithms of the distances of their points from the nearest datum, if known.
+            log_distance: Logarithms of the distances of their points from the data, if known.
         """
         median, spread = distribution.measurement.median_and_spread
         return Reach(log_ratio(spread, self._log_std), _finite(np.interp(median, *self._ranks)), log_distance)
@@ -105,7 +105,7 @@ class Similarity:
     Attributes:
         spread: Bandwidth in the logarithm of the relative spread.
         rank: Bandwidth in the normal score of the median.
-        distance: Bandwidth in the logarithm of the distance from the nearest datum, where both are known.
+        distance: Bandwidth in the logarithm of the distance from the data, where both are known.
     """
 
     spread: float = 0.35
@@ -124,9 +124,18 @@ class Similarity:
     def weights(self, at: Reach, past: Reach) -> Array:
         """Return weights in [0, 1] of t past forecasts at points `... x q`, `... x q x t`."""
         with np.errstate(invalid="ignore", over="ignore"):
-            away = np.square((at.log_spread[..., None] - past.log_spread) / self.spread)
-            away += np.square((at.rank[..., None] - past.rank) / self.rank)
+            away = _squares(at.log_spread, past.log_spread, self.spread)
+            away += _squares(at.rank, past.rank, self.rank)
             if at.log_distance is not None and past.log_distance is not None:
-                away += np.square((at.log_distance[..., None] - past.log_distance) / self.distance)
+                away += _squares(at.log_distance, past.log_distance, self.distance)
         # Two spreads that are both infinite, or both 0, are alike.
-        return np.exp(-0.5 * np.where(np.isnan(away), 0.0, away))
+        np.copyto(away, 0.0, where=np.isnan(away))
+        away *= -0.5
+        return np.exp(away, out=away)
+
+
+def _squares(at: Array, past: Array, bandwidth: float) -> Array:
+    """Return squared differences in bandwidths, `... x t`, computed in place: memory costs more than the arithmetic."""
+    away = at[..., None] - past
+    away /= bandwidth
+    return np.square(away, out=away)
