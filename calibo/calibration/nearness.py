@@ -23,7 +23,7 @@ from calibo.models.subsets import representative
 _MOST = 1000
 #: Nearer points count as this near, in units of the cube: copies of one another, between which only rounding is left.
 _NEAREST = 1e-5
-#: How far the first points of all are from the data.
+#: How far points are from fewer than two data.
 _NONE_BEFORE = 1.0
 
 
@@ -74,10 +74,9 @@ class Nearness:
 def _second(squared: Array) -> Array:
     """Return the logarithm of the second smallest distance in each row, m, given squares of distances, `m x n`.
 
-    Infinite ones are not known; of a single datum it is that one's distance.
+    Infinite ones are not known; where fewer than two are, it is that of a point without data.
     """
-    if squared.shape[1] == 0:
+    if squared.shape[1] < 2:
         return np.full(len(squared), np.log(_NONE_BEFORE))
-    place = min(1, squared.shape[1] - 1)
-    second = np.partition(squared, place, axis=1)[:, place]
+    second = np.partition(squared, 1, axis=1)[:, 1]
     return 0.5 * np.log(np.maximum(np.where(np.isinf(second), _NONE_BEFORE**2, second), _NEAREST**2))

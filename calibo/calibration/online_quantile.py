@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -26,8 +25,8 @@ DEFAULT_LEVELS: tuple[float, ...] = (
 #: Levels that acquisition functions see stay this far from 0 and 1. A margin that shrinks with the evidence, such as
 #: 1 / (2 (T + 1)), would narrow the intervals of a new study instead of only bounding them.
 SMALLEST_LEVEL = 1e-3
-#: Outcomes after which the state is remembered.
-_BLOCK = 8
+#: How many states are remembered, of the last sequences that were asked for.
+_REMEMBERED = 32
 
 
 @dataclass(frozen=True)
@@ -91,9 +90,12 @@ class OnlineQuantile(Recalibrator):
 
     def final(self, pit: Array) -> Array:
         """Return the map in use after a sequence of T PITs, K."""
-        known = len(pit) - len(pit) % _BLOCK
-        state = _after_blocks(self, np.asarray(pit[:known], dtype=np.float64).tobytes())
-        return np.array(deque(self._steps(pit[known:], state), maxlen=1)[0][1])
+        values = np.ascontiguousarray(pit, dtype=np.float64)
+        known, before = _reached(self, values.tobytes())
+        state, played = deque(self._steps(values[known:], before), maxlen=1)[0]
+        if known < len(values):
+            _STATES.append((self, values.tobytes(), state))
+        return np.array(played)
 
     def _start(self) -> list[float]:
         return [0.0] * len(self.levels) if self.from_zero else [float(p) for p in self.levels]
@@ -134,17 +136,20 @@ class OnlineQuantile(Recalibrator):
         return within_bound(np.array(hidden), np.array(projected), np.asarray(self.levels), self.eta).tolist()
 
 
-@lru_cache(maxsize=256)
-def _after_blocks(recalibrator: OnlineQuantile, pit: bytes) -> list[float]:
-    """Return the state after whole blocks of outcomes, given their PITs.
+#: Recalibrators, the PITs that they were given, and the states that these led to; the latest last.
+_STATES: deque[tuple[OnlineQuantile, bytes, list[float]]] = deque(maxlen=_REMEMBERED)
+
+
+def _reached(recalibrator: OnlineQuantile, pit: bytes) -> tuple[int, list[float]]:
+    """Return how many of some PITs a remembered state has seen, the most there are, and that state.
 
     A study asks for the state again after each outcome, which changes nothing of what came before it.
     """
-    if not pit:
-        return recalibrator._start()
-    values = np.frombuffer(pit, dtype=np.float64)
-    before = _after_blocks(recalibrator, values[:-_BLOCK].tobytes())
-    return deque(recalibrator._steps(values[-_BLOCK:], before), maxlen=1)[0][0]
+    seen, state = b"", recalibrator._start()
+    for known, before, reached in tuple(_STATES):
+        if len(before) > len(seen) and known == recalibrator and pit.startswith(before):
+            seen, state = before, reached
+    return len(seen) // np.dtype(np.float64).itemsize, state
 
 
 def weight_of_play(outcomes: Array | float, trust: float) -> Array | float:

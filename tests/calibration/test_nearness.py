@@ -56,8 +56,17 @@ def test_without_data_everything_is_as_far_as_the_side_of_the_cube() -> None:
     assert Nearness(np.empty((0, 1)), np.empty(0, dtype=np.intp), (0,))(np.array([[0.3]]))[0] == 0.0
 
 
+def test_a_single_datum_is_as_none_for_new_points_and_for_data() -> None:
+    two = Nearness.of(Dataset(X=np.array([[0.3], [0.4]]), Y=np.zeros((2, 1))))
+    one = Nearness.of(Dataset(X=np.array([[0.3]]), Y=np.zeros((1, 1))))
+    rows = np.array([0, 1])
+    assert one(np.array([[0.4]]))[0] == 0.0
+    np.testing.assert_array_equal(two.of_others(two.X, rows), 0.0)
+    np.testing.assert_array_equal(two.of_earlier(two.X, rows), 0.0)
+
+
 def test_choices_are_a_quarter_of_the_cube_apart() -> None:
-    mixed = Dataset(X=np.array([[0.5, 0.0]]), Y=np.zeros((1, 1)), categories=(0, 3))
+    mixed = Dataset(X=np.array([[0.5, 0.0], [0.5, 0.0]]), Y=np.zeros((2, 1)), categories=(0, 3))
     np.testing.assert_allclose(Nearness.of(mixed)(np.array([[0.5, 1.0], [0.5, 2.0]])), np.log([0.25, 0.25]))
 
 

@@ -202,6 +202,23 @@ def test_the_map_handed_on_is_a_level_map_inside_the_open_interval(eta: float, p
     assert np.isfinite([levels.first_moment_above[0], levels.second_moment]).all()
 
 
+def test_the_final_map_is_the_last_of_the_run_whatever_was_asked_before() -> None:
+    """States are remembered: longer, shorter and other sequences, and other recalibrators, must not mix."""
+    rng = np.random.default_rng(0)
+    first, other = rng.random(40), rng.random(40)
+    mixed = np.concatenate([first[:20], other[20:]])
+    streams = [stream[:n] for n in (0, 3, 17, 40, 9) for stream in (first, other, mixed)]
+    for recalibrator in (OnlineQuantile(), OnlineQuantile(eta=0.05), OnlineQuantile(from_zero=True)):
+        for stream in streams:
+            np.testing.assert_array_equal(recalibrator.final(stream), recalibrator.run(stream).played[-1])
+
+
+def test_the_final_map_of_a_long_sequence() -> None:
+    pit = np.random.default_rng(1).random(10_000)
+    for stream in (pit, pit[:-1], pit):
+        np.testing.assert_array_equal(OnlineQuantile().final(stream), OnlineQuantile().run(stream).played[-1])
+
+
 def test_one_outcome_moves_the_map_by_one_step_only() -> None:
     """Nothing about a first outcome makes the 98 % interval a 50 % interval."""
     eta = 0.05
