@@ -168,15 +168,18 @@ def as_constraints(given: Any) -> tuple[LinearConstraint, ...]:
 
 def _hint(text: str) -> str:
     """Return what to write instead of something that is often written, but cannot be read."""
-    if "%" in text:
-        return "; write percentages as numbers in the unit of the parameters"
-    if "≤" in text or "≥" in text:
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", " ", text)
+    if "≤" in bare or "≥" in bare or re.search(r"=[<>]", bare):
         return '; write "<=" and ">="'
-    if re.search(r"\d\s*[^\W\d]", text):
-        return '; write "*" between a number and a name, and quotes around names with spaces or signs'
-    if not re.search(r"[<>=]=", text) and "=" in text:
+    if re.search(r"(?<![<>=!])=(?!=)", bare):
         return '; write "==" for an equality'
-    return "; names with spaces or signs are written in quotes"
+    if "%" in bare:
+        return "; write percentages as numbers in the unit of the parameters"
+    if re.search(r"(?<![\w.])(\d+\.?\d*|\.\d+)\s*(?![eE][-+]?\d)[^\W\d]", bare):
+        return '; write "*" between a number and a name, and quotes around names with spaces or signs'
+    if re.search(r"[^\W\d]\w*\s+[^\W\d]", bare):
+        return "; names with spaces or signs are written in quotes"
+    return '; write it like "2*a + b <= 3"'
 
 
 def _finite(what: str, value: Any) -> float:

@@ -124,7 +124,7 @@ def _component(name: Any, given: Any) -> Float | Int:
             f"component {name!r} of a mixture takes its smallest and largest amount, e.g. (0, 0.6), or a Float or Int, "
             f"got {shown(given)}"
         )
-    if given[0] == given[1]:
+    if real_number(given[0]) is not None and given[0] == given[1]:
         raise SpaceError(
             f"component {name!r} always has the amount {shown(given[0])}: leave it out of the mixture, and subtract its "
             "amount from the total"

@@ -296,7 +296,8 @@ def _observed(sheet: Sheet, space: Space, targets: Sequence[str]) -> tuple[list[
             continue
         decoded = space.decode(x[None, :])[0]
         if inactive := [name for name in params if name not in decoded]:
-            notes.append(f"{where}: {', '.join(inactive)} is ignored, as it is inactive with the other values")
+            verb, which = ("is", "it is") if len(inactive) == 1 else ("are", "they are")
+            notes.append(f"{where}: {', '.join(inactive)} {verb} ignored, as {which} inactive with the other values")
             params = {name: value for name, value in params.items() if name in decoded}
         if state is not State.RUNNING and (broken := space.broken(x)):
             said = " and ".join(map(repr, broken))

@@ -52,6 +52,7 @@ def test_amounts_may_have_steps() -> None:
         (({"a": (0, 1), "b": 0.5},), "component 'b' of a mixture takes its smallest and largest amount"),
         (({"a": (0, 1), "b": (1, 0)},), "component 'b': Float: low must lie below high"),
         (({"a": (0, 1), "b": (0.2, 0.2)},), "'b' always has the amount 0.2: leave it out of the mixture"),
+        (({"a": (0, 1), "b": (None, None)},), "component 'b': Float: low must be"),
         (({"a": (0, 1), 2: (0, 1)},), "non-empty strings, got 2"),
         (({"a": (0, 1), "b": (0, 1)}, "1"), "total of a mixture must be a finite number"),
         (({"a": (0, 1), "b": (0, 1)}, 1.0, 0), "at_most of a mixture must be a whole number of at least 1"),
