@@ -44,6 +44,7 @@ from benchmarks.peers.problems import PeerProblem
 from benchmarks.peers.protocol import Run
 from benchmarks.peers.run import deadline, names_of, seeds_of
 from benchmarks.peers.spaces import clean
+from calibo import methods
 from calibo.acquisition import (
     Acquisition,
     AcquisitionRule,
@@ -56,7 +57,7 @@ from calibo.data import Array, Dataset
 from calibo.models import GaussianProcess, InputWarping, Matern52, Model, NoisePrior, Surrogate, Warped
 from calibo.models.outcome_transforms import OutcomeShape
 from calibo.optimize import ModelBased, Optimizer, Strategy
-from calibo.optimize.auto import acts_on_ranks, repeats_tell
+from calibo.optimize.auto import acts_on_ranks, in_steps, repeats_tell
 from calibo.search import Plan, Search
 from calibo.spaces import Space
 
@@ -73,7 +74,7 @@ class Acting(Strategy):
 
     Attributes:
         process: The model of the outcomes.
-        rule: Builds the acquisition function.
+        rule: Builds the acquisition function, unless outcomes come in steps and ``ranks`` is ``None``.
         ranks: Whether bad outcomes count by rank; ``None`` for where the default does so.
         again: Whether points may be measured again where the default would, whatever the rule.
     """
@@ -88,7 +89,8 @@ class Acting(Strategy):
         ranked = acts_on_ranks(data) if self.ranks is None else self.ranks
         surrogate = Warped(self.process, shapes=(OutcomeShape.HALF_RANK,)) if ranked else Warped(self.process)
         given = replace(data, refit=True, forecasts=())
-        plan = ModelBased(surrogate, self.rule).plan(given, rng=rng)
+        rule = methods.auto().steps.rule if self.ranks is None and in_steps(data) else self.rule
+        plan = ModelBased(surrogate, rule).plan(given, rng=rng)
         by_noise = type(ImprovementByNoise().chosen(plan.models[0], given)).__name__
         if not repeats_tell(data, replace(plan, rule=by_noise if self.again else plan.rule)):
             return plan
