@@ -26,15 +26,15 @@ from calibo.models.neighbour_search import Neighbours, NeighbourSearch
 from calibo.models.predictions import correlation_matrix, distinct_points
 from calibo.models.subsets import representative
 
-#: Points whose matrices are held at a time.
-_BLOCK = 64
+#: Points whose matrices are held at a time: few enough that they stay in the caches.
+_BLOCK = 32
 #: Up to this many features all data are searched for neighbours, with more of them a subset: the time of a search then grows
 #: with the data instead of their logarithm, while a tenth of the data has neighbours not much farther away, by a factor of
 #: 10^(1 / D), or 1.12 with 20.
 _FEATURES = 8
 _SEARCHED = 5_000
-#: Projections of data for which there is room from the start.
-_ROOM = 4096
+#: Projections of data for which there is room from the start; memory that is not used is not taken.
+_ROOM = 16384
 #: Neighbours and size of the core up to so many features, and with more.
 _FEW, _MANY = (48, 250), (32, 500)
 #: Fewest neighbours of each point, and most of all points together, on which a joint prediction is conditioned.
