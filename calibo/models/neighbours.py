@@ -26,8 +26,8 @@ from calibo.models.neighbour_search import Neighbours, NeighbourSearch
 from calibo.models.predictions import correlation_matrix, distinct_points
 from calibo.models.subsets import representative
 
-#: Points whose matrices are held at a time: few enough that they stay in the caches.
-_BLOCK = 32
+#: Points whose matrices are held at a time.
+_BLOCK = 64
 #: Up to this many features all data are searched for neighbours, with more of them a subset: the time of a search then grows
 #: with the data instead of their logarithm, while a tenth of the data has neighbours not much farther away, by a factor of
 #: 10^(1 / D), or 1.12 with 20.
