@@ -30,6 +30,8 @@ from calibo.spaces import Space
 
 _LOGGER = logging.getLogger("calibo")
 
+#: Share of the better half of the outcomes that occur more than once, above which outcomes come in steps.
+_SHARE_OF_TIES = 0.25
 #: What the rules for an acquisition function are called.
 _RULES = {
     ExpectedImprovement.__name__: "expected improvement",
@@ -51,8 +53,8 @@ class Auto(Strategy):
     ==========================================================  ========================================================
     one objective, no list of rows, no contexts, and numbers    search by a model of half-ranked outcomes
     only or parameters that depend on choices
-    there, but most of the better half of the outcomes occur    search by the model inside what is shown, and noisy
-    more than once: outcomes come in steps                      expected improvement
+    there, but more than a quarter of the better half of the    search by the model inside what is shown, and noisy
+    outcomes occur more than once: they come in steps           expected improvement
     else                                                        search by the model inside what is shown
     noise above a quarter of the good outcomes' spread          expected improvement and its noisy form in turns (from
                                                                 10 results on), also at points measured before
@@ -140,7 +142,7 @@ def acts_on_ranks(data: Dataset) -> bool:
 
 
 def in_steps(data: Dataset) -> bool:
-    """Return whether outcomes come in steps: most of the better half occur more than once. Only where ranks may tell more.
+    """Return whether outcomes come in steps: of the better half many occur more than once. Only where ranks may tell more.
 
     On a plateau measured again and again half of all outcomes soon are nearly the same, and ranks hide the others, which say
     where it goes down; and improvement over the best value is expected anywhere on the plateau, but over the unknown values
@@ -151,7 +153,7 @@ def in_steps(data: Dataset) -> bool:
     y = data.Y[:, 0]
     good = y[y >= np.median(y)]
     counts = np.unique(good, return_counts=True)[1]
-    return 2 * int(counts[counts > 1].sum()) > len(good)
+    return bool(counts[counts > 1].sum() > _SHARE_OF_TIES * len(good))
 
 
 def _ranks_may_tell(data: Dataset) -> bool:
@@ -200,7 +202,7 @@ def _rule(data: Dataset, plan: Plan) -> str:
     if data.objectives > 1 or data.from_pool or plan.rule == FirstFeasible.__name__:
         return name
     if plan.rule == NoisyExpectedImprovement.__name__:
-        return f"{name}, as most good outcomes occur more than once"
+        return f"{name}, as many good outcomes occur more than once"
     if len(data) < ImprovementByNoise.fewest:
         return f"{name}, as noise cannot be told from fewer than {ImprovementByNoise.fewest} results"
     if plan.rule != ImprovementInTurns.__name__:
