@@ -44,8 +44,8 @@ EVALUATIONS = 60
 #: Width of the steps of coordinates, height of those of outcomes in spreads, and whole numbers to either side of 0.
 _WIDTH, _HEIGHT, _WHOLE = 0.8, 0.02, 10
 _NAME = re.compile(r"(in|out|int)_f(\d+)_(\d+)d")
-#: The problem on which the rule was found, and those on which its threshold was chosen.
-FOUND, CHOSEN, CHOSEN_SEEDS = "bbob_f7_5d", ("in_f9_5d", "in_f14_5d", "in_f22_5d"), (10, 11, 12)
+#: The problem on which the rule was found; on staircases of seeds before the number its threshold was chosen.
+FOUND, FRESH = "bbob_f7_5d", 18
 
 
 def problem(name: str, seed: int) -> PeerProblem:
@@ -117,14 +117,13 @@ def markdown(frame: pd.DataFrame) -> str:
     """Return the table of the rule against none, by kind of problem."""
     found = gaps(frame)
     names, seeds = (found.index.get_level_values(level) for level in ("problem", "seed"))
-    chosen = names.isin(CHOSEN) & seeds.isin(CHOSEN_SEEDS)
-    steps = names.str.match(_NAME.pattern)
+    tables = names.str.startswith("hpobench")
+    staircases = ~tables & (names != FOUND)
     kinds = {
         "function 7 in 5-D, on which the rule was found": names == FOUND,
-        "staircases on which its threshold was chosen": chosen,
-        "other staircases": steps & ~chosen,
-        "function 7 in 3-D and 10-D": names.str.startswith("bbob_f7") & (names != FOUND),
-        "HPOBench tables": names.str.startswith("hpobench"),
+        "staircases on which its threshold was chosen": staircases & (seeds < FRESH),
+        "staircases that were run afterwards": staircases & (seeds >= FRESH),
+        "HPOBench tables": tables,
     }
     rows = [(kind, continued.cell(found[which]), str(int(which.sum()))) for kind, which in kinds.items()]
     return summary.table(("problems", "with the rule", "pairs"), rows)
@@ -133,7 +132,9 @@ def markdown(frame: pd.DataFrame) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Run what is not done yet, or write the table into docs/choosing.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--problems", default=",".join((FOUND, *CHOSEN)), help="names, separated by commas")
+    parser.add_argument(
+        "--problems", default="in_f9_5d,in_f14_5d,in_f22_5d,bbob_f7_3d", help="names, separated by commas"
+    )
     parser.add_argument("--seeds", default="10-15")
     parser.add_argument("--deadline", help="HH:MM, local time, after which none is begun")
     parser.add_argument("--table", action="store_true", help="only write the table")
