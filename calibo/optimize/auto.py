@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from calibo.acquisition import (
     ExpectedImprovement,
@@ -30,8 +31,10 @@ from calibo.spaces import Space
 
 _LOGGER = logging.getLogger("calibo")
 
-#: Share of the better half of the outcomes that occur more than once, above which outcomes come in steps.
-_SHARE_OF_TIES = 0.25
+#: Share of the better half of the results on a plateau above which outcomes come in steps.
+_ON_PLATEAUS = 0.25
+#: Nearest good results of which one has the same outcome on a plateau, and most good results that are looked at.
+_AROUND, _MOST_GOOD = 3, 500
 #: What the rules for an acquisition function are called.
 _RULES = {
     ExpectedImprovement.__name__: "expected improvement",
@@ -54,7 +57,7 @@ class Auto(Strategy):
     one objective, no list of rows, no contexts, and numbers    search by a model of half-ranked outcomes
     only or parameters that depend on choices
     there, but more than a quarter of the better half of the    search by the model inside what is shown, and noisy
-    outcomes occur more than once: they come in steps           expected improvement
+    results are on plateaus: outcomes come in steps             expected improvement
     else                                                        search by the model inside what is shown
     noise above a quarter of the good outcomes' spread          expected improvement and its noisy form in turns (from
                                                                 10 results on), also at points measured before
@@ -142,18 +145,23 @@ def acts_on_ranks(data: Dataset) -> bool:
 
 
 def in_steps(data: Dataset) -> bool:
-    """Return whether outcomes come in steps: of the better half many occur more than once. Only where ranks may tell more.
+    """Return whether outcomes come in steps: of the better half many are on plateaus. Only where ranks may tell more.
 
-    On a plateau measured again and again half of all outcomes soon are nearly the same, and ranks hide the others, which say
-    where it goes down; and improvement over the best value is expected anywhere on the plateau, but over the unknown values
-    at the points measured there only beyond it.
+    A result is on a plateau if one of the three nearest of the better half has exactly the same outcome: equal outcomes far
+    apart, as of accuracies measured on few rows, say nothing of what is between them. On a plateau measured again and again
+    half of all outcomes soon are nearly the same, and ranks hide the others, which say where it goes down; and improvement
+    over the best value is expected anywhere on the plateau, but over the unknown values at the points measured there only
+    beyond it.
     """
     if len(data) < ImprovementByNoise.fewest or not _ranks_may_tell(data):
         return False
     y = data.Y[:, 0]
-    good = y[y >= np.median(y)]
-    counts = np.unique(good, return_counts=True)[1]
-    return bool(counts[counts > 1].sum() > _SHARE_OF_TIES * len(good))
+    good = np.argsort(-y, kind="stable")[: int((y >= np.median(y)).sum())][:_MOST_GOOD]
+    away = cdist(data.X[good], data.X[good])
+    np.fill_diagonal(away, np.inf)
+    nearest = np.argsort(away, axis=1, kind="stable")[:, :_AROUND]
+    plateau = (y[good][nearest] == y[good][:, None]).any(axis=1)
+    return bool(plateau.mean() > _ON_PLATEAUS)
 
 
 def _ranks_may_tell(data: Dataset) -> bool:
@@ -202,7 +210,7 @@ def _rule(data: Dataset, plan: Plan) -> str:
     if data.objectives > 1 or data.from_pool or plan.rule == FirstFeasible.__name__:
         return name
     if plan.rule == NoisyExpectedImprovement.__name__:
-        return f"{name}, as many good outcomes occur more than once"
+        return f"{name}, as many good results are on plateaus"
     if len(data) < ImprovementByNoise.fewest:
         return f"{name}, as noise cannot be told from fewer than {ImprovementByNoise.fewest} results"
     if plan.rule != ImprovementInTurns.__name__:

@@ -83,14 +83,14 @@ def stepped(n: int, step: float) -> Dataset:
 
 
 class TestSteps:
-    """Where more than a quarter of the better half of the outcomes occur more than once, other parts are used."""
+    """Where more than a quarter of the better half of the results are on plateaus, other parts are used."""
 
     def test_a_staircase_is_searched_by_outcomes_as_they_are_and_noisy_improvement(self) -> None:
         known = stepped(40, step=0.25)
         plan = methods.auto().plan(known, rng=RNG(0))
         assert plan.why == (
             "exact Gaussian process; outcomes count as they are, as they come in steps; "
-            "noisy expected improvement, as many good outcomes occur more than once"
+            "noisy expected improvement, as many good results are on plateaus"
         )
         same = methods.ocbo(surrogate=methods.auto().method.surrogate, rule=NoisyExpectedImprovement(draws=64)).plan(
             replace(known, refit=True), rng=RNG(0)
@@ -115,13 +115,16 @@ class TestSteps:
         assert in_steps(known) is steps
         assert not (steps and acts_on_ranks(known))
 
-    def test_more_than_a_quarter_of_the_better_half_must_occur_more_than_once(self) -> None:
-        bad, good = -np.arange(1.0, 13.0), np.arange(12.0)
-        good[:3] = 3.5
-        some = Dataset(X=RNG(0).random((24, 2)), Y=np.concatenate([bad, good])[:, None])
-        assert not in_steps(some)
-        good[3] = 3.5
-        assert in_steps(replace(some, Y=np.concatenate([bad, good])[:, None]))
+    @pytest.mark.parametrize(("equal", "steps"), [([0, 1, 2], False), ([0, 1, 2, 3], True), ([0, 4, 8, 11], False)])
+    def test_more_than_a_quarter_of_the_better_half_must_be_on_plateaus(self, equal: list[int], steps: bool) -> None:
+        """Good results lie on a line in the order of their outcomes; equal ones that are far apart do not count."""
+        X, bad, good = np.linspace(0.0, 1.0, 24)[:, None], -np.arange(1.0, 13.0), np.arange(12.0)
+        good[equal] = 3.5
+        assert in_steps(Dataset(X=X, Y=np.concatenate([bad, good])[:, None])) is steps
+
+    def test_of_very_many_results_the_best_are_looked_at(self) -> None:
+        known = stepped(3000, step=0.25)
+        assert in_steps(known) and not in_steps(data(3000))
 
     def test_ties_of_bad_outcomes_do_not_count(self) -> None:
         y = np.concatenate([np.full(10, -5.0), np.arange(10.0)])
