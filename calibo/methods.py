@@ -15,6 +15,7 @@ from calibo.acquisition import (
     ExpectedImprovement,
     HypervolumeByNoise,
     ImprovementByNoise,
+    NoisyExpectedImprovement,
     PenalizedEI,
     RiskAverseUCB,
     ThompsonSampling,
@@ -81,8 +82,8 @@ def auto(*, search: Search | None = None, replicate: bool = False, anchors: int 
 
     Forecasts are those of ``ocbo``, right wherever they are shown. Where all parameters are numbers the search acts on a
     model of its own, of outcomes whose worse half counts by its order only; it maximizes the expected improvement, in turns
-    with its noisy form where measurements are noisy, and may measure a point again there. docs/choosing.md has the rule and
-    what it rests on.
+    with its noisy form where measurements are noisy, and may measure a point again there. Where outcomes come in steps it
+    acts on them as they are, by the noisy form alone. docs/choosing.md has the rule and what it rests on.
 
         >>> from calibo import Float, Optimizer
         >>> optimizer = Optimizer({"x": Float(-1, 1)}, "auto", seed=0)
@@ -105,7 +106,8 @@ def auto(*, search: Search | None = None, replicate: bool = False, anchors: int 
     method = ocbo(rule=ImprovementByNoise(), acting=acting, **options)
     doubting = Warped(_process(NoisePrior.wide(), always_below=_ALWAYS_SHOWN, doubts_noise=True))
     several = ocbo(tradeoff=HypervolumeByNoise(), **{**options, "surrogate": doubting})
-    return Auto(method, ocbo(**options), several, large=_LARGE, always_below=_ALWAYS)
+    steps = ocbo(rule=NoisyExpectedImprovement(draws=64), **options)
+    return Auto(method, ocbo(**options), steps, several, large=_LARGE, always_below=_ALWAYS)
 
 
 @checked

@@ -11,6 +11,7 @@ of docs/choosing.md, for example
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,8 @@ def changed(
 ) -> Auto:
     """Compose the default method for numbers with another model to act on, shape of outcomes, or rule."""
     acting = None if shape is None else Warped(process, shapes=(shape,))
-    return Auto(methods.ocbo(acting=acting, rule=rule or ImprovementByNoise()), methods.ocbo(), large=1000)
+    default = methods.auto()
+    return replace(default, method=replace(default.method, acting=acting, rule=rule or ImprovementByNoise()))
 
 
 def without_ranks() -> Auto:
@@ -59,6 +61,12 @@ def without_ranks() -> Auto:
 def outcomes_as_they_are() -> Auto:
     """Act on a model of outcomes without any transform."""
     return changed(shape=OutcomeShape.IDENTITY)
+
+
+def without_steps() -> Auto:
+    """Treat outcomes that come in steps as all others."""
+    default = methods.auto()
+    return replace(default, steps=default.method)
 
 
 def never_noisy() -> Auto:

@@ -44,6 +44,7 @@ from benchmarks.peers.problems import PeerProblem
 from benchmarks.peers.protocol import Run
 from benchmarks.peers.run import deadline, names_of, seeds_of
 from benchmarks.peers.spaces import clean
+from calibo import methods
 from calibo.acquisition import (
     Acquisition,
     AcquisitionRule,
@@ -56,7 +57,7 @@ from calibo.data import Array, Dataset
 from calibo.models import GaussianProcess, InputWarping, Matern52, Model, NoisePrior, Surrogate, Warped
 from calibo.models.outcome_transforms import OutcomeShape
 from calibo.optimize import ModelBased, Optimizer, Strategy
-from calibo.optimize.auto import acts_on_ranks, repeats_tell
+from calibo.optimize.auto import acts_on_ranks, in_steps, repeats_tell
 from calibo.search import Plan, Search
 from calibo.spaces import Space
 
@@ -64,7 +65,7 @@ PATH, PAGE = Path(__file__).parents[1] / "results" / "continued.csv", summary.RO
 NOISE = NoisePrior.wide()
 COLUMNS = ("variant", "problem", "seed", "start", "evaluations", "initial", "answer", "lowest", "seconds")
 #: Smallest relative regret that is told apart.
-_FLOOR = 1e-4
+FLOOR = 1e-4
 
 
 @dataclass(frozen=True)
@@ -73,22 +74,26 @@ class Acting(Strategy):
 
     Attributes:
         process: The model of the outcomes.
-        rule: Builds the acquisition function.
+        rule: Builds the acquisition function, unless outcomes come in steps.
         ranks: Whether bad outcomes count by rank; ``None`` for where the default does so.
+        steps: Whether outcomes that come in steps are searched as by the default, if ``ranks`` is ``None``.
         again: Whether points may be measured again where the default would, whatever the rule.
     """
 
     process: Surrogate = GaussianProcess(noise=NOISE)  # noqa: RUF009 (frozen)
     rule: AcquisitionRule = ImprovementByNoise()  # noqa: RUF009 (frozen)
     ranks: bool | None = None
+    steps: bool = True
     again: bool = False
     name: str = "acting"
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
-        ranked = acts_on_ranks(data) if self.ranks is None else self.ranks
+        stepped = self.ranks is None and in_steps(data)
+        ranked = acts_on_ranks(data) or (stepped and not self.steps) if self.ranks is None else self.ranks
         surrogate = Warped(self.process, shapes=(OutcomeShape.HALF_RANK,)) if ranked else Warped(self.process)
         given = replace(data, refit=True, forecasts=())
-        plan = ModelBased(surrogate, self.rule).plan(given, rng=rng)
+        rule = methods.auto().steps.rule if stepped and self.steps else self.rule
+        plan = ModelBased(surrogate, rule).plan(given, rng=rng)
         by_noise = type(ImprovementByNoise().chosen(plan.models[0], given)).__name__
         if not repeats_tell(data, replace(plan, rule=by_noise if self.again else plan.rule)):
             return plan
@@ -164,10 +169,13 @@ def continued(job: Job, run: Run) -> dict[str, Any]:
         optimizer.tell(asked, outcome)
         values.append(value)
         measured.append(outcome)
-    return _row(job, problem, values, measured, seconds / job.count)
+    return row_of(job, problem, values, measured, seconds / job.count)
 
 
-def _row(job: Job, problem: PeerProblem, values: list[float], measured: list[float], seconds: float) -> dict[str, Any]:
+def row_of(
+    job: Job, problem: PeerProblem, values: list[float], measured: list[float], seconds: float
+) -> dict[str, Any]:
+    """Return the row of a search, given all of its noise-free values and measurements, and the CPU of a suggestion."""
     found = {"variant": job.variant, "problem": job.problem, "seed": job.seed, "start": job.start}
     initial = float(np.median(values[: problem.n_initial]))
     answer = values[int(np.argmin(measured))]
@@ -217,7 +225,7 @@ def log_regrets(frame: pd.DataFrame) -> pd.DataFrame:
         for name, seed in zip(frame["problem"], frame["seed"], strict=True)
     ]
     relative = (frame["answer"] - best) / np.maximum(frame["initial"] - best, 1e-300)
-    logs = frame.assign(log=np.log10(np.maximum(relative, _FLOOR)))
+    logs = frame.assign(log=np.log10(np.maximum(relative, FLOOR)))
     return logs.pivot_table(index=["problem", "seed", "start", "evaluations"], columns="variant", values="log")
 
 
@@ -233,14 +241,14 @@ def markdown(frame: pd.DataFrame) -> str:
         part = logs[(starts == start) & (places["evaluations"] == end)]
         for variant in (name for name in VARIANTS if name != "auto" and name in part):
             gaps = (part[variant] - part["auto"]).dropna()
-            cells = [_cell(gaps[families[gaps.index] == family]) for family in _FAMILIES]
+            cells = [cell(gaps[families[gaps.index] == family]) for family in _FAMILIES]
             if any(cells):
                 rows.append(
                     (
                         f"{start} to {end}" if start else f"all {end}",
                         f"`{variant}`",
                         *cells,
-                        _cell(gaps),
+                        cell(gaps),
                         str(len(gaps)),
                     )
                 )
@@ -250,7 +258,7 @@ def markdown(frame: pd.DataFrame) -> str:
 _FAMILIES = ("bbob5", "bbob10", "noisy", "trainings", "tables")
 
 
-def _cell(gaps: pd.Series) -> str:
+def cell(gaps: pd.Series) -> str:
     """Return mean and standard error of differences of log10 regret, and how many are smaller and larger."""
     if len(gaps) < 2:
         return ""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from calibo.acquisition import (
     ExpectedImprovement,
@@ -15,6 +16,7 @@ from calibo.acquisition import (
     HypervolumeInTurns,
     ImprovementByNoise,
     ImprovementInTurns,
+    NoisyExpectedImprovement,
 )
 from calibo.arguments import check_fields
 from calibo.checks import check_instance
@@ -29,10 +31,15 @@ from calibo.spaces import Space
 
 _LOGGER = logging.getLogger("calibo")
 
+#: Share of the better half of the results on a plateau above which outcomes come in steps.
+_ON_PLATEAUS = 0.25
+#: Nearest good results of which one has the same outcome on a plateau, and most good results that are looked at.
+_AROUND, _MOST_GOOD = 3, 500
 #: What the rules for an acquisition function are called.
 _RULES = {
     ExpectedImprovement.__name__: "expected improvement",
     ImprovementInTurns.__name__: "noisy and plain expected improvement in turns",
+    NoisyExpectedImprovement.__name__: "noisy expected improvement",
     HypervolumeImprovement.__name__: "hypervolume improvement",
     HypervolumeInTurns.__name__: "noisy and plain hypervolume improvement in turns",
     FirstFeasible.__name__: "the probability of meeting the constraints, as no result meets them yet",
@@ -49,6 +56,8 @@ class Auto(Strategy):
     ==========================================================  ========================================================
     one objective, no list of rows, no contexts, and numbers    search by a model of half-ranked outcomes
     only or parameters that depend on choices
+    there, but more than a quarter of the better half of the    search by the model inside what is shown, and noisy
+    results are on plateaus: outcomes come in steps             expected improvement
     else                                                        search by the model inside what is shown
     noise above a quarter of the good outcomes' spread          expected improvement and its noisy form in turns (from
                                                                 10 results on), also at points measured before
@@ -64,6 +73,7 @@ class Auto(Strategy):
     Attributes:
         method: The parts, some of which choose themselves; its ``acting`` surrogate is used where the table says so.
         rows: The parts for a list of rows, with the same surrogate.
+        steps: The parts for outcomes that come in steps, with the same surrogate.
         several: The parts for several objectives. Its surrogate may differ, as the number of objectives never changes.
         large: Number of results above which the exact model is given up, for the words.
         always_below: With fewer results the hyperparameters of what the search acts on are fitted at every step, also if
@@ -73,6 +83,7 @@ class Auto(Strategy):
 
     method: ModelBased
     rows: ModelBased
+    steps: ModelBased
     several: ModelBased
     large: int
     always_below: int = 100
@@ -81,13 +92,14 @@ class Auto(Strategy):
     def __post_init__(self) -> None:
         check_fields(self)
         check_instance("method", self.method, ModelBased, "methods.ocbo()")
-        check_instance("rows", self.rows, ModelBased, "methods.ocbo()")
         check_instance("several", self.several, ModelBased, "methods.ocbo()")
-        if self.method.surrogate != self.rows.surrogate:
-            raise RecipeError(
-                "method and rows must show the forecasts of one surrogate, so that calibration carries over; "
-                f"got {self.method.surrogate!r} and {self.rows.surrogate!r}"
-            )
+        for name, parts in (("rows", self.rows), ("steps", self.steps)):
+            check_instance(name, parts, ModelBased, "methods.ocbo()")
+            if self.method.surrogate != parts.surrogate:
+                raise RecipeError(
+                    f"method and {name} must show the forecasts of one surrogate, so that calibration carries over; "
+                    f"got {self.method.surrogate!r} and {parts.surrogate!r}"
+                )
 
     @property
     def forecasting(self) -> Surrogate | None:
@@ -118,6 +130,8 @@ class Auto(Strategy):
             return self.rows
         if data.objectives > 1:
             return self.several
+        if in_steps(data):
+            return self.steps
         return self.method if ranked else replace(self.method, acting=None)
 
     def _model(self, data: Dataset) -> str:
@@ -126,7 +140,32 @@ class Auto(Strategy):
 
 
 def acts_on_ranks(data: Dataset) -> bool:
-    """Return whether the search acts on half-ranked outcomes: one objective, no rows, no contexts, numbers or branches.
+    """Return whether the search acts on half-ranked outcomes: where ranks may tell more, and outcomes are not in steps."""
+    return _ranks_may_tell(data) and not in_steps(data)
+
+
+def in_steps(data: Dataset) -> bool:
+    """Return whether outcomes come in steps: of the better half many are on plateaus. Only where ranks may tell more.
+
+    A result is on a plateau if one of the three nearest of the better half has exactly the same outcome: equal outcomes far
+    apart, as of accuracies measured on few rows, say nothing of what is between them. On a plateau measured again and again
+    half of all outcomes soon are nearly the same, and ranks hide the others, which say where it goes down; and improvement
+    over the best value is expected anywhere on the plateau, but over the unknown values at the points measured there only
+    beyond it.
+    """
+    if len(data) < ImprovementByNoise.fewest or not _ranks_may_tell(data):
+        return False
+    y = data.Y[:, 0]
+    good = np.argsort(-y, kind="stable")[: int((y >= np.median(y)).sum())][:_MOST_GOOD]
+    away = cdist(data.X[good], data.X[good])
+    np.fill_diagonal(away, np.inf)
+    nearest = np.argsort(away, axis=1, kind="stable")[:, :_AROUND]
+    plateau = (y[good][nearest] == y[good][:, None]).any(axis=1)
+    return bool(plateau.mean() > _ON_PLATEAUS)
+
+
+def _ranks_may_tell(data: Dataset) -> bool:
+    """Return whether ranks of bad outcomes may tell more: one objective, no rows, no contexts, numbers or branches.
 
     Where columns are categories, or candidates a list of rows, how bad an outcome is tells more than its rank; where
     categories decide which other parameters there are, the outcomes of bad branches would hide those of good ones. Where
@@ -153,6 +192,8 @@ def _acting(data: Dataset, ranked: bool) -> str:
     if ranked:
         reason = "some parameters depend on choices" if any(data.categories) else "all parameters are numbers"
         return f"bad outcomes count by rank, as {reason}"
+    if in_steps(data):
+        return "outcomes count as they are, as they come in steps"
     if data.from_pool:
         return "outcomes count as they are, as candidates are rows"
     if data.contexts:
@@ -168,6 +209,8 @@ def _rule(data: Dataset, plan: Plan) -> str:
         return f"{name}, as measurements are noisy"
     if data.objectives > 1 or data.from_pool or plan.rule == FirstFeasible.__name__:
         return name
+    if plan.rule == NoisyExpectedImprovement.__name__:
+        return f"{name}, as many good results are on plateaus"
     if len(data) < ImprovementByNoise.fewest:
         return f"{name}, as noise cannot be told from fewer than {ImprovementByNoise.fewest} results"
     if plan.rule != ImprovementInTurns.__name__:

@@ -154,7 +154,11 @@ def in_order_of_completion(trials: Iterable[Trial]) -> list[Trial]:
 @checked
 def constraint_names(trials: Iterable[Trial]) -> tuple[str, ...]:
     """Return the names of all constraints of the complete trials, sorted: the order of their columns in a dataset."""
-    return tuple(sorted({name for trial in completed(trials) for name in trial.constraints}))
+    return _names_of_constraints(completed(trials))
+
+
+def _names_of_constraints(done: list[Trial]) -> tuple[str, ...]:
+    return tuple(sorted({name for trial in done for name in trial.constraints}))
 
 
 @checked
@@ -183,18 +187,23 @@ def dataset(
         directions: One direction per objective.
         categories, hyperparameters, reference, features, from_pool, descriptors, contexts, activity: As in the ``Dataset``.
     """
-    trials = list(trials)
-    names = constraint_names(trials)
-    done = _with_all_constraints(completed(trials), names)
-    failed = [trial for trial in trials if trial.state in (State.FAILED, State.PRUNED)]
-    running = [trial for trial in trials if trial.state is State.RUNNING]
+    complete, failed, running = _by_state(trials)
+    names = _names_of_constraints(complete)
+    done = _with_all_constraints(complete, names)
     outcomes = outcome_directions(directions, names)
     d, unknown = len(categories), (float("nan"),) * len(directions)
-    if any(len(trial.x) != d for trial in (*done, *failed, *running)):
-        raise DataError(f"every trial needs an encoded point of {d} coordinates, as many as there are categories")
 
     def points(some: list[Trial]) -> Array:
-        return np.array([trial.x for trial in some], dtype=np.float64).reshape(-1, d)
+        found = [trial.suggestion.x for trial in some]
+        if any(size != d for size in set(map(len, found))):
+            raise DataError(f"every trial needs an encoded point of {d} coordinates, as many as there are categories")
+        return np.concatenate(found, dtype=np.float64).reshape(-1, d) if found and d else np.empty((len(found), d))
+
+    def values() -> list[tuple[float, ...]]:
+        measured = [trial.values or unknown for trial in done]
+        if not names:
+            return measured
+        return [(*own, *(t.constraints[n] for n in names)) for own, t in zip(measured, done, strict=True)]
 
     def variances() -> Array | None:
         if all(trial.sem is None for trial in done):
@@ -205,9 +214,7 @@ def dataset(
     remembered = _known_forecasts(done[forgotten:], names, directions)
     return Dataset(
         X=points(done),
-        Y=_bounded(
-            convert_values([(*(t.values or unknown), *(t.constraints[n] for n in names)) for t in done], outcomes)
-        ),
+        Y=_bounded(convert_values(values(), outcomes)),
         Y_var=variances(),
         forecasts=(*(None,) * forgotten, *remembered),
         X_pending=points(running),
@@ -224,6 +231,16 @@ def dataset(
         contexts=contexts,
         activity=activity,
     )
+
+
+def _by_state(trials: Iterable[Trial]) -> tuple[list[Trial], list[Trial], list[Trial]]:
+    """Return the complete trials, those that failed or were pruned, and the running ones, each in the order given."""
+    complete, failed, running = list[Trial](), list[Trial](), list[Trial]()
+    places = {State.COMPLETE: complete, State.FAILED: failed, State.PRUNED: failed, State.RUNNING: running}
+    for trial in trials:
+        if (place := places.get(trial.state)) is not None:
+            place.append(trial)
+    return complete, failed, running
 
 
 def _bounded(Y: Array) -> Array:

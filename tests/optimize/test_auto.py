@@ -12,10 +12,11 @@ import pytest
 
 import calibo
 from calibo import Float, Optimizer, methods
+from calibo.acquisition import NoisyExpectedImprovement
 from calibo.data import Dataset
 from calibo.errors import CaliboWarning, RecipeError
 from calibo.optimize import Auto
-from calibo.optimize.auto import default_for_rows, log_change
+from calibo.optimize.auto import acts_on_ranks, default_for_rows, in_steps, log_change
 from calibo.study.attributes import read_suggestion
 
 RNG = np.random.default_rng
@@ -72,6 +73,62 @@ class TestWhy:
         X = RNG(3).random((5, known.X.shape[1]))
         same = methods.ocbo().plan(known, rng=RNG(0))
         np.testing.assert_array_equal(plan.acquisition(X), same.acquisition(X))
+
+
+def stepped(n: int, step: float) -> Dataset:
+    """The function of ``data``, constant on squares: a staircase."""
+    known = data(n)
+    f = -np.square(np.floor(known.X / step) * step - 0.4).sum(axis=1, keepdims=True)
+    return replace(known, Y=f)
+
+
+class TestSteps:
+    """Where more than a quarter of the better half of the results are on plateaus, other parts are used."""
+
+    def test_a_staircase_is_searched_by_outcomes_as_they_are_and_noisy_improvement(self) -> None:
+        known = stepped(40, step=0.25)
+        plan = methods.auto().plan(known, rng=RNG(0))
+        assert plan.why == (
+            "exact Gaussian process; outcomes count as they are, as they come in steps; "
+            "noisy expected improvement, as many good results are on plateaus"
+        )
+        same = methods.ocbo(surrogate=methods.auto().method.surrogate, rule=NoisyExpectedImprovement(draws=64)).plan(
+            replace(known, refit=True), rng=RNG(0)
+        )
+        X = RNG(3).random((5, 2))
+        np.testing.assert_array_equal(plan.acquisition(X), same.acquisition(X))
+        np.testing.assert_array_equal(plan.avoid, known.X)
+
+    @pytest.mark.parametrize(
+        ("known", "steps"),
+        [
+            (stepped(40, step=0.25), True),
+            (stepped(9, step=1.0), False),
+            (stepped(40, step=0.01), False),
+            (data(40), False),
+            (replace(stepped(40, step=0.25), from_pool=True), False),
+            (replace(stepped(40, step=0.25), contexts=(1,)), False),
+        ],
+        ids=["steps", "few results", "hardly any ties", "no ties", "rows", "contexts"],
+    )
+    def test_where_outcomes_come_in_steps(self, known: Dataset, steps: bool) -> None:
+        assert in_steps(known) is steps
+        assert not (steps and acts_on_ranks(known))
+
+    @pytest.mark.parametrize(("equal", "steps"), [([0, 1, 2], False), ([0, 1, 2, 3], True), ([0, 4, 8, 11], False)])
+    def test_more_than_a_quarter_of_the_better_half_must_be_on_plateaus(self, equal: list[int], steps: bool) -> None:
+        """Good results lie on a line in the order of their outcomes; equal ones that are far apart do not count."""
+        X, bad, good = np.linspace(0.0, 1.0, 24)[:, None], -np.arange(1.0, 13.0), np.arange(12.0)
+        good[equal] = 3.5
+        assert in_steps(Dataset(X=X, Y=np.concatenate([bad, good])[:, None])) is steps
+
+    def test_of_very_many_results_the_best_are_looked_at(self) -> None:
+        known = stepped(3000, step=0.25)
+        assert in_steps(known) and not in_steps(data(3000))
+
+    def test_ties_of_bad_outcomes_do_not_count(self) -> None:
+        y = np.concatenate([np.full(10, -5.0), np.arange(10.0)])
+        assert not in_steps(Dataset(X=RNG(0).random((20, 2)), Y=y[:, None]))
 
 
 class TestRepeats:
@@ -199,11 +256,13 @@ def test_what_is_only_shown_is_fitted_when_the_data_have_grown(known: Dataset, k
 
 def test_only_compositions_that_show_the_same_are_taken() -> None:
     with pytest.raises(RecipeError, match="method"):
-        Auto("ocbo", methods.ocbo(), methods.ocbo(), large=10)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(RecipeError, match="one surrogate"):
-        Auto(methods.ocbo(), methods.gp_ei(), methods.ocbo(), large=10)
+        replace(methods.auto(), method="ocbo")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(RecipeError, match="method and rows must show the forecasts of one surrogate"):
+        replace(methods.auto(), rows=methods.gp_ei())
+    with pytest.raises(RecipeError, match="method and steps must show the forecasts of one surrogate"):
+        replace(methods.auto(), steps=methods.gp_ei())
     with pytest.raises(RecipeError, match="several"):
-        Auto(methods.ocbo(), methods.ocbo(), "ocbo", large=10)  # pyright: ignore[reportArgumentType]
+        replace(methods.auto(), several="ocbo")  # pyright: ignore[reportArgumentType]
 
 
 def test_tables_with_categories_are_ranked_by_conformal_sets() -> None:
