@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -22,11 +22,11 @@ FIGURES = (5, 6, 7, 10, 12, 13, 14, 15)
 #: Pairs of a problem and a method of each figure that has several.
 PANELS = {
     **{figure: optimization.panels(figure) for figure in optimization.PANELS},
-    12: [(problem, method) for problem in tradeoffs.PROBLEMS for method in tradeoffs.METHODS],
+    12: tradeoffs.PANELS,
     13: [(problem, method) for problem in ranking.PROBLEMS for method in ranking.METHODS],
 }
 #: Figures whose rows are of one panel each, so that some of these can be shown before the others.
-BY_PANEL = (7, 10, 15)
+BY_PANEL = (6, 7, 10, 12, 13, 15)
 
 
 @dataclass(frozen=True, order=True)
@@ -50,11 +50,12 @@ class Job:
 Records = dict[Job, dict[str, Any]]
 
 
-def all_jobs(figures: Iterable[int], size: Size) -> list[Job]:
-    """Every run of some figures."""
+def all_jobs(figures: Iterable[int], size: Size, problems: Collection[str] = ()) -> list[Job]:
+    """Every run of some figures, of those problems only that are named, if any are."""
     found = []
     for figure in figures:
         panels, seeds = PANELS.get(figure, [("", "")]), range(size.trials[figure])
+        panels = [panel for panel in panels if not problems or panel[0] in problems]
         found += [Job(seed, figure, problem, method) for seed in seeds for problem, method in panels]
     return sorted(found)
 
@@ -100,7 +101,11 @@ def perform(job: Job, size: Size) -> dict[str, Any]:
 
 def load(path: Path, size: Size) -> Records:
     """Return the finished runs with the settings of ``size``; a last line that was cut off is left out."""
-    records: Records = {}
+    return {job: entry["record"] for job, entry in _entries(path, size)}
+
+
+def _entries(path: Path, size: Size) -> Iterator[tuple[Job, dict[str, Any]]]:
+    """Yield the lines of finished runs with the settings of ``size``."""
     for line in path.read_text().splitlines() if path.exists() else ():
         try:
             entry = json.loads(line)
@@ -108,22 +113,12 @@ def load(path: Path, size: Size) -> Records:
             continue
         job = Job(**entry["job"])
         if entry["settings"] == _settings(size, job):
-            records[job] = entry["record"]
-    return records
+            yield job, entry
 
 
-def found_by(path: Path, size: Size) -> dict[int, str]:
-    """Return the commits that the finished runs of each figure, with the settings of ``size``, were made with."""
-    commits: dict[int, set[str]] = {}
-    for line in path.read_text().splitlines() if path.exists() else ():
-        try:
-            entry = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        job = Job(**entry["job"])
-        if entry["settings"] == _settings(size, job):
-            commits.setdefault(job.figure, set()).add(entry["commit"])
-    return {figure: ", ".join(sorted(names)) for figure, names in commits.items()}
+def found_by(path: Path, size: Size) -> dict[Job, str]:
+    """Return the commit of the code that made each finished run with the settings of ``size``."""
+    return {job: str(entry["commit"]) for job, entry in _entries(path, size)}
 
 
 def save(path: Path, job: Job, record: dict[str, Any], size: Size, commit: str) -> None:

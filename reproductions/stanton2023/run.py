@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import ranking
 import tradeoffs
 from command import VERIFIED, verified_or_exit, verify
-from harness import UNKNOWN, present_commit
+from harness import present_commit
 from pictures import draw
 from records import (
     BY_PANEL,
@@ -54,6 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="a little of everything, into a temporary folder")
     parser.add_argument("--figures", type=int, nargs="+", choices=FIGURES, default=FIGURES)
+    parser.add_argument("--problems", nargs="+", default=(), help="run these problems of the figures only")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--trials", type=int, help="at most so many of each figure")
     parser.add_argument("--out", type=Path, help="folder of the results")
@@ -84,7 +85,7 @@ def main() -> None:
     if arguments.trials:
         size = replace(size, trials={f: min(count, arguments.trials) for f, count in size.trials.items()})
     if arguments.left:
-        jobs = all_jobs(figures, size)
+        jobs = all_jobs(figures, size, arguments.problems)
         missing = len(set(jobs) - load(out / "runs.jsonl", size).keys())
         print(f"{Path(__file__).parent.name}: {missing} of {len(jobs)} runs are left")
         return
@@ -98,7 +99,8 @@ def main() -> None:
         size = replace(size, trials={**size.trials, **trials})
         records = {job: known[job] for job in all_jobs(trials, size) if job in known}
     else:
-        records = study(figures, size, out / "runs.jsonl", arguments.processes)
+        jobs = all_jobs(figures, size, arguments.problems)
+        records = study(jobs, size, out / "runs.jsonl", arguments.processes)
     found = rows(records)
     for figure, lines in found.items():
         whole = len(panels_of(records, figure)) == len(PANELS[figure]) if figure in BY_PANEL else True
@@ -109,7 +111,9 @@ def main() -> None:
             draw(figure, records, out / f"figure{figure}.png")
         for row in lines:
             print(f"Figure {row.figure:4s} {row.what:60s} paper: {row.paper:32s} ours: {row.ours}")
-        write_claims(out, size, figure, lines, found_by(out / "runs.jsonl", size).get(figure, UNKNOWN), whole=whole)
+        commits = found_by(out / "runs.jsonl", size)
+        names = {commits[job] for job in records if job.figure == figure}
+        write_claims(out, size, figure, lines, ", ".join(sorted(names)), whole=whole)
 
 
 def check(figures: Iterable[int], size: Size, out: Path, count: int) -> None:
@@ -118,7 +122,7 @@ def check(figures: Iterable[int], size: Size, out: Path, count: int) -> None:
     jobs = {" ".join(str(part) for part in astuple(job) if part != ""): job for job in found if job in wanted}
     commits = found_by(out / "runs.jsonl", size)
     different = verify(
-        {key: commits[job.figure] for key, job in jobs.items()},
+        {key: commits[job] for key, job in jobs.items()},
         count,
         out / VERIFIED,
         lambda key: rounded(perform(jobs[key], size)) == found[jobs[key]],
@@ -159,10 +163,9 @@ def budget(figure: int, size: Size) -> str:
     return f"{size.evaluations} evaluations" if figure == 6 else "no search"
 
 
-def study(figures: Iterable[int], size: Size, path: Path, processes: int) -> Records:
-    """Run the jobs of some figures that are not in the file yet, and return the results of all."""
+def study(jobs: Sequence[Job], size: Size, path: Path, processes: int) -> Records:
+    """Run the jobs that are not in the file yet, and return the results of all."""
     known = load(path, size)
-    jobs = all_jobs(figures, size)
     missing, commit = [job for job in jobs if job not in known], present_commit()
     print(f"{len(jobs) - len(missing)} of {len(jobs)} runs are there already")
     for job, record in tqdm(performed(missing, size, processes), total=len(missing), disable=not missing):
