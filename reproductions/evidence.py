@@ -40,7 +40,8 @@ class Paper:
         about: The contents of ``paper.toml``.
         claims: The stored claims.
         verified: Which stored runs were run again, with which commit; ``None`` if none were.
-        older: Commits of runs of earlier code, which are kept apart.
+        older: Commits that claims rest on, but no stored run of the present code.
+        apart: Whether runs of earlier code are kept, apart from the others; else only their tables are.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Paper:
     claims: Sequence[Mapping[str, Any]]
     verified: Mapping[str, Any] | None = None
     older: frozenset[str] = frozenset()
+    apart: bool = False
 
     @classmethod
     def read(cls, folder: Path) -> Paper:
@@ -56,8 +58,10 @@ class Paper:
         results = folder / "results"
         again = results / "verified.json"
         verified = json.loads(again.read_text()) if again.exists() else None
-        older = _commits(results / "runs" / "older") - _commits(results / "runs")
-        return cls(folder.name, about, json.loads((results / "claims.json").read_text()), verified, older)
+        claims = json.loads((results / "claims.json").read_text())
+        named = {commit for row in claims for commit in str(row.get("commit") or "").split(", ") if commit}
+        older = frozenset(named) - _commits(results) - _commits(results / "runs")
+        return cls(folder.name, about, claims, verified, older, (results / "runs" / "older").exists())
 
     def again(self) -> str:
         """Return how many stored runs, drawn at random, gave the same when they were run again, as "3 of 3"."""
@@ -126,8 +130,8 @@ def _section(paper: Paper) -> Iterator[str]:
         yield "\nWhat we think is the reason where they differ, or where nothing can be told:\n"
         yield "\n".join(reasons)
     if rests := sorted({row["part"] for row in paper.claims if paper.older & set(str(row.get("commit")).split(", "))}):
-        where = "rests on runs of earlier code (`results/runs/older`)"
-        yield f"\nWhat is said of {', '.join(rests)} {where}, which the present code need not"
+        kept = "(`results/runs/older`)" if paper.apart else "of which the tables are kept"
+        yield f"\nWhat is said of {', '.join(rests)} rests on runs of earlier code {kept}, which the present code need not"
         yield f"repeat to the last digit; `make reproduce-{paper.name}` runs them anew."
     if paper.verified is not None:
         yield f"\nStored runs, drawn at random, that were run again with commit {paper.verified['commit']}:\n"
