@@ -50,12 +50,15 @@ class Job:
 Records = dict[Job, dict[str, Any]]
 
 
-def all_jobs(figures: Iterable[int], size: Size, problems: Collection[str] = ()) -> list[Job]:
-    """Every run of some figures, of those problems only that are named, if any are."""
+def all_jobs(
+    figures: Iterable[int], size: Size, problems: Collection[str] = (), methods: Collection[str] = ()
+) -> list[Job]:
+    """Every run of some figures, of those problems and methods only that are named, if any are."""
     found = []
     for figure in figures:
         panels, seeds = PANELS.get(figure, [("", "")]), range(size.trials[figure])
         panels = [panel for panel in panels if not problems or panel[0] in problems]
+        panels = [panel for panel in panels if not methods or panel[1] in methods]
         found += [Job(seed, figure, problem, method) for seed in seeds for problem, method in panels]
     return sorted(found)
 

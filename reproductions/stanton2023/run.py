@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="a little of everything, into a temporary folder")
     parser.add_argument("--figures", type=int, nargs="+", choices=FIGURES, default=FIGURES)
     parser.add_argument("--problems", nargs="+", default=(), help="run these problems of the figures only")
+    parser.add_argument("--methods", nargs="+", default=(), help="run these methods of the figures only")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--trials", type=int, help="at most so many of each figure")
     parser.add_argument("--out", type=Path, help="folder of the results")
@@ -85,7 +86,7 @@ def main() -> None:
     if arguments.trials:
         size = replace(size, trials={f: min(count, arguments.trials) for f, count in size.trials.items()})
     if arguments.left:
-        jobs = all_jobs(figures, size, arguments.problems)
+        jobs = all_jobs(figures, size, arguments.problems, arguments.methods)
         missing = len(set(jobs) - load(out / "runs.jsonl", size).keys())
         print(f"{Path(__file__).parent.name}: {missing} of {len(jobs)} runs are left")
         return
@@ -99,7 +100,7 @@ def main() -> None:
         size = replace(size, trials={**size.trials, **trials})
         records = {job: known[job] for job in all_jobs(trials, size) if job in known}
     else:
-        jobs = all_jobs(figures, size, arguments.problems)
+        jobs = all_jobs(figures, size, arguments.problems, arguments.methods)
         records = study(jobs, size, out / "runs.jsonl", arguments.processes)
     found = rows(records)
     for figure, lines in found.items():

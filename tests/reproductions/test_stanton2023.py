@@ -157,8 +157,8 @@ def test_claims_rest_on_the_trials_that_are_there(results: Path, tmp_path: Path)
     assert [claim["text"] for claim in claims if claim["seeds"] == 9] == ["another panel"]
 
 
-def test_some_problems_of_a_figure_can_be_run_alone(tmp_path: Path) -> None:
-    command("--out", str(tmp_path), "--figures", "7", "--problems", "ackley")
+def test_some_problems_and_methods_of_a_figure_can_be_run_alone(tmp_path: Path) -> None:
+    command("--out", str(tmp_path), "--figures", "7", "--problems", "ackley", "--methods", "UCB", "conformal UCB")
     jobs = [json.loads(line)["job"] for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
-    assert {job["problem"] for job in jobs} == {"ackley"} and len(jobs) == 4
+    assert sorted((job["problem"], job["method"]) for job in jobs) == [("ackley", "UCB"), ("ackley", "conformal UCB")]
     assert not (tmp_path / "figure7.png").exists()
