@@ -124,9 +124,19 @@ def found_by(path: Path, size: Size) -> dict[Job, str]:
     return {job: str(entry["commit"]) for job, entry in _entries(path, size)}
 
 
-def save(path: Path, job: Job, record: dict[str, Any], size: Size, commit: str) -> None:
-    """Add a finished run, with the commit of the code that ran it."""
-    entry = {"job": asdict(job), "settings": _settings(size, job), "record": record, "commit": commit}
+def seconds_by_panel(path: Path, size: Size) -> dict[tuple[int, str, str], float]:
+    """Return the mean seconds of the finished runs of each figure, problem and method, where they were stored."""
+    times: dict[tuple[int, str, str], list[float]] = {}
+    for job, entry in _entries(path, size):
+        if "seconds" in entry:
+            times.setdefault((job.figure, job.problem, job.method), []).append(entry["seconds"])
+    return {panel: sum(values) / len(values) for panel, values in times.items()}
+
+
+def save(path: Path, job: Job, record: dict[str, Any], size: Size, commit: str, seconds: float) -> None:
+    """Add a finished run, with the commit of the code that ran it and the seconds that it took."""
+    about = {"job": asdict(job), "settings": _settings(size, job)}
+    entry = {**about, "record": record, "commit": commit, "seconds": seconds}
     whole = not path.exists() or path.read_bytes()[-1:] in (b"", b"\n")
     with path.open("a") as file:
         file.write(("" if whole else "\n") + json.dumps(rounded(entry)) + "\n")

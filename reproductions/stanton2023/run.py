@@ -15,6 +15,7 @@ import argparse
 import json
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, astuple, replace
@@ -41,6 +42,7 @@ from records import (
     perform,
     rounded,
     save,
+    seconds_by_panel,
     there,
 )
 from settings import FULL, SMOKE, Size
@@ -88,7 +90,7 @@ def main() -> None:
     if arguments.left:
         jobs = all_jobs(figures, size, arguments.problems, arguments.methods)
         missing = len(set(jobs) - load(out / "runs.jsonl", size).keys())
-        print(f"{Path(__file__).parent.name}: {missing} of {len(jobs)} runs are left")
+        print(f"{Path(__file__).parent.name}: {missing} of {len(jobs)} runs are left{guess(jobs, out, size)}")
         return
     if arguments.verify:
         check(figures, size, out, arguments.verify)
@@ -164,27 +166,44 @@ def budget(figure: int, size: Size) -> str:
     return f"{size.evaluations} evaluations" if figure == 6 else "no search"
 
 
+def guess(jobs: Sequence[Job], out: Path, size: Size) -> str:
+    """Say how long some runs take on two cores, by stored ones of the same panel; for how many there are none."""
+    times = seconds_by_panel(out / "runs.jsonl", size)
+    known = [
+        times[job.figure, job.problem, job.method] for job in jobs if (job.figure, job.problem, job.method) in times
+    ]
+    if not known:
+        return ""
+    without = f", {len(jobs) - len(known)} aside, of which no time is stored" if len(known) < len(jobs) else ""
+    return f"; all take about {sum(known) / 120.0:.0f} minutes on two cores, by those stored{without}"
+
+
 def study(jobs: Sequence[Job], size: Size, path: Path, processes: int) -> Records:
     """Run the jobs that are not in the file yet, and return the results of all."""
     known = load(path, size)
     missing, commit = [job for job in jobs if job not in known], present_commit()
     print(f"{len(jobs) - len(missing)} of {len(jobs)} runs are there already")
-    for job, record in tqdm(performed(missing, size, processes), total=len(missing), disable=not missing):
-        save(path, job, record, size, commit)
-        known[job] = record
+    for job, record, seconds in tqdm(performed(missing, size, processes), total=len(missing), disable=not missing):
+        save(path, job, record, size, commit, seconds)
     done = load(path, size)
     return {job: done[job] for job in jobs}
 
 
-def performed(jobs: list[Job], size: Size, processes: int) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """Yield runs as they finish."""
+def performed(jobs: list[Job], size: Size, processes: int) -> Iterator[tuple[Job, dict[str, Any], float]]:
+    """Yield runs as they finish, each with its seconds of computing."""
     if processes == 1 or len(jobs) < 2:
-        yield from ((job, perform(job, size)) for job in jobs)
+        yield from ((job, *timed(job, size)) for job in jobs)
         return
     with ProcessPoolExecutor(processes) as pool:
-        futures = {pool.submit(perform, job, size): job for job in jobs}
+        futures = {pool.submit(timed, job, size): job for job in jobs}
         for future in as_completed(futures):
-            yield futures[future], future.result()
+            yield futures[future], *future.result()
+
+
+def timed(job: Job, size: Size) -> tuple[dict[str, Any], float]:
+    """Return a run, and the seconds of computing (of one core) that it took."""
+    started = time.process_time()
+    return perform(job, size), round(time.process_time() - started, 1)
 
 
 def stored(out: Path, figure: int) -> list[Row]:
