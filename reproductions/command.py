@@ -18,6 +18,8 @@ from judging import FEWEST_SEEDS, Claim, print_claims
 VERIFIED = "verified.json"
 #: Folder, in that of the runs, of runs of earlier code.
 EARLIER = "older"
+#: Runs of earlier code have at most so many seeds.
+_MOST_EARLIER = 50
 
 
 @dataclass(frozen=True)
@@ -135,21 +137,21 @@ class Reproduction:
         """Return parts with as many seeds as are stored of all their runs; whole parts of which no seed is.
 
         A part is told by its runs of the present code, the first store, as soon as they have the fewest seeds that a verdict
-        needs; before that by the store that has more, of earlier code if need be.
+        needs; before that by the store that has more, of earlier code if need be, which may have more seeds than are meant.
         """
         chosen = {}
         for name in figures:
-            seeds = [self._seeds(name, size, store) for store in stores]
+            seeds = [self._seeds(name, size, store, earlier=place > 0) for place, store in enumerate(stores)]
             enough = seeds[0] >= min(FEWEST_SEEDS, size.repeats[name])
             best = 0 if enough else int(np.argmax(seeds))
             repeats = {**size.repeats, name: seeds[best] or size.repeats[name]}
             chosen[name] = Part(self.figure(name, replace(size, repeats=repeats)), stores[best])
         return chosen
 
-    def _seeds(self, name: str, size: Any, store: Store) -> int:
+    def _seeds(self, name: str, size: Any, store: Store, *, earlier: bool) -> int:
         """Return how many seeds all runs of a part are stored of."""
         found = store.load().keys()
-        for repeats in range(size.repeats[name], 0, -1):
+        for repeats in range(_MOST_EARLIER if earlier else size.repeats[name], 0, -1):
             part = self.figure(name, replace(size, repeats={**size.repeats, name: repeats}))
             if {key_of(job) for job in part.jobs} <= found:
                 return repeats

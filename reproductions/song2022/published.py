@@ -81,7 +81,7 @@ class Encoding:
             part = features[:, at : at + wide]
             chosen.append(part.argmax(axis=1) if unordered else np.minimum((part[:, 0] * size).astype(int), size - 1))
             at += wide
-        return np.ravel_multi_index(chosen, self.task.shape)
+        return np.asarray(np.ravel_multi_index(tuple(chosen), self.task.shape))
 
 
 def labelled(X: Array, y: Array, way: str) -> tuple[Array, Array, Array]:
