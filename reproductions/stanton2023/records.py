@@ -14,6 +14,7 @@ import optimization
 import ranking
 import tradeoffs
 import wellspecified
+from judging import FEWEST_SEEDS
 from settings import Size
 
 from calibo.errors import CaliboWarning
@@ -63,21 +64,29 @@ def all_jobs(
     return sorted(found)
 
 
-def there(figures: Iterable[int], size: Size, records: Records) -> dict[int, int]:
-    """Return the trials of which all runs are there, for each of some figures that has any.
+def there(figures: Iterable[int], size: Size, records: Records) -> Records:
+    """Return the runs of some figures of the first trials that are whole.
 
-    Of figures with rows of their own for each panel, panels of which no run is there are left out.
+    Of figures with rows of their own for each panel, those panels are taken that have the fewest trials which a verdict
+    needs, or else all that were begun.
     """
-    found = {}
+    found: Records = {}
     for figure in figures:
-        jobs = all_jobs([figure], size)
+        panels = PANELS.get(figure, [("", "")])
+        seeds = {panel: _trials_of(figure, panel, size, records) for panel in panels}
         if figure in BY_PANEL:
             begun = panels_of(records, figure)
-            jobs = [job for job in jobs if (job.problem, job.method) in begun]
-        missing = [job.seed for job in jobs if job not in records]
-        if jobs and (trials := min(missing, default=size.trials[figure])):
-            found[figure] = trials
+            panels = [panel for panel in begun if seeds[panel] >= FEWEST_SEEDS] or begun
+        trials = min((seeds[panel] for panel in panels), default=0)
+        jobs = (Job(seed, figure, *panel) for seed in range(trials) for panel in panels)
+        found |= {job: records[job] for job in jobs}
     return found
+
+
+def _trials_of(figure: int, panel: tuple[str, str], size: Size, records: Records) -> int:
+    """Return how many trials of a panel, from the first on, are there."""
+    most = size.trials[figure]
+    return next((seed for seed in range(most) if Job(seed, figure, *panel) not in records), most)
 
 
 def panels_of(records: Records, figure: int) -> list[tuple[str, str]]:

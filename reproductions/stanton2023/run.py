@@ -28,6 +28,7 @@ import ranking
 import tradeoffs
 from command import VERIFIED, verified_or_exit, verify
 from harness import present_commit
+from judging import FEWEST_SEEDS
 from pictures import draw
 from records import (
     BY_PANEL,
@@ -97,15 +98,19 @@ def main() -> None:
         return
     out.mkdir(parents=True, exist_ok=True)
     if arguments.claims:
-        known = load(out / "runs.jsonl", size)
-        trials = there(figures, size, known)
-        size = replace(size, trials={**size.trials, **trials})
-        records = {job: known[job] for job in all_jobs(trials, size) if job in known}
+        records = there(figures, size, load(out / "runs.jsonl", size))
+        seeds = {figure: len({job.seed for job in records if job.figure == figure}) for figure in figures}
+        size = replace(size, trials={**size.trials, **seeds})
     else:
         jobs = all_jobs(figures, size, arguments.problems, arguments.methods)
         records = study(jobs, size, out / "runs.jsonl", arguments.processes)
     found = rows(records)
     for figure, lines in found.items():
+        if size.trials[figure] < min(FEWEST_SEEDS, told_by(out, lines)):
+            print(
+                f"Figure {figure}: {size.trials[figure]} trials are there, and the stored table of earlier ones stays"
+            )
+            continue
         whole = len(panels_of(records, figure)) == len(PANELS[figure]) if figure in BY_PANEL else True
         kept = [] if whole else [row for row in stored(out, figure) if row.what not in {line.what for line in lines}]
         shown = [asdict(row) for row in [*kept, *lines]]
@@ -117,6 +122,13 @@ def main() -> None:
         commits = found_by(out / "runs.jsonl", size)
         names = {commits[job] for job in records if job.figure == figure}
         write_claims(out, size, figure, lines, ", ".join(sorted(names)), whole=whole)
+
+
+def told_by(out: Path, lines: Sequence[Row]) -> int:
+    """Return the most trials that stored claims of some rows rest on."""
+    file, texts = out / "claims.json", {row.what for row in lines}
+    stored = json.loads(file.read_text()) if file.exists() else []
+    return max((claim["seeds"] for claim in stored if claim["text"] in texts), default=0)
 
 
 def check(figures: Iterable[int], size: Size, out: Path, count: int) -> None:

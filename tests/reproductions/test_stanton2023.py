@@ -169,3 +169,14 @@ def test_some_problems_and_methods_of_a_figure_can_be_run_alone(tmp_path: Path) 
     assert not (tmp_path / "figure7.png").exists()
     said = command("--out", str(tmp_path), "--figures", "7", "--left")
     assert "runs are left; all take about 0 minutes on two cores, by those stored, 5 aside" in said
+
+
+def test_few_trials_do_not_replace_a_table_of_more(results: Path, tmp_path: Path) -> None:
+    claims = json.loads((results / "claims.json").read_text())
+    for seeds, stays in ((9, True), (1, False)):
+        earlier = [{**claim, "seeds": seeds, "ours": "earlier"} for claim in claims if claim["figure"] == 14]
+        (tmp_path / "claims.json").write_text(json.dumps(earlier))
+        (tmp_path / "runs.jsonl").write_text((results / "runs.jsonl").read_text())
+        said = command("--out", str(tmp_path), "--figures", "14", "--claims")
+        assert said.startswith("Figure 14: 2 trials are there, and the stored table") == stays
+        assert all((c["ours"] == "earlier") == stays for c in json.loads((tmp_path / "claims.json").read_text()))
