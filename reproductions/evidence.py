@@ -23,8 +23,8 @@ What the papers behind calibo claim, and what we found with calibo's own code. T
 `python reproductions/evidence.py`; `make reproduce` runs what is missing and writes it anew, `make reproduce-kim2025` one
 paper, and `make reproduce-left` says what is left.
 
-A claim is **confirmed** if the whole 90 % interval of our number, by resampling the seeds in pairs (of a share of searches, the
-exact binomial one), lies within what is claimed, **refuted** if all of it lies outside, and otherwise the runs **cannot
+A claim is **confirmed** if the whole 90 % interval of our number, by resampling the seeds in pairs (of a share of searches,
+the exact binomial one), lies within what is claimed, **refuted** if all of it lies outside, and otherwise the runs **cannot
 tell**; nor can fewer than five seeds. Five seeds make wide intervals, and resampling them somewhat too narrow ones. Each
 verdict names its seeds, its budget and the commit of the code that ran it ("+" stands for changes not committed yet). Runs
 of an older commit need not be what the present code gives: `make reproduce-verify` runs three stored ones of each
