@@ -12,10 +12,27 @@ from typing import Any
 
 import numpy as np
 from harness import Store, fill, finish, key_of, present_commit, seconds_of
-from judging import Claim, print_claims
+from judging import FEWEST_SEEDS, Claim, print_claims
 
 #: File in the folder of results that says which stored runs were run again, and whether they gave the same.
 VERIFIED = "verified.json"
+#: Folder, in that of the runs, of runs of earlier code.
+EARLIER = "older"
+#: Runs of earlier code have at most so many seeds.
+_MOST_EARLIER = 50
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a reproduction.
+
+    Attributes:
+        figure: With its ``jobs``.
+        store: Where its runs are kept.
+    """
+
+    figure: Any
+    store: Store
 
 
 @dataclass(frozen=True)
@@ -80,10 +97,11 @@ class Reproduction:
         if arguments.verify:
             return verified_or_exit(self.verify(figures, store, arguments.verify, results / VERIFIED))
         if arguments.table or arguments.readme or arguments.claims:
-            there = self.there(figures, size, store)
-            done = self.stored(there, store)
+            there = self.there(figures, size, (store, Store(store.folder / EARLIER, self.job, self.filed_by)))
+            done = self.stored(there)
             if arguments.claims:
-                self._keep(self.claims(done, size), there, store, results / "claims.json")
+                self.write(done, size, results)
+                self._keep(self.claims(done, size), there, results / "claims.json")
                 return 0
             tables = self.tables(done, size)
             print(tables)
@@ -93,11 +111,12 @@ class Reproduction:
             return 0
         jobs = [job for one in figures.values() for job in one.jobs]
         ran = finish(jobs, self.perform, store, processes=arguments.processes, order=self.order)
-        done = self.stored(figures, store)
+        there = {name: Part(one, store) for name, one in figures.items()}
+        done = self.stored(there)
         results.mkdir(parents=True, exist_ok=True)
         self.write(done, size, results)
         said = self.claims(done, size)
-        self._keep(said, figures, store, results / "claims.json")
+        self._keep(said, there, results / "claims.json")
         print_claims(said)
         seconds = seconds_of(jobs, store.load())
         print(f"{ran} runs now; all of them took {seconds:.0f} s of computing; results in {results}")
@@ -114,17 +133,29 @@ class Reproduction:
         """Return whether a job gives what is stored, to the last digit, the time it takes aside."""
         return {**self.perform(job), "seconds": 0} == {**found, "seconds": 0}
 
-    def there(self, figures: Mapping[str, Any], size: Any, store: Store) -> dict[str, Any]:
-        """Return parts with as many seeds as are stored of all their runs; whole parts of which no seed is."""
-        found = store.load().keys()
-        chosen = dict(figures)
+    def there(self, figures: Mapping[str, Any], size: Any, stores: Sequence[Store]) -> dict[str, Part]:
+        """Return parts with as many seeds as are stored of all their runs; whole parts of which no seed is.
+
+        A part is told by its runs of the present code, the first store, as soon as they have the fewest seeds that a verdict
+        needs; before that by the store that has more, of earlier code if need be, which may have more seeds than are meant.
+        """
+        chosen = {}
         for name in figures:
-            for repeats in range(size.repeats[name], 0, -1):
-                part = self.figure(name, replace(size, repeats={**size.repeats, name: repeats}))
-                if {key_of(job) for job in part.jobs} <= found:
-                    chosen[name] = part
-                    break
+            seeds = [self._seeds(name, size, store, earlier=place > 0) for place, store in enumerate(stores)]
+            enough = seeds[0] >= min(FEWEST_SEEDS, size.repeats[name])
+            best = 0 if enough else int(np.argmax(seeds))
+            repeats = {**size.repeats, name: seeds[best] or size.repeats[name]}
+            chosen[name] = Part(self.figure(name, replace(size, repeats=repeats)), stores[best])
         return chosen
+
+    def _seeds(self, name: str, size: Any, store: Store, *, earlier: bool) -> int:
+        """Return how many seeds all runs of a part are stored of."""
+        found = store.load().keys()
+        for repeats in range(_MOST_EARLIER if earlier else size.repeats[name], 0, -1):
+            part = self.figure(name, replace(size, repeats={**size.repeats, name: repeats}))
+            if {key_of(job) for job in part.jobs} <= found:
+                return repeats
+        return 0
 
     def left(self, figures: Mapping[str, Any], store: Store) -> tuple[int, int]:
         """Return how many runs of some parts are missing, and how many are there."""
@@ -157,10 +188,10 @@ class Reproduction:
         where = str(getattr(job, self.filed_by))
         return (where, job.method), (job.method,), ()
 
-    def _keep(self, said: Sequence[Claim], figures: Mapping[str, Any], store: Store, file: Path) -> None:
+    def _keep(self, said: Sequence[Claim], parts: Mapping[str, Part], file: Path) -> None:
         """Write claims with what they rest on: seeds, budget and commit; those of parts without new ones stay as they are."""
         before = json.loads(file.read_text()) if file.exists() else []
-        basis = {part: self._basis(figures.get(part), store) for part in {claim.part for claim in said}}
+        basis = {part: self._basis(parts.get(part)) for part in {claim.part for claim in said}}
         new = [
             {**basis[claim.part], **asdict(claim), "seeds": claim.seeds or basis[claim.part]["seeds"]} for claim in said
         ]
@@ -169,26 +200,28 @@ class Reproduction:
         rows = sorted([*kept, *new], key=lambda row: rank.get(row["part"], -1))
         file.write_text(json.dumps(rows, indent=1) + "\n")
 
-    def _basis(self, figure: Any, store: Store) -> dict[str, Any]:
+    def _basis(self, part: Part | None) -> dict[str, Any]:
         """Return seeds, budgets and commits of the runs of a part; nothing for claims that no run decides."""
-        if figure is None or not figure.jobs:
+        if part is None or not part.figure.jobs:
             return {"seeds": 0, "budget": "", "commit": ""}
-        commits, budgets = store.commits(), list(dict.fromkeys(self.budget(job) for job in figure.jobs))
+        jobs, commits = part.figure.jobs, part.store.commits()
+        budgets = list(dict.fromkeys(self.budget(job) for job in jobs))
         return {
-            "seeds": len({job.seed for job in figure.jobs}),
+            "seeds": len({job.seed for job in jobs}),
             "budget": budgets[0] if len(budgets) == 1 else f"{budgets[0]} to {budgets[-1]}",
-            "commit": ", ".join(sorted({commits[key_of(job)] for job in figure.jobs})),
+            "commit": ", ".join(sorted({commits[key_of(job)] for job in jobs})),
         }
 
-    def stored(self, figures: Mapping[str, Any], store: Store) -> dict[str, Any]:
+    def stored(self, parts: Mapping[str, Part]) -> dict[str, Any]:
         """Return the parts all of whose runs are stored, by name; the others are named."""
-        found, done = store.load(), {}
-        for name, one in figures.items():
-            missing = len({key_of(job) for job in one.jobs} - found.keys())
+        done = {}
+        for name, part in parts.items():
+            found = part.store.load()
+            missing = len({key_of(job) for job in part.figure.jobs} - found.keys())
             if missing:
                 print(f"{name}: {missing} runs are missing")
-            elif one.jobs:
-                done[name] = self.finished(one, found)
+            elif part.figure.jobs:
+                done[name] = self.finished(part.figure, found)
         return done
 
     def _parsed(self, argv: Sequence[str] | None) -> argparse.Namespace:
@@ -202,7 +235,9 @@ class Reproduction:
         parser.add_argument("--results", type=Path, help="where to write (a temporary folder for --smoke)")
         parser.add_argument("--left", action="store_true", help="run nothing; say how many runs are left")
         parser.add_argument("--verify", type=int, help="run so many stored jobs, drawn at random, again and compare")
-        parser.add_argument("--claims", action="store_true", help="run nothing; write claims.json from what is stored")
+        parser.add_argument(
+            "--claims", action="store_true", help="run nothing; write claims, tables and pictures from what is stored"
+        )
         parser.add_argument("--table", action="store_true", help="run nothing; print what is stored as markdown")
         parser.add_argument("--readme", action="store_true", help="run nothing; put the same into the README")
         arguments = parser.parse_args(argv)

@@ -23,8 +23,9 @@ What the papers behind calibo claim, and what we found with calibo's own code. T
 `python reproductions/evidence.py`; `make reproduce` runs what is missing and writes it anew, `make reproduce-kim2025` one
 paper, and `make reproduce-left` says what is left.
 
-A claim is **confirmed** if the whole 90 % interval of our number, by resampling the seeds in pairs, lies within what is
-claimed, **refuted** if all of it lies outside, and otherwise the runs **cannot tell**; nor can fewer than five seeds. Each
+A claim is **confirmed** if the whole 90 % interval of our number, by resampling the seeds in pairs (of a share of searches,
+the exact binomial one), lies within what is claimed, **refuted** if all of it lies outside, and otherwise the runs **cannot
+tell**; nor can fewer than five seeds. Five seeds make wide intervals, and resampling them somewhat too narrow ones. Each
 verdict names its seeds, its budget and the commit of the code that ran it ("+" stands for changes not committed yet). Runs
 of an older commit need not be what the present code gives: `make reproduce-verify` runs three stored ones of each
 paper, drawn at random, again and compares every number; what came of it is below.
@@ -40,7 +41,8 @@ class Paper:
         about: The contents of ``paper.toml``.
         claims: The stored claims.
         verified: Which stored runs were run again, with which commit; ``None`` if none were.
-        older: Commits of runs of earlier code, which are kept apart.
+        older: Commits that claims rest on, but no stored run of the present code.
+        apart: Whether runs of earlier code are kept, apart from the others; else only their tables are.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Paper:
     claims: Sequence[Mapping[str, Any]]
     verified: Mapping[str, Any] | None = None
     older: frozenset[str] = frozenset()
+    apart: bool = False
 
     @classmethod
     def read(cls, folder: Path) -> Paper:
@@ -56,8 +59,10 @@ class Paper:
         results = folder / "results"
         again = results / "verified.json"
         verified = json.loads(again.read_text()) if again.exists() else None
-        older = _commits(results / "runs" / "older") - _commits(results / "runs")
-        return cls(folder.name, about, json.loads((results / "claims.json").read_text()), verified, older)
+        claims = json.loads((results / "claims.json").read_text())
+        named = {commit for row in claims for commit in str(row.get("commit") or "").split(", ") if commit}
+        older = frozenset(named) - _commits(results) - _commits(results / "runs")
+        return cls(folder.name, about, claims, verified, older, (results / "runs" / "older").exists())
 
     def again(self) -> str:
         """Return how many stored runs, drawn at random, gave the same when they were run again, as "3 of 3"."""
@@ -126,8 +131,8 @@ def _section(paper: Paper) -> Iterator[str]:
         yield "\nWhat we think is the reason where they differ, or where nothing can be told:\n"
         yield "\n".join(reasons)
     if rests := sorted({row["part"] for row in paper.claims if paper.older & set(str(row.get("commit")).split(", "))}):
-        where = "rests on runs of earlier code (`results/runs/older`)"
-        yield f"\nWhat is said of {', '.join(rests)} {where}, which the present code need not"
+        kept = "(`results/runs/older`)" if paper.apart else "of which the tables are kept"
+        yield f"\nWhat is said of {', '.join(rests)} rests on runs of earlier code {kept}, which the present code need not"
         yield f"repeat to the last digit; `make reproduce-{paper.name}` runs them anew."
     if paper.verified is not None:
         yield f"\nStored runs, drawn at random, that were run again with commit {paper.verified['commit']}:\n"

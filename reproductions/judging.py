@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import betaincinv, stdtrit
 
 from calibo.data import Array
 
@@ -125,6 +125,20 @@ class Ratios:
     def about(self, part: str, text: str, a: Array, b: Array, number: float, give: float) -> Claim:
         """Return the claim that the ratio is a number, give or take so much."""
         return self.claim(part, text, a, b, low=number - give, high=number + give, claimed=f"about {number:g}")
+
+
+def share(part: str, text: str, holds: Array, *, low: float = 0.0, high: float = 1.0, claimed: str = "-") -> Claim:
+    """Return the claim that something holds in a share of all searches between two numbers.
+
+    The interval is the exact one of Clopper and Pearson: resampled seeds that all agree would have an interval of no width.
+    """
+    n, count = len(holds), float(holds.sum())
+    tail = 0.5 - CONFIDENCE / 2
+    least = float(betaincinv(count, n - count + 1, tail)) if count > 0 else 0.0
+    most = float(betaincinv(count + 1, n - count, 1.0 - tail)) if count < n else 1.0
+    found = (count / n, least, most)
+    said = "-" if claimed == "-" else verdict(found, n, low=low, high=high)
+    return Claim(part, text, claimed, "{:.2f} ({:.2f} to {:.2f})".format(*found), said, n)
 
 
 def held(part: str, text: str, claimed: str, ours: str, holds: bool) -> Claim:

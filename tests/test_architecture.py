@@ -12,7 +12,19 @@ import calibo
 PACKAGE = Path(calibo.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-_CORE = {"arguments", "data", "errors", "files", "formulas", "pareto", "checks", "progress", "secrets", "threads"}
+_CORE = {
+    "arguments",
+    "data",
+    "errors",
+    "files",
+    "formulas",
+    "pareto",
+    "checks",
+    "progress",
+    "scalarization",
+    "secrets",
+    "threads",
+}
 _BELIEFS = _CORE | {"spaces", "distributions"}
 _MODELS = _BELIEFS | {"models"}
 _CALIBRATED = _MODELS | {"calibration"}
@@ -31,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "secrets": set(),
     "threads": set(),
     "pareto": {"data", "errors"},
+    "scalarization": {"arguments", "checks", "data", "pareto"},
     "chemistry": {"data", "errors"},
     "networks": _CORE | {"spaces"},
     "notebooks": {"data"},

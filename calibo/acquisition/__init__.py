@@ -13,6 +13,7 @@ from calibo.acquisition.improvement import (
 )
 from calibo.acquisition.joint import SampledUtility
 from calibo.acquisition.risk import PenalizedEI, RiskAverseUCB
+from calibo.acquisition.scalarized import ScalarizedImprovement
 from calibo.acquisition.thompson import ThompsonSampling
 from calibo.acquisition.upper_bounds import ConformalUCB, UpperBound, UpperQuantile
 from calibo.acquisition.weighting import (
@@ -43,6 +44,7 @@ __all__ = [
     "ProbabilityOfImprovement",
     "RiskAverseUCB",
     "SampledUtility",
+    "ScalarizedImprovement",
     "ThompsonSampling",
     "TradeoffRule",
     "UpperBound",

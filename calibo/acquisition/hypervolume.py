@@ -97,7 +97,7 @@ class HypervolumeImprovement(TradeoffRule):
         seeds = tuple(int(seed) for seed in rng.integers(2**63, size=len(models)))
         expected = np.stack([model.predict(data.X, latent=True).mean for model in models], axis=1)
         reference = reference_point(data, expected)
-        rivals = _rivals(models, data.X, self.contenders, seeds) if self.noisy else data.X[:0]
+        rivals = rivals_of_front(models, data.X, self.contenders, seeds) if self.noisy else data.X[:0]
         sampled = SampledHypervolume(
             tuple(models),
             fixed=np.vstack([rivals, data.X_pending]),
@@ -214,7 +214,7 @@ def log_gain(values: Array, lower: Array, upper: Array, width: Array) -> Array:
     return logsumexp(sides.sum(axis=-1))
 
 
-def _rivals(models: Sequence[Model], X: Array, most: int, seeds: Sequence[int]) -> Array:
+def rivals_of_front(models: Sequence[Model], X: Array, most: int, seeds: Sequence[int]) -> Array:
     """Return the points of `n x d` that are on the front in some joint draw, the most frequent first."""
     values = np.stack(
         [

@@ -10,7 +10,6 @@ from calibo.classifiers.labels import (
     LabelRule,
     Power,
     Probability,
-    Tchebycheff,
     Utility,
     WeightedLabels,
     merits,
@@ -25,6 +24,7 @@ from calibo.classifiers.mlp import (
 )
 from calibo.classifiers.scikit import Logistic, Wrapped
 from calibo.classifiers.trees import GradientBoosting, RandomForest, XGBoost
+from calibo.scalarization import Tchebycheff
 
 __all__ = [
     "MLP",

@@ -20,7 +20,7 @@ from calibo.arguments import check_fields, checked
 from calibo.checks import check_between, shown
 from calibo.data import Activity, Array, Dataset
 from calibo.errors import DataError, RecipeError
-from calibo.pareto import pareto_front
+from calibo.scalarization import Tchebycheff
 
 #: A utility is any function of outcomes y, `n`, and a threshold tau that returns `n` values, none of them negative. Only
 #: ratios between the values matter, because the weights made of them have mean 1.
@@ -231,42 +231,6 @@ def threshold(y: Array, gamma: float) -> float | None:
         return None
     tau = float(np.quantile(y, 1.0 - gamma))
     return tau if tau < y.max() else float(y[y < y.max()].max())
-
-
-@dataclass(frozen=True)
-class Tchebycheff:
-    """Scalarization of several objectives by the augmented Tchebycheff function with random weights (Knowles 2006).
-
-    1. g_j = (best_j - y_j) / (best_j - worst_j) for every objective, best and worst on the Pareto front; a given reference
-       point replaces the worst.
-    2. Weights w, uniform on the simplex.
-    3. y = -(max_j w_j g_j + rho sum_j w_j g_j).
-
-    Every suggestion, and every point of a batch, has its own weights, so that the search covers the front. Chosen over
-    the contribution to the hypervolume, because that is 0 for all dominated points, which are most.
-
-    Attributes:
-        rho: Weight of the sum, which distinguishes points of equal maximum.
-    """
-
-    rho: float = 0.05
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_between("rho", self.rho, 0.0, np.inf, including="low")
-
-    def scalarize(self, Y: Array, reference: tuple[float, ...], *, rng: np.random.Generator) -> Array:
-        """Scalarize the rows of Y, `n x m`, to one number each, `n`."""
-        weights = rng.dirichlet(np.ones(Y.shape[1]))
-        # Halves, so that the difference of two outcomes of any size is finite.
-        half = 0.5 * Y
-        front = 0.5 * pareto_front(Y)
-        best = front.max(axis=0)
-        worst = 0.5 * np.asarray(reference) if reference else front.min(axis=0)
-        everywhere = best - half.min(axis=0)
-        extent = np.where(best > worst, best - worst, np.where(everywhere > 0.0, everywhere, 1.0))
-        lacking = weights * ((best - half) / extent)
-        return -(lacking.max(axis=1) + self.rho * lacking.sum(axis=1))
 
 
 @checked

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from figures import MODELS, Finished, named
-from judging import Claim, Ratios, counted, difference_of_means, resampled, verdict
+from judging import Claim, Ratios, counted, difference_of_means, resampled, share, verdict
 from runs import RATIOS
 from settings import (
     ADAPTIVE,
@@ -112,14 +112,11 @@ def _better(part: str, text: str, a: Array, b: Array) -> Claim:
 def _table_1(done: Finished) -> list[Claim]:
     found = []
     for panel, shares in zip(done.figure.panels, TABLE_1.values(), strict=True):
-        for baseline, share in zip(BASELINES, shares, strict=True):
+        for baseline, claimed in zip(BASELINES, shares, strict=True):
             won = done.won(panel, PAPERS, ONLINE, baseline)
-            text, side = (
-                f"{panel}: fraction of runs where calibrated beats {baseline}",
-                "low" if share > 0.5 else "high",
-            )
-            claim = _RATIOS.claim("table1", text, won, np.ones(len(won)), claimed=f"{share:g}", **{side: 0.5})
-            found.append(claim)
+            text = f"{panel}: fraction of runs where calibrated beats {baseline}"
+            low, high = (0.5, 1.0) if claimed > 0.5 else (0.0, 0.5)
+            found.append(share("table1", text, won, low=low, high=high, claimed=f"{claimed:g}"))
     return found
 
 

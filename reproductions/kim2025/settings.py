@@ -107,7 +107,8 @@ class Size:
     repeats: dict[str, int]
 
 
-#: The paper repeats Figure 5a 5 times and 5b and 6b 7 times, and does not say how often the others.
+#: The paper repeats Figure 5a 5 times and 5b and 6b 7 times, and does not say how often the others. Half of the lines of
+#: Figure 8 take more than 5 s a run.
 FULL = Size(50, 50, 250, {"4": 30, "5a": 30, "5b": 30, "6a": 30, "6b": 30, "8a": 10, "8b": 10, "8c": 10})
 SMOKE = Size(2, 12, 2, {"4": 1, "5a": 2, "5b": 1, "6a": 1, "6b": 1, "8a": 2, "8b": 1, "8c": 1})
 

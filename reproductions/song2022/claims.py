@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from figures import Finished
-from judging import TINY, Claim, Ratios, Statistic, log_mean, resampled, verdict
+from judging import TINY, Claim, Ratios, Statistic, log_mean, resampled, share, verdict
 from runs import table_of
 from settings import (
     BORE,
@@ -188,8 +188,9 @@ def _figure_11(done: Finished) -> list[Claim]:
     for cell in done.figure.cells:
         failed = (done.last(cell) >= FOUND).astype(np.float64)
         claimed = "-" if cell.method == OURS else "about 0.25"
-        text = f"{cell.method}: share of searches that fail"
-        claims.append(ratio("11", text, failed, np.ones(len(failed)), low=0.1, high=0.4, claimed=claimed))
+        claims.append(
+            share("11", f"{cell.method}: share of searches that fail", failed, low=0.1, high=0.4, claimed=claimed)
+        )
     return claims
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +14,7 @@ import optimization
 import ranking
 import tradeoffs
 import wellspecified
+from judging import FEWEST_SEEDS
 from settings import Size
 
 from calibo.errors import CaliboWarning
@@ -22,11 +23,11 @@ FIGURES = (5, 6, 7, 10, 12, 13, 14, 15)
 #: Pairs of a problem and a method of each figure that has several.
 PANELS = {
     **{figure: optimization.panels(figure) for figure in optimization.PANELS},
-    12: [(problem, method) for problem in tradeoffs.PROBLEMS for method in tradeoffs.METHODS],
+    12: tradeoffs.PANELS,
     13: [(problem, method) for problem in ranking.PROBLEMS for method in ranking.METHODS],
 }
 #: Figures whose rows are of one panel each, so that some of these can be shown before the others.
-BY_PANEL = (7, 10, 15)
+BY_PANEL = (6, 7, 10, 12, 13, 15)
 
 
 @dataclass(frozen=True, order=True)
@@ -50,30 +51,42 @@ class Job:
 Records = dict[Job, dict[str, Any]]
 
 
-def all_jobs(figures: Iterable[int], size: Size) -> list[Job]:
-    """Every run of some figures."""
+def all_jobs(
+    figures: Iterable[int], size: Size, problems: Collection[str] = (), methods: Collection[str] = ()
+) -> list[Job]:
+    """Every run of some figures, of those problems and methods only that are named, if any are."""
     found = []
     for figure in figures:
         panels, seeds = PANELS.get(figure, [("", "")]), range(size.trials[figure])
+        panels = [panel for panel in panels if not problems or panel[0] in problems]
+        panels = [panel for panel in panels if not methods or panel[1] in methods]
         found += [Job(seed, figure, problem, method) for seed in seeds for problem, method in panels]
     return sorted(found)
 
 
-def there(figures: Iterable[int], size: Size, records: Records) -> dict[int, int]:
-    """Return the trials of which all runs are there, for each of some figures that has any.
+def there(figures: Iterable[int], size: Size, records: Records) -> Records:
+    """Return the runs of some figures of the first trials that are whole.
 
-    Of figures with rows of their own for each panel, panels of which no run is there are left out.
+    Of figures with rows of their own for each panel, those panels are taken that have the fewest trials which a verdict
+    needs, or else all that were begun.
     """
-    found = {}
+    found: Records = {}
     for figure in figures:
-        jobs = all_jobs([figure], size)
+        panels = PANELS.get(figure, [("", "")])
+        seeds = {panel: _trials_of(figure, panel, size, records) for panel in panels}
         if figure in BY_PANEL:
             begun = panels_of(records, figure)
-            jobs = [job for job in jobs if (job.problem, job.method) in begun]
-        missing = [job.seed for job in jobs if job not in records]
-        if jobs and (trials := min(missing, default=size.trials[figure])):
-            found[figure] = trials
+            panels = [panel for panel in begun if seeds[panel] >= FEWEST_SEEDS] or begun
+        trials = min((seeds[panel] for panel in panels), default=0)
+        jobs = (Job(seed, figure, *panel) for seed in range(trials) for panel in panels)
+        found |= {job: records[job] for job in jobs}
     return found
+
+
+def _trials_of(figure: int, panel: tuple[str, str], size: Size, records: Records) -> int:
+    """Return how many trials of a panel, from the first on, are there."""
+    most = size.trials[figure]
+    return next((seed for seed in range(most) if Job(seed, figure, *panel) not in records), most)
 
 
 def panels_of(records: Records, figure: int) -> list[tuple[str, str]]:
@@ -100,7 +113,11 @@ def perform(job: Job, size: Size) -> dict[str, Any]:
 
 def load(path: Path, size: Size) -> Records:
     """Return the finished runs with the settings of ``size``; a last line that was cut off is left out."""
-    records: Records = {}
+    return {job: entry["record"] for job, entry in _entries(path, size)}
+
+
+def _entries(path: Path, size: Size) -> Iterator[tuple[Job, dict[str, Any]]]:
+    """Yield the lines of finished runs with the settings of ``size``."""
     for line in path.read_text().splitlines() if path.exists() else ():
         try:
             entry = json.loads(line)
@@ -108,27 +125,27 @@ def load(path: Path, size: Size) -> Records:
             continue
         job = Job(**entry["job"])
         if entry["settings"] == _settings(size, job):
-            records[job] = entry["record"]
-    return records
+            yield job, entry
 
 
-def found_by(path: Path, size: Size) -> dict[int, str]:
-    """Return the commits that the finished runs of each figure, with the settings of ``size``, were made with."""
-    commits: dict[int, set[str]] = {}
-    for line in path.read_text().splitlines() if path.exists() else ():
-        try:
-            entry = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        job = Job(**entry["job"])
-        if entry["settings"] == _settings(size, job):
-            commits.setdefault(job.figure, set()).add(entry["commit"])
-    return {figure: ", ".join(sorted(names)) for figure, names in commits.items()}
+def found_by(path: Path, size: Size) -> dict[Job, str]:
+    """Return the commit of the code that made each finished run with the settings of ``size``."""
+    return {job: str(entry["commit"]) for job, entry in _entries(path, size)}
 
 
-def save(path: Path, job: Job, record: dict[str, Any], size: Size, commit: str) -> None:
-    """Add a finished run, with the commit of the code that ran it."""
-    entry = {"job": asdict(job), "settings": _settings(size, job), "record": record, "commit": commit}
+def seconds_by_panel(path: Path, size: Size) -> dict[tuple[int, str, str], float]:
+    """Return the mean seconds of the finished runs of each figure, problem and method, where they were stored."""
+    times: dict[tuple[int, str, str], list[float]] = {}
+    for job, entry in _entries(path, size):
+        if "seconds" in entry:
+            times.setdefault((job.figure, job.problem, job.method), []).append(entry["seconds"])
+    return {panel: sum(values) / len(values) for panel, values in times.items()}
+
+
+def save(path: Path, job: Job, record: dict[str, Any], size: Size, commit: str, seconds: float) -> None:
+    """Add a finished run, with the commit of the code that ran it and the seconds that it took."""
+    about = {"job": asdict(job), "settings": _settings(size, job)}
+    entry = {**about, "record": record, "commit": commit, "seconds": seconds}
     whole = not path.exists() or path.read_bytes()[-1:] in (b"", b"\n")
     with path.open("a") as file:
         file.write(("" if whole else "\n") + json.dumps(rounded(entry)) + "\n")

@@ -15,6 +15,7 @@ import argparse
 import json
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, astuple, replace
@@ -26,7 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import ranking
 import tradeoffs
 from command import VERIFIED, verified_or_exit, verify
-from harness import UNKNOWN, present_commit
+from harness import present_commit
+from judging import FEWEST_SEEDS
 from pictures import draw
 from records import (
     BY_PANEL,
@@ -41,6 +43,7 @@ from records import (
     perform,
     rounded,
     save,
+    seconds_by_panel,
     there,
 )
 from settings import FULL, SMOKE, Size
@@ -54,6 +57,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="a little of everything, into a temporary folder")
     parser.add_argument("--figures", type=int, nargs="+", choices=FIGURES, default=FIGURES)
+    parser.add_argument("--problems", nargs="+", default=(), help="run these problems of the figures only")
+    parser.add_argument("--methods", nargs="+", default=(), help="run these methods of the figures only")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--trials", type=int, help="at most so many of each figure")
     parser.add_argument("--out", type=Path, help="folder of the results")
@@ -84,23 +89,28 @@ def main() -> None:
     if arguments.trials:
         size = replace(size, trials={f: min(count, arguments.trials) for f, count in size.trials.items()})
     if arguments.left:
-        jobs = all_jobs(figures, size)
+        jobs = all_jobs(figures, size, arguments.problems, arguments.methods)
         missing = len(set(jobs) - load(out / "runs.jsonl", size).keys())
-        print(f"{Path(__file__).parent.name}: {missing} of {len(jobs)} runs are left")
+        print(f"{Path(__file__).parent.name}: {missing} of {len(jobs)} runs are left{guess(jobs, out, size)}")
         return
     if arguments.verify:
         check(figures, size, out, arguments.verify)
         return
     out.mkdir(parents=True, exist_ok=True)
     if arguments.claims:
-        known = load(out / "runs.jsonl", size)
-        trials = there(figures, size, known)
-        size = replace(size, trials={**size.trials, **trials})
-        records = {job: known[job] for job in all_jobs(trials, size) if job in known}
+        records = there(figures, size, load(out / "runs.jsonl", size))
+        seeds = {figure: len({job.seed for job in records if job.figure == figure}) for figure in figures}
+        size = replace(size, trials={**size.trials, **seeds})
     else:
-        records = study(figures, size, out / "runs.jsonl", arguments.processes)
+        jobs = all_jobs(figures, size, arguments.problems, arguments.methods)
+        records = study(jobs, size, out / "runs.jsonl", arguments.processes)
     found = rows(records)
     for figure, lines in found.items():
+        if size.trials[figure] < min(FEWEST_SEEDS, told_by(out, lines)):
+            print(
+                f"Figure {figure}: {size.trials[figure]} trials are there, and the stored table of earlier ones stays"
+            )
+            continue
         whole = len(panels_of(records, figure)) == len(PANELS[figure]) if figure in BY_PANEL else True
         kept = [] if whole else [row for row in stored(out, figure) if row.what not in {line.what for line in lines}]
         shown = [asdict(row) for row in [*kept, *lines]]
@@ -109,7 +119,16 @@ def main() -> None:
             draw(figure, records, out / f"figure{figure}.png")
         for row in lines:
             print(f"Figure {row.figure:4s} {row.what:60s} paper: {row.paper:32s} ours: {row.ours}")
-        write_claims(out, size, figure, lines, found_by(out / "runs.jsonl", size).get(figure, UNKNOWN), whole=whole)
+        commits = found_by(out / "runs.jsonl", size)
+        names = {commits[job] for job in records if job.figure == figure}
+        write_claims(out, size, figure, lines, ", ".join(sorted(names)), whole=whole)
+
+
+def told_by(out: Path, lines: Sequence[Row]) -> int:
+    """Return the most trials that stored claims of some rows rest on."""
+    file, texts = out / "claims.json", {row.what for row in lines}
+    stored = json.loads(file.read_text()) if file.exists() else []
+    return max((claim["seeds"] for claim in stored if claim["text"] in texts), default=0)
 
 
 def check(figures: Iterable[int], size: Size, out: Path, count: int) -> None:
@@ -118,7 +137,7 @@ def check(figures: Iterable[int], size: Size, out: Path, count: int) -> None:
     jobs = {" ".join(str(part) for part in astuple(job) if part != ""): job for job in found if job in wanted}
     commits = found_by(out / "runs.jsonl", size)
     different = verify(
-        {key: commits[job.figure] for key, job in jobs.items()},
+        {key: commits[job] for key, job in jobs.items()},
         count,
         out / VERIFIED,
         lambda key: rounded(perform(jobs[key], size)) == found[jobs[key]],
@@ -159,28 +178,44 @@ def budget(figure: int, size: Size) -> str:
     return f"{size.evaluations} evaluations" if figure == 6 else "no search"
 
 
-def study(figures: Iterable[int], size: Size, path: Path, processes: int) -> Records:
-    """Run the jobs of some figures that are not in the file yet, and return the results of all."""
+def guess(jobs: Sequence[Job], out: Path, size: Size) -> str:
+    """Say how long some runs take on two cores, by stored ones of the same panel; for how many there are none."""
+    times = seconds_by_panel(out / "runs.jsonl", size)
+    known = [
+        times[job.figure, job.problem, job.method] for job in jobs if (job.figure, job.problem, job.method) in times
+    ]
+    if not known:
+        return ""
+    without = f", {len(jobs) - len(known)} aside, of which no time is stored" if len(known) < len(jobs) else ""
+    return f"; all take about {sum(known) / 120.0:.0f} minutes on two cores, by those stored{without}"
+
+
+def study(jobs: Sequence[Job], size: Size, path: Path, processes: int) -> Records:
+    """Run the jobs that are not in the file yet, and return the results of all."""
     known = load(path, size)
-    jobs = all_jobs(figures, size)
     missing, commit = [job for job in jobs if job not in known], present_commit()
     print(f"{len(jobs) - len(missing)} of {len(jobs)} runs are there already")
-    for job, record in tqdm(performed(missing, size, processes), total=len(missing), disable=not missing):
-        save(path, job, record, size, commit)
-        known[job] = record
+    for job, record, seconds in tqdm(performed(missing, size, processes), total=len(missing), disable=not missing):
+        save(path, job, record, size, commit, seconds)
     done = load(path, size)
     return {job: done[job] for job in jobs}
 
 
-def performed(jobs: list[Job], size: Size, processes: int) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """Yield runs as they finish."""
+def performed(jobs: list[Job], size: Size, processes: int) -> Iterator[tuple[Job, dict[str, Any], float]]:
+    """Yield runs as they finish, each with its seconds of computing."""
     if processes == 1 or len(jobs) < 2:
-        yield from ((job, perform(job, size)) for job in jobs)
+        yield from ((job, *timed(job, size)) for job in jobs)
         return
     with ProcessPoolExecutor(processes) as pool:
-        futures = {pool.submit(perform, job, size): job for job in jobs}
+        futures = {pool.submit(timed, job, size): job for job in jobs}
         for future in as_completed(futures):
-            yield futures[future], future.result()
+            yield futures[future], *future.result()
+
+
+def timed(job: Job, size: Size) -> tuple[dict[str, Any], float]:
+    """Return a run, and the seconds of computing (of one core) that it took."""
+    started = time.process_time()
+    return perform(job, size), round(time.process_time() - started, 1)
 
 
 def stored(out: Path, figure: int) -> list[Row]:

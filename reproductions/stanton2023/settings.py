@@ -93,7 +93,9 @@ class Size:
         tradeoffs: Of Figure 12.
     """
 
-    trials: dict[int, int] = field(default_factory=lambda: {5: 32, 6: 30, 7: 10, 10: 10, 12: 5, 13: 4, 14: 32, 15: 10})
+    trials: dict[int, int] = field(
+        default_factory=lambda: {5: 32, 6: 30, 7: 10, 10: 10, 12: 10, 13: 10, 14: 32, 15: 10}
+    )
     test_points: int = 256
     neural: bool = True
     initial: int = 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from judging import (
     REFUTED,
     Claim,
     Found,
+    Statistic,
+    log_mean,
     ratio_of_means,
     resampled,
     verdict,
@@ -36,6 +38,8 @@ WINDOW = 10
 _NOTHING, _NEAR = "not shown", 0.03
 #: How near a coverage must be to track 1 - alpha, and between which ratios of mean regrets are comparable.
 _TRACKS, _COMPARABLE = 0.05, (0.8, 1.25)
+#: Between which ratios mean hypervolumes are similar.
+_SIMILAR = (0.95, 1.05)
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class Row:
         values: The numbers behind ``ours``: "mean" and "sd" over the trials, or a "ratio" with its interval.
         claimed: Between which numbers the paper says that the mean or the ratio is; ``None`` where that cannot be said.
         outside: Whether it says that the mean is not between them.
+        ratio_of: What a ratio is of.
     """
 
     figure: str
@@ -59,6 +64,7 @@ class Row:
     values: dict[str, float]
     claimed: tuple[float, float] | None = None
     outside: bool = False
+    ratio_of: str = "regret / that of the standard one"
 
 
 def rows(records: Records) -> dict[int, list[Row]]:
@@ -88,22 +94,22 @@ def markdown(lines: Sequence[Row]) -> str:
 
 
 def claims(lines: Sequence[Row], trials: int) -> list[Claim]:
-    """Return rows as claims, with a verdict where the row has what it takes.
+    """Return rows as claims, with a verdict where the paper claims something of a mean or a ratio.
 
-    Means are judged by the 90 % interval over the trials, ratios by resampling these in pairs; claims with fewer trials than
-    verdicts need cannot be told, and medians of more are not judged.
+    Means are judged by the 90 % interval over the trials, ratios by resampling these in pairs.
     """
     found = []
     for row in lines:
-        said = "-" if row.paper == _NOTHING else CANNOT_TELL if trials < FEWEST_SEEDS else "-"
-        ours = row.ours
-        if said == "-" and row.paper != _NOTHING and row.claimed is not None:
+        said, ours = "-", row.ours
+        if row.paper != _NOTHING and row.claimed is not None and trials < FEWEST_SEEDS:
+            said = CANNOT_TELL
+        elif row.paper != _NOTHING and row.claimed is not None:
             interval = _interval(row.values, trials)
             inside = verdict(interval, trials, low=row.claimed[0], high=row.claimed[1])
             off = {CONFIRMED: REFUTED, REFUTED: CONFIRMED, CANNOT_TELL: CANNOT_TELL}
             said = off[inside] if row.outside else inside
             shown = "{:.3f} ({:.3f} to {:.3f})".format(*interval)
-            ours = f"{ours}; regret / that of the standard one {shown}" if "ratio" in row.values else shown
+            ours = f"{ours}; {row.ratio_of} {shown}" if "ratio" in row.values else shown
         found.append(Claim(row.figure, row.what, "-" if row.paper == _NOTHING else row.paper, ours, said))
     return found
 
@@ -129,6 +135,22 @@ def windowed(values: Array) -> Array:
     t = np.arange(values.shape[-1])
     first = np.maximum(t - WINDOW + 1, 0)
     return (total - before[..., first]) / (t - first + 1)
+
+
+def _ratio(statistic: Statistic, trials: int) -> dict[str, float]:
+    """Return a ratio with the interval of resampled trials, as a row stores it."""
+    return dict(zip(("ratio", "ratio_low", "ratio_high"), resampled(statistic, trials), strict=True))
+
+
+def _spread(each: Array) -> dict[str, float]:
+    """Return the mean of one number of each trial and their standard deviation, as a row stores them."""
+    return {"mean": float(each.mean()), "sd": float(each.std(ddof=1)) if len(each) > 1 else 0.0}
+
+
+def _gaps(values: Array, target: Array) -> Array:
+    """Return how far coverage is from its target in each trial, averaged over windows; trials come first, rounds last."""
+    off = np.abs(windowed(values) - windowed(target))
+    return off.reshape(len(off), -1).mean(axis=1)
 
 
 def _offline(records: Records) -> list[Row]:
@@ -167,23 +189,36 @@ def _offline(records: Records) -> list[Row]:
 
 
 def _best(records: Records) -> list[Row]:
-    """Figure 6: best value without noise at the end, median and quartiles."""
+    """Figure 6: best value without noise at the end, median and quartiles; mean regrets are compared."""
     found = []
     problems, methods = optimization.PANELS[6]
     for panel, problem in zip("bc", problems, strict=True):
-        optimum = next(record["optimum"] for job, record in records.items() if job.problem == problem)
-        for method in methods:
-            final = column(records, problem, method, "best")[:, -1]
-            low, mid, high = np.quantile(final, [0.25, 0.5, 0.75])
-            paper = {
-                optimization.CONFORMAL: "best of the first three",
-                optimization.UCB: "not shown",
-            }.get(method, "below conformal")
+        regrets = {
+            method: column(records, problem, method, "optimum") - column(records, problem, method, "best")[:, -1]
+            for method in methods
+            if (problem, method) in panels_of(records, 6)
+        }
+        for method, regret in regrets.items():
+            optimum = float(column(records, problem, method, "optimum")[0])
+            low, mid, high = np.quantile(optimum - regret, [0.25, 0.5, 0.75])
             ours = f"{mid:.3f} ({low:.3f} to {high:.3f}) of {optimum:.3f}"
-            found.append(
-                Row(f"6{panel}", f"{problem}, {method}: best value", paper, ours, {"median": mid, "optimum": optimum})
-            )
+            paper, claimed, compared = _NOTHING, None, ""
+            values = {"median": float(mid), "optimum": optimum}
+            others = [regrets[m] for m in (optimization.RISK_AVERSE, optimization.PENALIZED) if m in regrets]
+            if method == optimization.CONFORMAL and others:
+                paper, claimed, compared = "best of the first three", (0.0, 1.0), "regret / the least of the two others"
+                values |= _ratio(_to_best(regret, others), len(regret))
+            elif method != optimization.UCB and optimization.CONFORMAL in regrets:
+                paper, claimed, compared = "below conformal", (1.0, np.inf), "regret / that of conformal UCB"
+                values |= _ratio(ratio_of_means(regret, regrets[optimization.CONFORMAL]), len(regret))
+            row = Row(f"6{panel}", f"{problem}, {method}: best value", paper, ours, values, claimed)
+            found.append(replace(row, ratio_of=compared))
     return found
+
+
+def _to_best(regret: Array, others: Sequence[Array]) -> Statistic:
+    """Mean regret over the least mean of some others, an entry for each trial."""
+    return lambda rows: np.exp(log_mean(regret, rows) - np.min([log_mean(other, rows) for other in others], axis=0))
 
 
 def _queries(records: Records) -> list[Row]:
@@ -212,7 +247,7 @@ def _held_out(records: Records, figure: int, problem: str, method: str) -> list[
     found = []
     for place, kind in enumerate(("credible", "conformal", "leave-one-out") if conformal else ("credible",), start=1):
         each = held[..., place].mean(axis=1)
-        values = {"mean": float(each.mean()), "sd": float(each.std(ddof=1)) if len(each) > 1 else 0.0, "target": aim}
+        values = {**_spread(each), "target": aim}
         paper, claimed = _NOTHING, None
         if kind == "conformal":
             paper, claimed = "1 - alpha", (aim - _TRACKS, aim + _TRACKS)
@@ -234,14 +269,12 @@ def _method(records: Records, figure: int, problem: str, method: str) -> list[Ro
     varies = "varies" if figure == 7 else "fairly calibrated"
 
     def coverage(what: str, paper: str, values: Array, note: str = "") -> Row:
-        each, aim = values.mean(axis=1), float(target.mean())
-        mean, sd = float(each.mean()), float(each.std(ddof=1)) if len(each) > 1 else 0.0
-        gap = float(np.abs(windowed(values) - windowed(target)).mean())
-        ours = f"{mean:.3f} against {aim:.3f}, off by {gap:.3f}{note}"
-        numbers = {"mean": mean, "sd": sd, "target": aim, "gap": gap}
-        # Only "tracks 1 - alpha" is a claim about a mean.
-        claimed = (aim - _TRACKS, aim + _TRACKS) if paper.startswith("tracks") else None
-        return Row(str(figure), f"{label}: {what}", paper, ours, numbers, claimed)
+        aim, gap = float(target.mean()), float(_gaps(values, target).mean())
+        numbers = {**_spread(values.mean(axis=1)), "target": aim, "gap": gap}
+        ours = f"{numbers['mean']:.3f} against {aim:.3f}, off by {gap:.3f}{note}"
+        # That coverage varies is no claim about a mean.
+        claimed = None if paper == "varies" else (aim - _TRACKS, aim + _TRACKS)
+        return Row(str(figure), f"{label}: {what}", paper, ours, numbers, claimed, paper == "less satisfactory")
 
     def extremes(everything: str, nothing: str) -> str:
         shares = (100.0 * of(everything).mean(), 100.0 * of(nothing).mean())
@@ -275,8 +308,7 @@ def _ending(records: Records, figure: int, problem: str, method: str) -> Row:
     if standard is None:
         return Row(str(figure), label, _NOTHING, ours, numbers)
     theirs = optimum - column(records, problem, standard, "best")[:, -1]
-    ratio = resampled(ratio_of_means(optimum - best, theirs), len(best))
-    numbers |= dict(zip(("ratio", "ratio_low", "ratio_high"), ratio, strict=True))
+    numbers |= _ratio(ratio_of_means(optimum - best, theirs), len(best))
     return Row(str(figure), label, "all comparable", ours, numbers, _COMPARABLE)
 
 
@@ -286,33 +318,55 @@ def _tradeoffs(records: Records) -> list[Row]:
     The paper does not say of which data its coverage is, so its claim stands beside both.
     """
     found = []
-    for problem, method in ((p, m) for p in tradeoffs.PROBLEMS for m in tradeoffs.METHODS):
-        label, conformal = f"{problem}, {method}", tradeoffs.conformal(method)
-        end = column(records, problem, method, "hypervolume")[:, -1]
-        low, mid, high = end.min(), np.median(end), end.max()
-        ours = f"{mid:.3f} ({low:.3f} to {high:.3f}) of the best known"
-        found.append(Row("12", f"{label}: hypervolume", "similar for all four", ours, {"median": float(mid)}))
-        target = 1.0 - np.vectorize(ALPHA)(column(records, problem, method, "n"))
-        aim = float(target.mean())
-        kinds = {"credible": "credible"}
-        if conformal:
-            others = {"unweighted": "conformal without weights", "leave_one_out": "leave-one-out scores"}
-            kinds |= {"conformal": "conformal", **others}
-        for name, kind in kinds.items():
-            values = column(records, problem, method, name)
-            gap = float(np.abs(windowed(values) - windowed(target)[:, None, :]).mean())
-            ours = f"{_each(values.mean(axis=(0, 2)))} against {aim:.3f}, off by {gap:.3f}"
-            if name == "conformal":
-                shares = [100.0 * column(records, problem, method, where).mean() for where in ("unseen", "empty")]
-                ours += f" (everything: {shares[0]:.0f} %, nothing: {shares[1]:.0f} %)"
-            numbers = {"mean": float(values.mean()), "target": aim, "gap": gap}
-            found.append(Row("12", f"{label}: query coverage, {kind}", _claimed(name, conformal, aim), ours, numbers))
-        held = column(records, problem, method, "holdout")
-        aim = float(1.0 - np.vectorize(ALPHA)(held[..., 0]).mean())
-        for place, kind in enumerate(("credible", "conformal") if conformal else ("credible",), start=1):
-            numbers = {"mean": float(held[..., place].mean()), "target": aim}
-            ours = f"{_each(held[..., place].mean(axis=(0, 2)))} against {aim:.3f}"
-            found.append(Row("12", f"{label}: holdout coverage, {kind}", _claimed(kind, conformal, aim), ours, numbers))
+    for problem, method in panels_of(records, 12):
+        found += [_volume(records, problem, method), *_tradeoff_coverage(records, problem, method)]
+    return found
+
+
+def _volume(records: Records, problem: str, method: str) -> Row:
+    """Return the hypervolume of a method at the end: median and range, and its mean over that of another method."""
+    end = column(records, problem, method, "hypervolume")[:, -1]
+    ours = f"{np.median(end):.3f} ({end.min():.3f} to {end.max():.3f}) of the best known"
+    row = Row("12", f"{problem}, {method}: hypervolume", _NOTHING, ours, {"median": float(np.median(end))})
+    standard = tradeoffs.STANDARD.get(method, "")
+    if (problem, standard) not in panels_of(records, 12):
+        return row
+    ratio = _ratio(ratio_of_means(end, column(records, problem, standard, "hypervolume")[:, -1]), len(end))
+    compared = f"mean / that of {standard}"
+    if method in tradeoffs.METHODS:
+        values = {**row.values, **ratio}
+        return replace(row, paper="similar for all four", values=values, claimed=_SIMILAR, ratio_of=compared)
+    shown = "{:.3f} ({:.3f} to {:.3f})".format(*ratio.values())
+    return replace(row, ours=f"{ours}; {compared} {shown}", values={**row.values, **ratio})
+
+
+def _tradeoff_coverage(records: Records, problem: str, method: str) -> list[Row]:
+    """Return how often sets of one objective held its outcome, of queries and of held-out data."""
+    label, conformal, found = f"{problem}, {method}", tradeoffs.conformal(method), []
+    shown_there = method in tradeoffs.METHODS
+    target = 1.0 - np.vectorize(ALPHA)(column(records, problem, method, "n"))
+    aim = float(target.mean())
+    kinds = {"credible": "credible"}
+    if conformal:
+        others = {"unweighted": "conformal without weights", "leave_one_out": "leave-one-out scores"}
+        kinds |= {"conformal": "conformal", **others}
+    for name, kind in kinds.items():
+        values = column(records, problem, method, name)
+        gap = float(_gaps(values, target[:, None, :]).mean())
+        ours = f"{_each(values.mean(axis=(0, 2)))} against {aim:.3f}, off by {gap:.3f}"
+        if name == "conformal":
+            shares = [100.0 * column(records, problem, method, where).mean() for where in ("unseen", "empty")]
+            ours += f" (everything: {shares[0]:.0f} %, nothing: {shares[1]:.0f} %)"
+        numbers = {**_spread(values.mean(axis=(1, 2))), "target": aim, "gap": gap}
+        paper = _claimed(name, conformal, aim) if shown_there else _NOTHING
+        found.append(Row("12", f"{label}: query coverage, {kind}", paper, ours, numbers, (aim, 1.0)))
+    held = column(records, problem, method, "holdout")
+    aim = float(1.0 - np.vectorize(ALPHA)(held[..., 0]).mean())
+    for place, kind in enumerate(("credible", "conformal") if conformal else ("credible",), start=1):
+        numbers = {**_spread(held[..., place].mean(axis=(1, 2))), "target": aim}
+        ours = f"{_each(held[..., place].mean(axis=(0, 2)))} against {aim:.3f}"
+        paper = _claimed(kind, conformal, aim) if shown_there else _NOTHING
+        found.append(Row("12", f"{label}: holdout coverage, {kind}", paper, ours, numbers, (aim, 1.0)))
     return found
 
 
@@ -329,37 +383,51 @@ def _each(shares: Array) -> str:
 
 
 def _rankings(records: Records) -> list[Row]:
-    """Figure 13: cumulative regret at the end, and coverage of the queries beside 1 - alpha."""
+    """Figure 13: cumulative regret at the end, and coverage of the queries beside 1 - alpha.
+
+    What the paper says of both methods stands, and is judged, in the row of the conformal one.
+    """
     found = []
-    for problem, method in ((p, m) for p in ranking.PROBLEMS for m in ranking.METHODS):
+    for problem, method in panels_of(records, 13):
         panel = "13" + "abcd"[list(ranking.TASKS).index(problem.removesuffix(ranking.WHOLE))]
-        conformal = method == ranking.CONFORMAL
-        target = 1.0 - np.vectorize(ALPHA)(column(records, problem, method, "n"))
+        conformal = method == ranking.CONFORMAL and (problem, ranking.UCB) in panels_of(records, 13)
         end = column(records, problem, method, "regret")[:, -1]
         low, mid, high = np.quantile(end, [0.2, 0.5, 0.8])
         ours = f"{mid:.0f} ({low:.0f} to {high:.0f}) standard deviations"
-        label = f"{problem}, {method}"
-        found.append(Row(panel, f"{label}: cumulative regret", "no difference", ours, {"median": float(mid)}))
-        kinds = [("query coverage, credible", "credible"), ("best-scored rows, credible", "top_credible")]
+        row = Row(panel, f"{problem}, {method}: cumulative regret", _NOTHING, ours, {"median": float(mid)})
         if conformal:
-            kinds += [
-                ("query coverage, conformal", "conformal"),
-                ("query coverage, conformal without weights", "unweighted"),
-                ("best-scored rows, conformal", "top_conformal"),
-            ]
-        for what, name in kinds:
-            values = column(records, problem, method, name)
-            gap = float(np.abs(windowed(values) - windowed(target)).mean())
-            mean, aim = float(values.mean()), float(target.mean())
-            ours = f"{mean:.3f} against {aim:.3f}, off by {gap:.3f}"
-            if name == "conformal":
-                shares = [100.0 * column(records, problem, method, where).mean() for where in ("unseen", "empty")]
-                ours += f" (everything: {shares[0]:.0f} %, nothing: {shares[1]:.0f} %)"
-            paper = (
-                f"nearer to {aim:.3f}" if name.endswith("conformal") else "" if conformal else f"further from {aim:.3f}"
-            )
-            values = {"mean": mean, "target": aim, "gap": gap}
-            found.append(Row(panel, f"{label}: {what}", paper or "not shown", ours, values))
+            theirs = column(records, problem, ranking.UCB, "regret")[:, -1]
+            values = {**row.values, **_ratio(ratio_of_means(end, theirs), len(end))}
+            row = replace(row, paper="no difference", values=values, claimed=_COMPARABLE)
+        found += [row, *_ranking_coverage(records, panel, problem, method, conformal=conformal)]
+    return found
+
+
+def _ranking_coverage(records: Records, panel: str, problem: str, method: str, *, conformal: bool) -> list[Row]:
+    """Return how often sets held the outcomes of queries and of the best-scored rows; ``conformal``: beside those of UCB."""
+    target, found = 1.0 - np.vectorize(ALPHA)(column(records, problem, method, "n")), []
+    kinds = [("query coverage, credible", "credible"), ("best-scored rows, credible", "top_credible")]
+    if method == ranking.CONFORMAL:
+        kinds += [
+            ("query coverage, conformal", "conformal"),
+            ("query coverage, conformal without weights", "unweighted"),
+            ("best-scored rows, conformal", "top_conformal"),
+        ]
+    for what, name in kinds:
+        values = column(records, problem, method, name)
+        off, aim = _gaps(values, target), float(target.mean())
+        ours = f"{values.mean():.3f} against {aim:.3f}, off by {off.mean():.3f}"
+        if name == "conformal":
+            shares = [100.0 * column(records, problem, method, where).mean() for where in ("unseen", "empty")]
+            ours += f" (everything: {shares[0]:.0f} %, nothing: {shares[1]:.0f} %)"
+        numbers = {"mean": float(values.mean()), "target": aim, "gap": float(off.mean())}
+        row = Row(panel, f"{problem}, {method}: {what}", _NOTHING, ours, numbers)
+        if conformal and name.endswith("conformal"):
+            theirs = column(records, problem, ranking.UCB, name.replace("conformal", "credible"))
+            numbers |= _ratio(ratio_of_means(off, _gaps(theirs, target)), len(off))
+            compared = "distance / that of the credible sets of UCB"
+            row = replace(row, paper=f"nearer to {aim:.3f}", values=numbers, claimed=(0.0, 1.0), ratio_of=compared)
+        found.append(row)
     return found
 
 
@@ -370,18 +438,21 @@ def _regions(records: Records) -> list[Row]:
     found = []
     for kind in ("credible", *wellspecified.KINDS):
         for region in ("dense", "sparse"):
-            paper = (
-                f"{target}"
-                if kind == "credible"
-                else "as the credible set"
-                if region == "dense"
-                else f"wider, above {target}"
-            )
+            paper, claimed = f"{target}", (target - _NEAR, target + _NEAR)
+            if kind != "credible" and region == "dense":
+                usual = _mean([t["credible"]["coverage"][region] for t in trials])
+                paper, claimed = "as the credible set", (usual - _NEAR, usual + _NEAR)
+            elif kind != "credible":
+                paper, claimed = f"wider, above {target}", (target, 1.0)
             mean = {what: _mean([t[kind][what][region] for t in trials]) for what in ("coverage", "width", "unseen")}
             ours = f"coverage {mean['coverage']:.3f}, width {mean['width']:.2f}"
             if mean["unseen"]:
                 ours += f", everything in {100 * mean['unseen']:.0f} % of places"
-            found.append(Row("14", f"{kind} sets, data {region}", paper, ours, mean))
+            each = np.array([t[kind]["coverage"][region] for t in trials], dtype=np.float64)
+            values = {**mean, **_spread(each)} if np.isfinite(each).all() else mean
+            found.append(
+                Row("14", f"{kind} sets, data {region}", paper, ours, values, claimed if "sd" in values else None)
+            )
     return found
 
 

@@ -95,6 +95,23 @@ def test_claims_of_other_parts_stay(adding: Any, tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().out == f"{tmp_path.name}: 3 of 8 runs are left{said}\n"
 
 
+def test_few_seeds_of_the_present_code_give_way_to_more_of_earlier_code(adding: Any, tmp_path: Path) -> None:
+    adding.main(["--repeats", "6", "--processes", "1"])
+    runs = tmp_path / "results" / "runs"
+    (runs / "older").mkdir()
+    for name in ("a", "b"):
+        lines = (runs / f"{name}.jsonl").read_text().splitlines(keepends=True)
+        earlier = [json.dumps({**json.loads(line), "commit": "earlier"}) + "\n" for line in lines]
+        (runs / "older" / f"{name}.jsonl").write_text("".join(earlier))
+        (runs / f"{name}.jsonl").write_text("".join(lines[: 5 if name == "a" else 4]))
+    (tmp_path / "results" / "sums.json").unlink()
+    adding.main(["--claims", "--repeats", "5"])
+    a, b = json.loads((tmp_path / "results" / "claims.json").read_text())
+    assert (a["seeds"], b["seeds"]) == (5, 6) and b["commit"] == "earlier" != a["commit"]
+    # Runs of both parts in the store that a part was taken from.
+    assert json.loads((tmp_path / "results" / "sums.json").read_text()) == {"a": 9, "b": 12}
+
+
 def test_tables_go_into_the_readme(adding: Any, tmp_path: Path) -> None:
     adding.main(["--processes", "1"])
     adding.main(["--readme"])

@@ -57,11 +57,12 @@ def test_runs_that_were_run_again(evidence: Any, tmp_path: Path) -> None:
 
 def test_claims_that_rest_on_earlier_code_are_named(evidence: Any, tmp_path: Path) -> None:
     folder = written(tmp_path, [{**CLAIM, **BASIS}])
+    said = "What is said of 2 rests on runs of earlier code"
+    assert f"{said} of which the tables are kept" in evidence.page(evidence.papers(folder))
     older = folder / "a2024" / "results" / "runs" / "older"
     older.mkdir(parents=True)
     (older / "a.jsonl").write_text(json.dumps({"job": {}, "found": {}, "commit": "abc"}) + "\n")
-    said = "What is said of 2 rests on runs of earlier code (`results/runs/older`)"
-    assert said in evidence.page(evidence.papers(folder))
+    assert f"{said} (`results/runs/older`)" in evidence.page(evidence.papers(folder))
     (older.parent / "a.jsonl").write_text(json.dumps({"job": {}, "found": {}, "commit": "abc"}) + "\n")
     assert said not in evidence.page(evidence.papers(folder))
 

@@ -4,6 +4,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 
 @pytest.mark.parametrize(
@@ -74,3 +75,18 @@ def test_cases_are_counted_for_every_choice_of_seeds(modules: dict[str, ModuleTy
 def test_a_claim_says_how_many_seeds_it_rests_on(modules: dict[str, ModuleType]) -> None:
     ratios = modules["judging"].Ratios(".2f")
     assert ratios.below("4", "a / b", np.ones(7), np.full(7, 2.0)).seeds == 7
+
+
+def test_shares_have_exact_intervals(modules: dict[str, ModuleType]) -> None:
+    share = modules["judging"].share
+    # Five of five: .05 to the power of 1 / 5 is the least share of which so many are not too unlikely.
+    whole = share("1", "won", np.ones(5), low=0.5, claimed="0.8")
+    assert whole.ours == f"1.00 ({0.05 ** (1 / 5):.2f} to 1.00)" and whole.verdict == "confirmed"
+    none = share("1", "won", np.zeros(30), low=0.1, high=0.4, claimed="about 0.25")
+    assert none.ours == f"0.00 (0.00 to {1 - 0.05 ** (1 / 30):.2f})" and none.verdict == "refuted"
+    assert share("1", "won", np.array([1.0, 1.0, 0.0, 0.0, 0.0]), low=0.5, claimed="0.8").verdict == "cannot tell"
+    assert share("1", "won", np.ones(4), low=0.1, claimed="0.8").verdict == "cannot tell"
+    for count in range(13):
+        exact = binomtest(count, 12).proportion_ci(0.9, "exact")
+        shown = share("1", "won", (np.arange(12) < count).astype(np.float64)).ours
+        assert shown == f"{count / 12:.2f} ({exact.low:.2f} to {exact.high:.2f})"

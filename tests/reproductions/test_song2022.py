@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 FOLDER, PART, CLAIM = "song2022", "4", "| 7 | regret composite LFBO / GP-EI | < 1 |"
-NAMES = ("settings", "peers", "estimates", "runs", "figures", "claims", "pictures", "run")
+NAMES = ("settings", "peers", "estimates", "runs", "figures", "claims", "pictures", "run", "published")
 pytestmark = pytest.mark.extras
 
 
@@ -88,3 +88,33 @@ def test_a_slope_is_found(modules: dict[str, ModuleType]) -> None:
     errors = np.outer(n**-0.5, [1.0, 2.0])
     slope = modules["claims"]._slope(np.log(n), np.log(errors))
     assert slope(np.array([[0, 1], [1, 1]])) == pytest.approx([-0.5, -0.5])
+
+
+def test_the_published_procedure_has_our_labels_and_its_own_features(modules: dict[str, ModuleType]) -> None:
+    from calibo.classifiers import BoreLabels, WeightedLabels
+
+    published, rng = modules["published"], np.random.default_rng(0)
+    X, y = rng.random((30, 2)), rng.standard_normal(30)
+    for way, rule in (("LFBO", WeightedLabels()), ("BORE", BoreLabels())):
+        ours = rule.label(X, -y)
+        assert ours is not None
+        for one, other in zip(published.labelled(X, y, way), (ours.X, ours.z, ours.weights), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+    encoding = published.Encoding(modules["runs"].table_of("protein"))
+    rows = rng.integers(encoding.task.size, size=50)
+    features = encoding.features(rows)
+    assert features.shape == (50, encoding.width) and encoding.width == 6 + 3 * 2
+    np.testing.assert_array_equal(encoding.rows(features), rows)
+
+
+def test_the_published_procedure_repeats_a_stored_search(
+    modules: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published = modules["published"]
+    stored = [json.loads(line) for line in published.RESULTS.read_text().splitlines()]
+    run = next(run for run in stored if run["candidates"] == published.RELAXED and run["seed"] == 1)
+    assert published.search(run["problem"], run["way"], run["candidates"], run["seed"])[-1] == run["regret"]
+    monkeypatch.setattr(published, "STEPS", 2)
+    for candidates in (published.RELAXED, published.CONFIGURATIONS):
+        assert len(published.search("protein", "LFBO", candidates, 0)) == 3
+    assert "| relaxed |" in published.summary(stored)
