@@ -10,7 +10,6 @@ import numpy as np
 
 from calibo.acquisition.base import (
     Acquisition,
-    as_batches,
     base_samples,
     log_difference,
     log_softplus,
@@ -18,7 +17,7 @@ from calibo.acquisition.base import (
     most_frequent,
     normalized,
 )
-from calibo.acquisition.joint import Beside, remembered, shared_before_last
+from calibo.acquisition.joint import Beside, beside_earlier, remembered
 from calibo.arguments import check_fields
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
@@ -173,11 +172,7 @@ class SampledHypervolume:
 
     def __call__(self, X: Array) -> Array:
         """Evaluate `p x d` points, or the last points of `p x q x d` batches, as `p` logarithms."""
-        batches = as_batches(X)
-        earlier = shared_before_last(batches)
-        if earlier is not None:
-            return self._of_candidates(batches[:, -1], earlier)
-        return np.concatenate([np.empty(0), *(self._of_candidates(one[-1:], one[:-1]) for one in batches)])
+        return beside_earlier(self._of_candidates, X)
 
     def _of_candidates(self, X: Array, earlier: Array) -> Array:
         """Evaluate `p x d` points given the same earlier points, `e x d`."""

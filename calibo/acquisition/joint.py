@@ -126,6 +126,20 @@ def shared_before_last(batches: Array) -> Array | None:
     return earlier[0] if len(batches) and (earlier == earlier[:1]).all() else None
 
 
+def beside_earlier(evaluate: Callable[[Array, Array], Array], X: Array) -> Array:
+    """Evaluate the last points of batches given those before them: all at once where these are the same.
+
+    Args:
+        evaluate: Values, `p`, of points, `p x d`, beside earlier ones, `e x d`.
+        X: `p x d` points, or `p x q x d` batches.
+    """
+    batches = as_batches(X)
+    earlier = shared_before_last(batches)
+    if earlier is not None:
+        return evaluate(batches[:, -1], earlier)
+    return np.concatenate([np.empty(0), *(evaluate(one[-1:], one[:-1]) for one in batches)])
+
+
 #: Log utility of each point of a batch beyond that of the pending points: (draws of the batch, `m x S x q`, and their
 #: weights; draws of the pending points, `1 x S x k`, and their weights) -> `m x S x q`. Weights may lack dimensions in
 #: which they do not vary.

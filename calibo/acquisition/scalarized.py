@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from calibo.acquisition.base import Acquisition, as_batches, log_softplus, logsumexp, normalized
+from calibo.acquisition.base import Acquisition, log_softplus, logsumexp, normalized
 from calibo.acquisition.hypervolume import TradeoffRule, is_row_of, rivals_of_front
-from calibo.acquisition.joint import Beside, remembered, shared_before_last
+from calibo.acquisition.joint import Beside, beside_earlier, remembered
 from calibo.arguments import check_fields
 from calibo.checks import check_between, check_instance, check_whole
 from calibo.data import Array, Dataset
@@ -95,11 +95,7 @@ class SampledScalarization:
 
     def __call__(self, X: Array) -> Array:
         """Evaluate `p x d` points, or the last points of `p x q x d` batches, as `p` logarithms."""
-        batches = as_batches(X)
-        earlier = shared_before_last(batches)
-        if earlier is not None:
-            return self._of_candidates(batches[:, -1], earlier)
-        return np.concatenate([np.empty(0), *(self._of_candidates(one[-1:], one[:-1]) for one in batches)])
+        return beside_earlier(self._of_candidates, X)
 
     def function(self, place: int) -> WeightedTchebycheff:
         """Return the scalarization of a place in a batch, from 0 on."""

@@ -33,7 +33,7 @@ _BLOCK = 64
 #: 10^(1 / D), or 1.12 with 20.
 _FEATURES = 8
 _SEARCHED = 5_000
-#: Projections of data for which there is room from the start; memory that is not used is not taken.
+#: Projections of data for which there is room from the start: with less, room grows by copies.
 _ROOM = 16384
 #: Neighbours and size of the core up to so many features, and with more.
 _FEW, _MANY = (48, 250), (32, 500)

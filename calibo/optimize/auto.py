@@ -114,23 +114,26 @@ class Auto(Strategy):
         return self.method.compares_rows
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
-        ranked = acts_on_ranks(data)
+        stepped = in_steps(data)
+        ranked = _ranks_may_tell(data) and not stepped
         acts_on_shown = not ranked or data.constraints > 0
         if acts_on_shown and data.refit is None and len(data) < self.always_below:
             data = replace(data, refit=True)
-        plan = self._parts(data, ranked).plan(data, rng=rng)
+        plan = self._parts(data, ranked, stepped).plan(data, rng=rng)
         avoid = np.vstack([data.X_pending, data.X_failed]) if repeats_tell(data, plan) else plan.avoid
-        return replace(plan, avoid=avoid, why=f"{self._model(data)}; {_acting(data, ranked)}; {_rule(data, plan)}")
+        return replace(
+            plan, avoid=avoid, why=f"{self._model(data)}; {_acting(data, ranked, stepped)}; {_rule(data, plan)}"
+        )
 
     def searcher(self, space: Space) -> Search:
         return (self.rows if space.is_pool else self.method).searcher(space)
 
-    def _parts(self, data: Dataset, ranked: bool) -> ModelBased:
+    def _parts(self, data: Dataset, ranked: bool, stepped: bool) -> ModelBased:
         if data.from_pool:
             return self.rows
         if data.objectives > 1:
             return self.several
-        if in_steps(data):
+        if stepped:
             return self.steps
         return self.method if ranked else replace(self.method, acting=None)
 
@@ -147,8 +150,9 @@ def acts_on_ranks(data: Dataset) -> bool:
 def in_steps(data: Dataset) -> bool:
     """Return whether outcomes come in steps: of the better half many are on plateaus. Only where ranks may tell more.
 
-    A result is on a plateau if one of the three nearest of the better half has exactly the same outcome: equal outcomes far
-    apart, as of accuracies measured on few rows, say nothing of what is between them. On a plateau measured again and again
+    A result is on a plateau if one of the three nearest of the better half, at another point, has exactly the same outcome:
+    equal outcomes far apart, as of accuracies measured on few rows, say nothing of what is between them. Where more than half
+    of all outcomes are the worst one, the others are the better ones. On a plateau measured again and again
     half of all outcomes soon are nearly the same, and ranks hide the others, which say where it goes down; and improvement
     over the best value is expected anywhere on the plateau, but over the unknown values at the points measured there only
     beyond it.
@@ -156,12 +160,15 @@ def in_steps(data: Dataset) -> bool:
     if len(data) < ImprovementByNoise.fewest or not _ranks_may_tell(data):
         return False
     y = data.Y[:, 0]
-    good = np.argsort(-y, kind="stable")[: int((y >= np.median(y)).sum())][:_MOST_GOOD]
+    better = y > y.min() if np.median(y) == y.min() else y >= np.median(y)
+    if not better.any():
+        return False
+    good = np.argsort(-y, kind="stable")[: int(better.sum())][:_MOST_GOOD]
     away = cdist(data.X[good], data.X[good])
-    np.fill_diagonal(away, np.inf)
+    away[away == 0.0] = np.inf
     nearest = np.argsort(away, axis=1, kind="stable")[:, :_AROUND]
-    plateau = (y[good][nearest] == y[good][:, None]).any(axis=1)
-    return bool(plateau.mean() > _ON_PLATEAUS)
+    equal = (y[good][nearest] == y[good][:, None]) & np.isfinite(np.take_along_axis(away, nearest, axis=1))
+    return bool(equal.any(axis=1).mean() > _ON_PLATEAUS)
 
 
 def _ranks_may_tell(data: Dataset) -> bool:
@@ -185,14 +192,14 @@ def repeats_tell(data: Dataset, plan: Plan) -> bool:
     return len(np.unique(point_keys(np.hstack([data.X, data.Y])))) == len(data)
 
 
-def _acting(data: Dataset, ranked: bool) -> str:
+def _acting(data: Dataset, ranked: bool, stepped: bool) -> str:
     """Say which outcomes the search acts on; the same as long as they are the same."""
     if ranked and len(data) < FEWEST_OUTCOMES:
         return f"outcomes count as they are, as there are fewer than {FEWEST_OUTCOMES} results"
     if ranked:
         reason = "some parameters depend on choices" if any(data.categories) else "all parameters are numbers"
         return f"bad outcomes count by rank, as {reason}"
-    if in_steps(data):
+    if stepped:
         return "outcomes count as they are, as they come in steps"
     if data.from_pool:
         return "outcomes count as they are, as candidates are rows"

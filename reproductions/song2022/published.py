@@ -2,9 +2,9 @@
 
 Is LFBO behind BORE with the MLP (Figure 4) because of our network, labels or search? Here only the tables and the steps of
 Adam are calibo's. As in the published code one network (three hidden layers of 32, Glorot's weights) is trained on from
-search step to search step, 100 epochs each, from the tenth result on. Candidates are either 5,000 points of the cube of all
-features, of which the chosen one is rounded to a configuration ("relaxed", as published), or 5,000 configurations of which
-one not yet measured is taken ("configurations").
+search step to search step, about 100 steps of Adam each, from the tenth result on. Candidates are either 5,000 points of the
+cube of all features, of which the chosen one is rounded to a configuration ("relaxed", as published), or 5,000
+configurations of which one not yet measured is taken ("configurations").
 
 Run with ``python reproductions/song2022/published.py --seeds 10``; a search takes about 2 s of computing. Finished ones are
 kept in ``results/published.jsonl``.

@@ -44,7 +44,6 @@ from records import (
     rounded,
     save,
     seconds_by_panel,
-    there,
 )
 from settings import FULL, SMOKE, Size
 from tables import Row, claims, markdown, rows
@@ -90,8 +89,9 @@ def main() -> None:
         size = replace(size, trials={f: min(count, arguments.trials) for f, count in size.trials.items()})
     if arguments.left:
         jobs = all_jobs(figures, size, arguments.problems, arguments.methods)
-        missing = len(set(jobs) - load(out / "runs.jsonl", size).keys())
-        print(f"{Path(__file__).parent.name}: {missing} of {len(jobs)} runs are left{guess(jobs, out, size)}")
+        there = load(out / "runs.jsonl", size)
+        missing = [job for job in jobs if job not in there]
+        print(f"{Path(__file__).parent.name}: {len(missing)} of {len(jobs)} runs are left{guess(missing, out, size)}")
         return
     if arguments.verify:
         check(figures, size, out, arguments.verify)
@@ -126,9 +126,9 @@ def main() -> None:
 
 def told_by(out: Path, lines: Sequence[Row]) -> int:
     """Return the most trials that stored claims of some rows rest on."""
-    file, texts = out / "claims.json", {row.what for row in lines}
+    file, told = out / "claims.json", {(row.figure, row.what) for row in lines}
     stored = json.loads(file.read_text()) if file.exists() else []
-    return max((claim["seeds"] for claim in stored if claim["text"] in texts), default=0)
+    return max((claim["seeds"] for claim in stored if (claim["part"], claim["text"]) in told), default=0)
 
 
 def check(figures: Iterable[int], size: Size, out: Path, count: int) -> None:
@@ -187,7 +187,7 @@ def guess(jobs: Sequence[Job], out: Path, size: Size) -> str:
     if not known:
         return ""
     without = f", {len(jobs) - len(known)} aside, of which no time is stored" if len(known) < len(jobs) else ""
-    return f"; all take about {sum(known) / 120.0:.0f} minutes on two cores, by those stored{without}"
+    return f"; they take about {sum(known) / 120.0:.0f} minutes on two cores, by those stored{without}"
 
 
 def study(jobs: Sequence[Job], size: Size, path: Path, processes: int) -> Records:

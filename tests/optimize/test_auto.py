@@ -126,9 +126,15 @@ class TestSteps:
         known = stepped(3000, step=0.25)
         assert in_steps(known) and not in_steps(data(3000))
 
-    def test_ties_of_bad_outcomes_do_not_count(self) -> None:
-        y = np.concatenate([np.full(10, -5.0), np.arange(10.0)])
+    @pytest.mark.parametrize("worst", [10, 11, 14, 20])
+    def test_ties_of_the_worst_outcome_do_not_count(self, worst: int) -> None:
+        y = np.concatenate([np.full(worst, -5.0), np.arange(20.0 - worst)])
         assert not in_steps(Dataset(X=RNG(0).random((20, 2)), Y=y[:, None]))
+
+    def test_a_point_measured_again_is_no_plateau(self) -> None:
+        X = np.vstack([RNG(0).random((8, 2)), np.full((4, 2), 0.5)])
+        y = np.concatenate([np.arange(8.0), np.full(4, 9.0)])
+        assert not in_steps(Dataset(X=X, Y=y[:, None]))
 
 
 class TestRepeats:
