@@ -123,6 +123,7 @@ def test_a_german_table_is_answered_in_german(folder: Path) -> None:
     assert "yield: of 3 results" in " ".join(done("space.toml", "--target", "yield", *both).split())
 
 
+@pytest.mark.whole
 def test_a_mixture_with_fixed_and_context_values(folder: Path) -> None:
     Path("mixed.toml").write_text(MIXED)
     words, tables = ["mixed.toml", "--target", "strength", "--fixed", "stirrer=anchor"], list[str]()

@@ -9,12 +9,14 @@ import sys
 import urllib.request
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from calibo import Float, minimize
 from calibo.cli.app import FAILED, app
 
 
+@pytest.mark.whole
 def test_a_running_study_is_served_until_it_is_stopped(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     minimize(lambda p: p["x"], {"x": Float(0, 1)}, 3, "gp_ei", storage=path, study_name="s", seed=0, progress=False)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.whole
 def test_stored_values_are_recomputed() -> None:
     make = runpy.run_path(str(Path(__file__).with_name("make.py")))
     for name, maker in make["MAKERS"].items():

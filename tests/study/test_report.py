@@ -54,6 +54,7 @@ def test_two_objectives_from_a_storage(tmp_path: Path) -> None:
         minimize(goals, SPACE, 1, storage=tmp_path / "s.db", study_name="s", directions=["min", "max"], progress=False)
 
 
+@pytest.mark.whole
 def test_constraints_returned_by_the_objective(tmp_path: Path) -> None:
     result = minimize(limited, SPACE, n_trials=14, method=OCBO, seed=1, storage=tmp_path / "s.db", progress=False)
     assert result.constraints == ("high", "low")
