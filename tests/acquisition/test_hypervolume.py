@@ -54,6 +54,7 @@ def test_a_gain_is_the_difference_of_hypervolumes() -> None:
         np.testing.assert_allclose(gain, expected, atol=1e-10)
 
 
+@pytest.mark.whole
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(0, 6))
 def test_the_expected_gain_equals_simulation(seed: int, points: int) -> None:

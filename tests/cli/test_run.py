@@ -392,6 +392,7 @@ def _process(words: list[str], folder: Path) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.whole
 def test_interruption_says_how_to_resume(folder: Path) -> None:
     log = folder / "log"
     slow = f"""

@@ -44,6 +44,7 @@ def run(*words: str) -> Result:
     return calibo("run", *fixed, *words)
 
 
+@pytest.mark.whole
 def test_a_total_is_shared_and_a_worker_joins(folder: Path) -> None:
     assert run("--trials", "3").exit_code == 0
     again = run("--trials", "3")

@@ -110,6 +110,7 @@ def ever_refuted(scores: Array) -> Array:
     return (log_mean(np.stack(wealths), axis=0) >= log_threshold(0.95)).any(axis=1)
 
 
+@pytest.mark.whole
 def test_right_forecasts_are_rarely_ever_accused_and_wrong_ones_are_found() -> None:
     """10,000 studies of 200 results, looked at after each: at most 5 % accused (3.2 % measured, standard error 0.2 %)."""
     scores = np.random.default_rng(3).standard_normal((10_000, 200))

@@ -467,6 +467,7 @@ def random_distribution(seed: int, J: int, spread: float, noise: float, inside: 
     return FlatSet(Gaussian(rng.standard_normal(3), std, noise_std=noise), ends[:, ::2], ends[:, 1::2], inside)
 
 
+@pytest.mark.whole
 @settings(max_examples=60)
 @given(
     st.integers(0, 10**6),

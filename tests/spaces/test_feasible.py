@@ -214,6 +214,7 @@ def test_random_spaces_with_random_constraints(data: st.DataObject) -> None:
     np.testing.assert_array_equal(space.sample(20, RNG(0)), drawn[:20])
 
 
+@pytest.mark.whole
 @given(st.data())
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 def test_suggestions_in_random_spaces_are_feasible_and_reproducible(data: st.DataObject) -> None:

@@ -101,6 +101,7 @@ def test_nothing_can_be_changed(server: ReportServer) -> None:
     assert get(server, "/elsewhere?token=a-token")[0] == 404
 
 
+@pytest.mark.whole
 def test_the_page_is_made_anew_only_if_the_study_has_changed(path: Path, tmp_path: Path) -> None:
     own = tmp_path / "study.db"
     own.write_bytes(path.read_bytes())

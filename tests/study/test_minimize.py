@@ -162,6 +162,7 @@ minimize(objective, {"x": Float(0, 1)}, 1000, "gp_ei", storage=sys.argv[1], stud
 """
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_in_a_real_process(tmp_path: Path) -> None:
     root = str(Path(__file__).resolve().parents[2])

@@ -90,6 +90,7 @@ def test_a_report_fits_the_model_of_each_outcome_once(method: Any, monkeypatch: 
     assert len(fits) == 3
 
 
+@pytest.mark.whole
 def test_a_report_of_a_space_of_ones_own(tmp_path: Path) -> None:
     class Half(Space):
         """Pairs of which the second is not larger than the first."""

@@ -70,6 +70,7 @@ def resume(file: str) -> None:
     _study(CalibratedSampler(OCBO, seed=1, space=SPACE), open_storage(file)).optimize(_objective, n_trials=3)
 
 
+@pytest.mark.whole
 def test_a_new_process_continues_exactly(tmp_path: Path) -> None:
     one = _study(CalibratedSampler(OCBO, seed=1, space=SPACE))
     one.optimize(_objective, n_trials=12)

@@ -32,6 +32,7 @@ minimize(objective, {"x": Float(0, 1)}, 1, "gp_ei", open_storage(sys.argv[1], le
 """
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="calls sleep of the C library")
 def test_an_objective_that_holds_pythons_lock_is_not_taken_for_dead(tmp_path: Path) -> None:
     """The watcher renews its lease, three times as long as the lease lasts, and a suspended worker's it does not."""
@@ -86,6 +87,7 @@ def _suspended(worker: subprocess.Popen[str], database: Path) -> Iterator[None]:
         os.kill(worker.pid, signal.SIGCONT)
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="suspends a process")
 def test_a_suspended_worker_is_not_kept_alive_by_its_watcher(tmp_path: Path) -> None:
     database, end = tmp_path / "a.db", tmp_path / "end"
