@@ -23,6 +23,7 @@ import functools
 import tempfile
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -201,13 +202,24 @@ def _lost(original: Callable[..., Any]) -> Callable[..., Any]:
     return read
 
 
-def _updates_on_misses_only(self: OnlineQuantile, pit: Array) -> Iterator[tuple[list[float], list[float]]]:
-    state = list(self.levels)
+def _updates_on_misses_only(
+    self: OnlineQuantile, pit: Array, state: list[float]
+) -> Iterator[tuple[list[float], list[float]]]:
     yield state, self._play(state)
     for u in pit.tolist():
         played = self._play(state)
         state = [h + self.eta * p if u > r else h for h, r, p in zip(state, played, self.levels, strict=True)]
         yield state, self._play(state)
+
+
+@contextlib.contextmanager
+def _online(name: str, method: Callable[..., Any]) -> Iterator[None]:
+    """Replace a method of online recalibrators for a while; the states that they remember are those of one method."""
+    with (
+        mock.patch.object(online_quantile.OnlineQuantile, name, method),
+        mock.patch.object(online_quantile, "_STATES", deque(maxlen=1)),
+    ):
+        yield
 
 
 def _last_counted_twice(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -239,11 +251,9 @@ def planted() -> dict[str, Callable[[], Any]]:
         "the group of a forecast depends on its own outcome": lambda: patch(
             grouped_quantile, "log_spread_before", _after_the_outcome
         ),
-        "levels move after misses only": lambda: patch(
-            online_quantile.OnlineQuantile, "_steps", _updates_on_misses_only
-        ),
-        "what is played is cut off at 0 and 1": lambda: patch(
-            online_quantile.OnlineQuantile, "_play", lambda self, h: sorted(min(max(v, 0.05), 0.95) for v in h)
+        "levels move after misses only": lambda: _online("_steps", _updates_on_misses_only),
+        "what is played is cut off at 0 and 1": lambda: _online(
+            "_play", lambda self, h: sorted(min(max(v, 0.05), 0.95) for v in h)
         ),
         "evidence is that of the calibrated stage": lambda: patch(
             resampling, "_stage", lambda forecast, names: forecast.stages[-1]

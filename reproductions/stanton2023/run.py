@@ -44,6 +44,7 @@ from records import (
     rounded,
     save,
     seconds_by_panel,
+    there,
 )
 from settings import FULL, SMOKE, Size
 from tables import Row, claims, markdown, rows
@@ -89,9 +90,8 @@ def main() -> None:
         size = replace(size, trials={f: min(count, arguments.trials) for f, count in size.trials.items()})
     if arguments.left:
         jobs = all_jobs(figures, size, arguments.problems, arguments.methods)
-        there = load(out / "runs.jsonl", size)
-        missing = [job for job in jobs if job not in there]
-        print(f"{Path(__file__).parent.name}: {len(missing)} of {len(jobs)} runs are left{guess(missing, out, size)}")
+        missing = len(set(jobs) - load(out / "runs.jsonl", size).keys())
+        print(f"{Path(__file__).parent.name}: {missing} of {len(jobs)} runs are left{guess(jobs, out, size)}")
         return
     if arguments.verify:
         check(figures, size, out, arguments.verify)
@@ -187,7 +187,7 @@ def guess(jobs: Sequence[Job], out: Path, size: Size) -> str:
     if not known:
         return ""
     without = f", {len(jobs) - len(known)} aside, of which no time is stored" if len(known) < len(jobs) else ""
-    return f"; they take about {sum(known) / 120.0:.0f} minutes on two cores, by those stored{without}"
+    return f"; all take about {sum(known) / 120.0:.0f} minutes on two cores, by those stored{without}"
 
 
 def study(jobs: Sequence[Job], size: Size, path: Path, processes: int) -> Records:
