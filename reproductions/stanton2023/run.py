@@ -126,9 +126,9 @@ def main() -> None:
 
 def told_by(out: Path, lines: Sequence[Row]) -> int:
     """Return the most trials that stored claims of some rows rest on."""
-    file, told = out / "claims.json", {(row.figure, row.what) for row in lines}
+    file, texts = out / "claims.json", {row.what for row in lines}
     stored = json.loads(file.read_text()) if file.exists() else []
-    return max((claim["seeds"] for claim in stored if (claim["part"], claim["text"]) in told), default=0)
+    return max((claim["seeds"] for claim in stored if claim["text"] in texts), default=0)
 
 
 def check(figures: Iterable[int], size: Size, out: Path, count: int) -> None:
