@@ -16,6 +16,8 @@ from calibo.errors import DataError
 
 #: The reference point lies at least this share of the front's extent below its worst values.
 _BELOW = 0.1
+#: Results that are looked at for a try beyond an end of the front that came to nothing.
+_LAST = 3
 #: Outcomes beyond this many interquartile ranges from the quartiles are outliers.
 _FENCE = 1.5
 
@@ -88,6 +90,33 @@ def inferred_reference(Y: Array) -> Array:
     front = pareto_front(Y)
     worst = [_worst_within_fence(column) for column in Y.T]
     return np.minimum(worst, front.min(axis=0) - _BELOW * _extent_of_front(front, Y))
+
+
+def futile_ends(Y: Array) -> np.ndarray:
+    """Return beyond which ends of the front the latest try came to nothing, among the last three results.
+
+    A try beyond an end is a result that is worse in that objective than all points of the front before it. It came to
+    nothing if it is dominated; else the front goes on there.
+
+    Args:
+        Y: Outcomes in the order they arrived, ``n x m``.
+
+    Returns:
+        ``m`` flags: whether the latest try beyond the worst values of the front in each objective was futile. Not set where
+        none of the last three results was a try.
+
+    Example:
+        >>> import numpy as np
+        >>> futile_ends(np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, 0.5]]))
+        array([ True, False])
+    """
+    futile = np.zeros(Y.shape[1], dtype=bool)
+    for i in range(max(len(Y) - _LAST, 1), len(Y)):
+        front = pareto_front(Y[:i])
+        beyond = Y[i] < front.min(axis=0)
+        dominated = bool((front >= Y[i]).all(axis=1).any())
+        futile = np.where(beyond, dominated, futile)
+    return futile
 
 
 def _worst_within_fence(values: Array) -> float:

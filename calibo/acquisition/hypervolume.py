@@ -18,6 +18,7 @@ from calibo.acquisition.base import (
     normalized,
 )
 from calibo.acquisition.joint import Beside, beside_earlier, remembered
+from calibo.acquisition.room import Room
 from calibo.arguments import check_fields
 from calibo.data import Array, Dataset
 from calibo.distributions import Distribution
@@ -68,7 +69,8 @@ class HypervolumeImprovement(TradeoffRule):
     et al. 2019 for Gaussian distributions). For batches, pending points and the noisy version, the values are drawn
     jointly, those at earlier points first, so that they and their boxes are the same for every candidate (Daulton et al.
     2021). Where a distribution is sampled by weighting, the weights of a candidate are multiplied over the objectives
-    (Stanton et al. 2023) and multiply its own gain over the points before it.
+    (Stanton et al. 2023) and multiply its own gain over the points before it. Without a given reference point, gains of two
+    objectives beyond an end of the front count little for three trials after a try there that came to nothing (`Room`).
 
     Attributes:
         noisy: Whether the front is that of the unknown latent values at the observed points, drawn jointly with the
@@ -96,6 +98,7 @@ class HypervolumeImprovement(TradeoffRule):
         seeds = tuple(int(seed) for seed in rng.integers(2**63, size=len(models)))
         expected = np.stack([model.predict(data.X, latent=True).mean for model in models], axis=1)
         reference = reference_point(data, expected)
+        room = Room.full(len(models)) if data.reference else Room.earned(expected)
         rivals = rivals_of_front(models, data.X, self.contenders, seeds) if self.noisy else data.X[:0]
         sampled = SampledHypervolume(
             tuple(models),
@@ -103,6 +106,7 @@ class HypervolumeImprovement(TradeoffRule):
             # Points that are not drawn count by their expectation, or measuring them again would seem to be a gain.
             front=pareto_front(expected[~is_row_of(data.X, rivals)]),
             reference=reference,
+            room=room,
             width=self.smoothing * _spread(data.Y),
             seeds=seeds,
             draws=self.draws or (_DRAWS if len(models) == 2 else _COSTLY_DRAWS),
@@ -114,7 +118,7 @@ class HypervolumeImprovement(TradeoffRule):
         def acquisition(X: Array) -> Array:
             if X.ndim == 3:
                 return sampled(X)
-            return log_expected_gain([model.predict(X, latent=True) for model in models], lower, upper)
+            return log_expected_gain([model.predict(X, latent=True) for model in models], lower, upper, room)
 
         return acquisition
 
@@ -128,20 +132,23 @@ def reference_point(data: Dataset, Y: Array) -> Array:
     return np.asarray(data.reference, dtype=np.float64)
 
 
-def log_expected_gain(distributions: Sequence[Distribution], lower: Array, upper: Array) -> Array:
+def log_expected_gain(
+    distributions: Sequence[Distribution], lower: Array, upper: Array, room: Room | None = None
+) -> Array:
     """Return the log of the expected hypervolume gained at p points, `p`.
 
     Args:
         distributions: Distribution of each of m objectives at the points.
         lower: Lower corners of the K boxes that the front does not dominate, `K x m`.
         upper: Upper corners, `K x m`.
+        room: How lengths beyond the ends of the front count; ``None`` if all count alike.
     """
-    total = 0.0
+    total, room = 0.0, room or Room.full(len(distributions))
     for j, distribution in enumerate(distributions):
         ends, where = np.unique(np.concatenate([lower[:, j], upper[:, j]]), return_inverse=True)
         finite = ends[np.isfinite(ends)]
         gains = np.full((len(ends), distribution.mean.shape[-1]), -np.inf)
-        gains[: len(finite)] = distribution.over_samples().log_expected_improvement(finite[:, None])
+        gains[: len(finite)] = room.log_improvement(j, distribution.over_samples(), finite)
         of_lower, of_upper = gains[where[: len(lower)]], gains[where[len(lower) :]]
         total = total + log_difference(of_lower, of_upper)
     return logsumexp(np.moveaxis(np.asarray(total), 0, -1))
@@ -156,6 +163,7 @@ class SampledHypervolume:
         fixed: Earlier points whose values are not known, `k x d`: pending ones and, in the noisy version, contenders.
         front: Values of the front, `n x m`.
         reference: The reference point, `m`.
+        room: How lengths beyond the ends of the front count.
         width: Width of the smoothing in each objective, `m`.
         seeds: Seeds of the base samples of each objective, `m`.
         draws: Number of base samples, S.
@@ -165,6 +173,7 @@ class SampledHypervolume:
     fixed: Array
     front: Array
     reference: Array
+    room: Room
     width: Array
     seeds: tuple[int, ...]
     draws: int
@@ -183,14 +192,15 @@ class SampledHypervolume:
 
     def _gains(self, X: Array, besides: Sequence[Beside], lower: Array, upper: Array) -> Array:
         drawn = [beside.candidates(X) for beside in besides]
-        gain = log_gain(np.concatenate([one.values for one in drawn], axis=-1), lower, upper, self.width)
+        values = self.room.bent(np.concatenate([one.values for one in drawn], axis=-1))
+        gain = log_gain(values, lower, upper, self.width)
         weights = sum(normalized(one.log_weights)[..., 0] for one in drawn)
         return logsumexp(gain + weights) - np.log(self.draws)
 
     def _beside(self, earlier: Array) -> tuple[list[Beside], Array, Array]:
         """Return the draws of each objective beside the points before a candidate, and the boxes that these leave.
 
-        Boxes are what the points do not dominate in each draw: lower and upper corners, each `S x K x m`.
+        Boxes are what the points do not dominate in each draw: lower and upper corners as they count, each `S x K x m`.
         """
         before = np.vstack([self.fixed, earlier])
         besides = [Beside(model, before, seed, self.draws) for model, seed in zip(self.models, self.seeds, strict=True)]
@@ -198,7 +208,8 @@ class SampledHypervolume:
         if len(before):
             drawn = np.stack([beside.points_drawn.values[0] for beside in besides], axis=-1)
             front = np.concatenate([front, drawn], axis=1)
-        return besides, *nondominated_boxes(front, self.reference)
+        lower, upper = nondominated_boxes(front, self.reference)
+        return besides, self.room.bent(lower), self.room.bent(upper)
 
 
 def log_gain(values: Array, lower: Array, upper: Array, width: Array) -> Array:
