@@ -30,6 +30,7 @@ from calibo.errors import ArgumentError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+D = TypeVar("D", bound=Any)
 Fits = Callable[[object], bool]
 
 
@@ -80,6 +81,19 @@ def check_fields(record: Any) -> None:
         converted = one.converted(value)
         if converted is not value:
             object.__setattr__(record, name, converted)
+
+
+def rearranged(record: D, **arrays: Any) -> D:
+    """Return a copy of a dataclass of which some fields are the same numbers in another shape, so that no check is repeated.
+
+    Args:
+        record: Instance of a dataclass.
+        arrays: The fields in their new shapes, by name.
+    """
+    copy: Any = object.__new__(type(record))
+    # Whatever else a record remembers was computed from the fields as they were.
+    copy.__dict__.update({name: arrays.get(name, getattr(record, name)) for name in record.__dataclass_fields__})
+    return copy
 
 
 class _Expected:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ import optuna
 from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.trial import FrozenTrial
 
-from calibo.checks import check_name, check_seed, check_whole, read_items, real_number, shown
+from calibo.checks import check_name, check_seed, read_items, shown
 from calibo.classifiers.composite import Outer
 from calibo.data import Outcome, Params
 from calibo.errors import ObjectiveError, RecipeError, StudyError
@@ -20,11 +19,11 @@ from calibo.optimize import StoppingRule, Strategy
 from calibo.progress import progress_bar
 from calibo.spaces import as_space, check_no_contexts, checked_context
 from calibo.study.attributes import write_total
-from calibo.study.budget import Budget, counted
+from calibo.study.budget import counted
 from calibo.study.copying import copied
 from calibo.study.distributions import optuna_space
 from calibo.study.holding import ContextSource, checked_fixed
-from calibo.study.isolation import Isolated
+from calibo.study.limits import Limits
 from calibo.study.method import StudyMethod, method_for
 from calibo.study.opening import find_study, open_study, quiet_optuna, storage_errors
 from calibo.study.optuna_private import clear_stop
@@ -155,19 +154,20 @@ def minimize(
         raise ObjectiveError(f"the objective must be a function of a dict, got a {type(objective).__name__}")
     names = objective_names(directions)
     point = _reference(reference, ways, names)
-    n_trials = check_whole("n_trials, the number of new trials,", n_trials)
-    n_jobs = check_whole("n_jobs, the number of workers,", n_jobs)
-    total = None if total is None else check_whole("total, the number of trials of the study,", total)
-    timeout, trial_timeout = _seconds("timeout", timeout), _seconds("trial_timeout", trial_timeout)
+    limits = Limits.checked(
+        n_trials=n_trials,
+        total=total,
+        timeout=timeout,
+        trial_timeout=trial_timeout,
+        hard_timeout=hard_timeout,
+        n_jobs=n_jobs,
+        parallel=parallel,
+    )
     called = read_items(callbacks)
     if called is None or not all(callable(one) for one in called):
         raise RecipeError(f"callbacks are a list of functions of a study and a trial, got {shown(callbacks)}")
     if study_name is not None:
         check_name("the name of a study (study_name, --study)", study_name, StudyError)
-    if hard_timeout and timeout is None:
-        raise RecipeError("hard_timeout ends an evaluation when timeout is over: give timeout=, a number of seconds")
-    if parallel not in ("processes", "threads"):
-        raise RecipeError(f'parallel is "processes" or "threads", got {shown(parallel)}')
     seen = optuna_space(as_space(space))
     checked_fixed(seen, fixed)
     if not callable(context):
@@ -180,11 +180,10 @@ def minimize(
     stopping = None if stop is None else StopWhen(stop)
     if chosen is not None:
         _check_stopping(stopping, chosen[0], ways)
-    alone = n_jobs == 1 or parallel == "threads"
     with contextlib.ExitStack() as stack:
         opened = open_storage(storage)
         in_memory = isinstance(opened, InMemoryStorage)
-        if in_memory and not alone:
+        if in_memory and not limits.one_process:
             opened = open_storage(stack.enter_context(temporary_store()))
         if chosen is None:
             # Which method a study has is only known from its storage.
@@ -195,20 +194,15 @@ def minimize(
         study, seed, point = open_study(
             opened, study_name, directions=ways, names=names, space=seen, seed=seed, method=own.name, reference=point
         )
-        if total is not None:
-            write_total(study, total)
+        if limits.total is not None:
+            write_total(study, limits.total)
         study.sampler = CalibratedSampler(
             own, seed=seed, space=seen.space, reference=point, fixed=fixed, context=context, takes_all=True
         )
-        deadline = None if timeout is None else time.monotonic() + timeout
-        evaluate = objective
-        if trial_timeout is not None or hard_timeout:
-            evaluate = Isolated(objective, trial_timeout, deadline if hard_timeout else None)
-        run = Run(
-            evaluate, seen, Recorder.of(study, seen.space, function), _budget(study, n_trials, total, alone), deadline
-        )
-        stopped = _run(run, study, called, progress, stopping, n_jobs, parallel == "threads")
-        if in_memory and not alone:
+        recorder, deadline = Recorder.of(study, seen.space, function), limits.deadline()
+        run = Run(limits.timed(objective, deadline), seen, recorder, limits.budget(study), deadline)
+        stopped = _run(run, study, called, progress, stopping, limits)
+        if in_memory and not limits.one_process:
             study = copied(study, InMemoryStorage())
         result = result_of(study, space=seen, method=own, seed=seed, reference=point)
     _raise_if_stopped(stopped, result, in_memory)
@@ -217,21 +211,13 @@ def minimize(
     return result
 
 
-def _budget(study: optuna.Study, n_trials: int, total: int | None, alone: bool) -> Budget:
-    if total is None and not alone:
-        # Processes count together what they add.
-        total = counted(study.get_trials(deepcopy=False))[0] + n_trials
-    return Budget(own=n_trials) if total is None else Budget(total=total)
-
-
 def _run(
     run: Run,
     study: optuna.Study,
     callbacks: Iterable[Callback],
     progress: bool,
     stopping: StopWhen | None,
-    n_jobs: int,
-    threads: bool,
+    limits: Limits,
 ) -> KeyboardInterrupt | None:
     """Run the trials with a progress bar, and return what the user or a signal stopped them by."""
     done, _ = counted(study.get_trials(deepcopy=False))
@@ -254,11 +240,11 @@ def _run(
         if stopping is not None and stopping.stops(study):
             return None
         asked = [*callbacks, *([] if stopping is None else [stopping])]
-        if n_jobs == 1:
+        if limits.n_jobs == 1:
             return run.work(study, [*asked, show])
-        if threads:
-            return run_threads(run, study, [*asked, show], n_jobs)
-        return run_processes(run, study, asked, show, n_jobs)
+        if limits.threads:
+            return run_threads(run, study, [*asked, show], limits.n_jobs)
+        return run_processes(run, study, asked, show, limits.n_jobs)
 
 
 def _raise_if_stopped(stopped: KeyboardInterrupt | None, result: Result, in_memory: bool) -> None:
@@ -341,14 +327,6 @@ def _reference(
     """Check a reference point and return its values in the order of the objectives, in the user's sign."""
     values = reference_values(given, directions, names)
     return [way.value * value for way, value in zip(directions, values, strict=True)] if values else None
-
-
-def _seconds(name: str, given: float | None) -> float | None:
-    """Return a number of seconds above 0, or ``None``."""
-    number = None if given is None else real_number(given)
-    if given is not None and not (number is not None and number > 0):
-        raise RecipeError(f"{name} is a number of seconds above 0, or None, got {shown(given)}")
-    return number
 
 
 def _check_stopping(stopping: StopWhen | None, method: StudyMethod, directions: Sequence[Direction]) -> None:

@@ -146,6 +146,17 @@ def _with(trial: FrozenTrial, attributes: dict[str, Any]) -> FrozenTrial:
     return trial
 
 
+def test_a_record_with_a_number_changed_is_none() -> None:
+    """It still reads as a suggestion, but is not the one that was made: the checksum tells."""
+    study, trial = _asked()
+    write_suggestion(study, trial, Suggestion({"x": 0.25}, number=0))
+    attributes = study.trials[0].system_attrs
+    key, head = next(item for item in attributes.items() if "text" in item[1])
+    assert read_suggestion(study.trials[0]) is not None and "0.25" in head["text"]
+    changed = head | {"text": head["text"].replace("0.25", "0.75")}
+    assert read_suggestion(_with(trial, attributes | {key: changed})) is None
+
+
 def test_vectors_and_standard_errors_are_stored() -> None:
     study = optuna.create_study(directions=["minimize", "maximize"])
     trial = study.ask()

@@ -54,7 +54,6 @@ def test_two_objectives_from_a_storage(tmp_path: Path) -> None:
         minimize(goals, SPACE, 1, storage=tmp_path / "s.db", study_name="s", directions=["min", "max"], progress=False)
 
 
-@pytest.mark.whole
 def test_constraints_returned_by_the_objective(tmp_path: Path) -> None:
     result = minimize(limited, SPACE, n_trials=14, method=OCBO, seed=1, storage=tmp_path / "s.db", progress=False)
     assert result.constraints == ("high", "low")
@@ -90,7 +89,6 @@ def test_a_report_fits_the_model_of_each_outcome_once(method: Any, monkeypatch: 
     assert len(fits) == 3
 
 
-@pytest.mark.whole
 def test_a_report_of_a_space_of_ones_own(tmp_path: Path) -> None:
     class Half(Space):
         """Pairs of which the second is not larger than the first."""

@@ -43,7 +43,6 @@ def test_threads() -> None:
         minimize(lambda p: (_ for _ in ()).throw(GeneratorExit()), SPACE, 5, "gp_ei", progress=False, **settings)
 
 
-@pytest.mark.whole
 @posix
 def test_kills(tmp_path: Path) -> None:
     found = kills.run(
