@@ -28,7 +28,7 @@ from calibo.spaces.mixture import Support
 from calibo.spaces.parameters import Parameter, rounded_columns
 from calibo.spaces.polytope import Polytope, between
 from calibo.spaces.predicates import Predicate
-from calibo.spaces.region import Region, WorkingSet, cube_reach, outside_cube
+from calibo.spaces.region import Region, WorkingSet, cube_reach, leaving
 from calibo.spaces.values import Values, values_of
 
 #: How far a suggestion may be off a constraint, relative to the size of its terms.
@@ -764,7 +764,8 @@ class _FeasibleRegion(Region):
         return np.minimum(reach, chord[1])
 
     def working_set(self, x: Array, uphill: Array) -> WorkingSet:
-        blocked, at_low, at_high = outside_cube(x, uphill), x <= 0.0, x >= 1.0
+        at_low, at_high = x <= 0.0, x >= 1.0
+        blocked = leaving(at_low, at_high, uphill)
         if self.whole.held:
             blocked |= self._held[0]
         polytope = self.whole.polytope

@@ -35,6 +35,8 @@ MAX_CELLS = 2**50
 MAX_LOG_RATIO = 10**13
 #: How far off its grid a stepped float may be, in steps: rounding error such as .1 + .2, or a float32, but not a mistake.
 STEP_TOLERANCE = Fraction(1, 10**6)
+#: How far beyond a bound a number may be, in units of its last place: rounding, such as 10**-5 as a power of a logarithm.
+_ROUNDING = 4
 
 
 class NoDefault(Enum):
@@ -236,10 +238,18 @@ class Float(Parameter):
     def encode(self, value: Any) -> float:
         if self.step is not None:
             return super().encode(value)
-        if not self.low <= (number := _number(self, value)) <= self.high:
-            raise self._outside(value)
+        number = self._within(value)
         start, width = self._scale
         return ((math.log(number) if self.log else number) - start) / width
+
+    def _within(self, value: Any) -> float:
+        """Return a number within the bounds: one that rounding put beyond a bound is taken to be at the bound."""
+        number = _number(self, value)
+        within = min(max(number, self.low), self.high)
+        largest = within if self.log else max(-self.low, self.high)
+        if abs(number - within) > _ROUNDING * math.ulp(largest):
+            raise self._outside(value)
+        return within
 
     def decode(self, u: float) -> float:
         """Decode a coordinate to its value: exactly ``low`` at 0 and ``high`` at 1, never outside."""

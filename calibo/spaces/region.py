@@ -93,7 +93,7 @@ class Cube(Region):
         return False
 
     def project(self, x: Array) -> Array:
-        return np.clip(x, 0.0, 1.0)
+        return x.clip(0.0, 1.0)
 
     def bent(self, x: Array) -> tuple[Array, np.ndarray]:
         return self.project(x), np.ones(len(x), dtype=bool)
@@ -102,14 +102,14 @@ class Cube(Region):
         return cube_reach(x, way)
 
     def working_set(self, x: Array, uphill: Array) -> WorkingSet:
-        none = np.zeros((len(x), 0), dtype=bool)
-        normals = np.empty((len(x), 0, x.shape[1]))
-        return WorkingSet(outside_cube(x, uphill), x <= 0.0, x >= 1.0, normals, none, none, none)
+        none, normals = np.empty((len(x), 0), dtype=bool), np.empty((len(x), 0, x.shape[1]))
+        at_low, at_high = x <= 0.0, x >= 1.0
+        return WorkingSet(leaving(at_low, at_high, uphill), at_low, at_high, normals, none, none, none)
 
 
-def outside_cube(x: Array, uphill: Array) -> np.ndarray:
-    """Return which columns are at a face of the unit cube that they would leave, same shape."""
-    return ((x <= 0.0) & (uphill < 0.0)) | ((x >= 1.0) & (uphill > 0.0))
+def leaving(at_low: np.ndarray, at_high: np.ndarray, uphill: Array) -> np.ndarray:
+    """Return which columns would leave the unit cube, given which are at its faces, all of the same shape."""
+    return (at_low & (uphill < 0.0)) | (at_high & (uphill > 0.0))
 
 
 def cube_reach(x: Array, way: Array) -> Array:

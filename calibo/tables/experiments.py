@@ -207,12 +207,7 @@ def next_experiments(
         raise RecipeError(
             f"{optimizer.strategy.name} makes no forecasts; suggest needs a method with a model, such as auto"
         )
-    kept = StudyFile.open(study, EXPERIMENTS)
-    if kept.key_columns and set(kept.key_columns) != set(space.names):
-        raise StudyError(
-            f"the study file {study} is of experiments with {', '.join(kept.key_columns)}, and the space has "
-            f"{', '.join(space.names)}: give another file with --study, or move it away to begin anew"
-        )
+    kept = _opened(study, space)
     sheets = [read_sheet(path) for path in results]
     rows, notes = _all_observed(sheets, space, tuple(targets))
     held = {"n": n, "method": optimizer.strategy.name, "seed": seed, "fixed": fixed, "context": context}
@@ -236,13 +231,7 @@ def next_experiments(
         targets=tuple(targets),
         hyperparameters=next((s.hyperparameters for s in reversed(suggestions) if s.hyperparameters), ()),
     )
-    stored = {
-        one.number: SuggestedRow(
-            number, place, dict(zip(targets, one.forecasts or (), strict=False)), params=one.params
-        )
-        for place, one in enumerate(experiments)
-    }
-    replace(kept.after(number, made, stored), key_columns=space.names).write()
+    _with_round(kept, number, made, experiments).write()
     states = [row.state for row in rows]
     return Batch(
         round=number,
@@ -258,6 +247,28 @@ def next_experiments(
         study=study,
         dialect=sheets[0].dialect if sheets else Dialect(),
     )
+
+
+def _opened(study: Path | None, space: Space) -> StudyFile:
+    """Return the study file, which must be of the space's parameters."""
+    kept = StudyFile.open(study, EXPERIMENTS)
+    if kept.key_columns and set(kept.key_columns) != set(space.names):
+        raise StudyError(
+            f"the study file {study} is of experiments with {', '.join(kept.key_columns)}, and the space has "
+            f"{', '.join(space.names)}: give another file with --study, or move it away to begin anew"
+        )
+    return kept
+
+
+def _with_round(kept: StudyFile, number: int, made: Round, experiments: Sequence[Experiment]) -> StudyFile:
+    """Return the study file with a round and the forecasts of its experiments."""
+    stored = {
+        one.number: SuggestedRow(
+            number, place, dict(zip(made.targets, one.forecasts or (), strict=False)), params=one.params
+        )
+        for place, one in enumerate(experiments)
+    }
+    return replace(kept.after(number, made, stored), key_columns=made.features)
 
 
 def _all_observed(sheets: Sequence[Sheet], space: Space, targets: Sequence[str]) -> tuple[list[Observed], list[str]]:
@@ -425,7 +436,7 @@ def _tell_all(
     ]
     start = 1 + max(known, default=-1)
     before = study.start(number, optimizer.space.names, targets)
-    restored, awaited = list[Suggestion](), start
+    restored, awaited, numbers = list[Suggestion](), max(start, 1 + max(study.rows, default=-1)), set(study.rows)
     contexts = optimizer.space.contexts
     for i, row in enumerate(rows):
         key = matching.keys.get(i)
@@ -436,10 +447,12 @@ def _tell_all(
             params = {**row.params, **asked}
             restored.append(Suggestion(params, np.empty(0), forecasts if whole else None, before, key))
         elif row.state is State.RUNNING:
-            # Somebody else's idea that is being measured.
-            awaited = max(awaited, 1 + max(study.rows, default=-1))
-            restored.append(Suggestion(row.params, np.empty(0), number=awaited))
-            awaited += 1
+            # Somebody else's idea that is being measured, or a suggestion that no study file kept: that has its number.
+            own = _numbered(row.name)
+            given = awaited if own is None or own in numbers else own
+            restored.append(Suggestion(row.params, np.empty(0), number=given))
+            numbers.add(given)
+            awaited += given == awaited
     optimizer.restore(restored, asked=start)
 
     def moment(i: int) -> tuple[int, int]:

@@ -59,6 +59,19 @@ def test_bad_parameters_are_refused(make: Any, says: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("parameter", "value", "place"),
+    [
+        (Float(1e-5, 10.0, log=True), 9.999999999999999e-06, 0.0),
+        (Float(1e-5, 10.0, log=True), math.nextafter(10.0, 11.0), 1.0),
+        (Float(0.0, 1.0), 0.3 - 3 * 0.1, 0.0),
+    ],
+)
+def test_numbers_that_rounding_put_beyond_a_bound_are_at_the_bound(parameter: Float, value: Any, place: float) -> None:
+    assert not parameter.low <= value <= parameter.high
+    assert parameter.encode(value) == place
+
+
+@pytest.mark.parametrize(
     ("parameter", "value", "says"),
     [
         (Float(0, 1), 1.5, "outside"),

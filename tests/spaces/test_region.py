@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibo import Float, Mixture, ProductSpace
-from calibo.spaces.region import Cube, WorkingSet, cube_reach, outside_cube
+from calibo.spaces.region import Cube, WorkingSet, cube_reach, leaving
 
 RNG = np.random.default_rng
 
@@ -14,7 +14,7 @@ def test_steps_in_the_cube_end_at_its_faces() -> None:
     x = np.array([[0.25, 0.5], [0.0, 1.0], [0.5, 0.5]])
     way = np.array([[1.0, -1.0], [-1.0, 0.0], [0.0, 0.0]])
     np.testing.assert_allclose(cube_reach(x, way), [0.5, 0.0, np.inf])
-    np.testing.assert_array_equal(outside_cube(x, way), [[False, False], [True, False], [False, False]])
+    np.testing.assert_array_equal(leaving(x <= 0.0, x >= 1.0, way), [[False, False], [True, False], [False, False]])
     assert not Cube().constrained
     np.testing.assert_array_equal(Cube().project(x + way), np.clip(x + way, 0.0, 1.0))
 

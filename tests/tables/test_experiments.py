@@ -89,6 +89,22 @@ def test_names_in_tables_are_not_given_again_when_the_study_file_is_lost(tmp_pat
     assert asked(2, study=kept, results=[table]).rows() == again.rows()
 
 
+def test_rows_still_to_be_measured_keep_their_numbers_without_a_study_file(tmp_path: Path) -> None:
+    def unmeasured(i: int, row: dict[str, Any]) -> None:
+        if i >= 4:
+            row["yield"] = None
+
+    table = tmp_path / "results.csv"
+    rows = filled(asked(6), unmeasured)
+    # Twice in the tables, and one of somebody else's: these have no number of their own.
+    write_sheet(table, [*rows, {**rows[5], "heat": 25.0}, {**rows[5], "heat": 35.0, "experiment": "mine"}])
+    after = asked(2, results=[table])
+    assert (after.measured, after.pending) == (4, 4)
+    assert [one.name for one in after.experiments] == ["E009", "E010"]
+    write_sheet(table, rows)
+    assert [one.name for one in asked(2, results=[table]).experiments] == ["E007", "E008"]
+
+
 def test_failures_blanks_replicates_and_changes(tmp_path: Path) -> None:
     kept, table = tmp_path / "study.json", tmp_path / "results.csv"
     write_sheet(table, filled(asked(8, study=kept)))
