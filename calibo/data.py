@@ -374,7 +374,9 @@ class Dataset:
     @property
     def feasible(self) -> np.ndarray:
         """Which observations meet all constraints, `n`."""
-        return self.Y[:, self.objectives :].min(axis=1, initial=np.inf) >= 0.0
+        if not self.constraints:
+            return np.ones(len(self), dtype=bool)
+        return self.Y[:, self.objectives :].min(axis=1) >= 0.0
 
     @property
     def tried(self) -> Array:
@@ -403,7 +405,8 @@ class Dataset:
 
     def feasible_only(self) -> Dataset:
         """Return the feasible observations; pending and failed points are kept."""
-        return self if self.feasible.all() else self._keeping(np.flatnonzero(self.feasible))
+        feasible = self.feasible
+        return self if feasible.all() else self._keeping(np.flatnonzero(feasible))
 
     def since(self, start: int) -> Dataset:
         """Return the observations from the ``start``-th on; pending and failed points are kept."""
@@ -455,12 +458,13 @@ class Dataset:
         return replace(self.rows(index), X_pending=self.X_pending, X_failed=self.X_failed, Y_failed=self.Y_failed)
 
     def _outcomes(self, kept: slice) -> Dataset:
-        cut = (None if f is None else f[kept] for f in self.forecasts)
+        # Of many results nearly all forecasts are forgotten.
+        cut = [None if f is None else f[kept] for f in self.forecasts]
         return replace(
             self,
             Y=self.Y[:, kept],
             Y_var=None if self.Y_var is None else self.Y_var[:, kept],
-            forecasts=tuple(None if f is None or all(one is None for one in f) else f for f in cut),
+            forecasts=tuple([None if f is None or all(one is None for one in f) else f for f in cut]),
             hyperparameters=self.hyperparameters[kept],
             constraints=0,
             Y_failed=self.Y_failed[:, kept],

@@ -41,8 +41,9 @@ _LARGEST_SHIFT = 3.0
 _OTHERS = 256
 #: How many times as wide the kernel of less similar forecasts is, and how many similar ones they count as together.
 _WIDER_KERNEL, _LESS_SIMILAR = 3.0, 1.0
-#: How many forecasts the model's own distribution counts as where that makes an interval wider, away from the data.
-_OWN = 2.0
+#: How many forecasts the model's own distribution counts as where that makes an interval wider, away from the data: with
+#: two, 80 % intervals at fresh points held .82 on average instead of .81.
+_OWN = 1.0
 #: Logarithm of the distance from the data (`Nearness`) at which half of that weight is reached, and its width.
 _AWAY, _AWAY_WIDTH = -2.2, 0.3
 #: Distance of the grid on which the scale of latent values is computed, and how far it reaches beyond the past forecasts, in
@@ -72,7 +73,7 @@ class ConditionalQuantile(Recalibrator):
     and the central interval of coverage p ends T(p) = G^-1(p) standard deviations from the median, for all p at once. So
     intervals are nested, with the median inside, and quantiles increase strictly. F is the same with a kernel three times
     as wide, and without F: where few forecasts are similar, less similar ones decide. Away from the data an interval is
-    wider if that makes it wider to count the model's own normal distribution as two forecasts more: a few small errors
+    wider if that makes it wider to count the model's own normal distribution as one forecast more: a few small errors
     there do not show that the model is too cautious everywhere. H(a) = a / sqrt(2 + a^2) is the
     distribution function of |t|, Student's with 2 degrees of freedom: without like forecasts nobody knows how wrong the
     model is, and its intervals are shown wider than it says (80 % ones 1.5 times), and the wider by

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class GroupedQuantile(Recalibrator):
     eta: float = 0.2
     levels: tuple[float, ...] = GROUP_LEVELS
     edges: tuple[float, ...] = (NEAR_BELOW, FAR_ABOVE)
-    trust: float = 200.0
+    trust: float = 40.0
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -56,7 +57,7 @@ class GroupedQuantile(Recalibrator):
                 f"edges must be positive and increase, got {shown(self.edges)}; (0.2, 0.6) makes three groups"
             )
 
-    @property
+    @cached_property
     def _plain(self) -> OnlineQuantile:
         """The recalibrator of each group; checks steps and levels."""
         return OnlineQuantile(self.eta, self.levels)

@@ -67,9 +67,10 @@ class Prequential(Resampler):
     def fit(self, surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, Evidence]:
         model = surrogate.fit(data, rng=rng)
         parts = [_stored(surrogate, data)]
-        missing = np.setdiff1d(left_out_rows(len(data)), parts[0][0])
-        if self.fill and len(data) > FEWEST_POINTS and missing.size:
-            parts.append((missing, _leave_one_out(surrogate, model, data, missing, rng)))
+        if self.fill and len(data) > FEWEST_POINTS:
+            missing = np.setdiff1d(left_out_rows(len(data)), parts[0][0])
+            if missing.size:
+                parts.append((missing, _leave_one_out(surrogate, model, data, missing, rng)))
         return model, held_out(data, parts)
 
 

@@ -132,9 +132,8 @@ class Distribution(ABC):
     @cached_property
     def _table(self) -> Array:
         """Values at ``STORED_LEVELS`` and at the nodes of the quadrature over levels, ``... x (L + nodes) x q``."""
-        levels = np.concatenate([STORED_LEVELS, level_quadrature()[0]])
         with np.errstate(over="ignore"):
-            return within_floats(self.over_samples().at_levels(levels[:, None]))
+            return within_floats(self.over_samples().at_levels(_table_levels()))
 
     @property
     def _at_nodes(self) -> Array:
@@ -216,6 +215,12 @@ class Distribution(ABC):
             return f"{type(self).__name__}({' x '.join(map(str, mean.shape))} points)"
         each = ", ".join(f"{m:.4g} +- {s:.4g}" for m, s in zip(mean, std, strict=True))
         return f"{type(self).__name__}({each})"
+
+
+@lru_cache(maxsize=1)
+def _table_levels() -> Array:
+    """Return ``STORED_LEVELS`` and the nodes of the quadrature over levels, as a column."""
+    return np.concatenate([STORED_LEVELS, level_quadrature()[0]])[:, None]
 
 
 @lru_cache(maxsize=1)

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from calibo.arguments import check_fields, checked
+from calibo.arguments import check_fields, checked, rearranged
 from calibo.checks import shown
 from calibo.data import Array
 from calibo.distributions.normal import density
@@ -215,7 +215,7 @@ class Levels(LevelFunction):
         return Levels(p, r, first.backed_through(self.backed))
 
     def over_samples(self) -> Levels:
-        return self if self.shared else Levels(self.p, self.r[..., None, :, :], self.backed)
+        return self if self.shared else rearranged(self, r=self.r[..., None, :, :])
 
     def negated(self) -> Levels:
         low, high = self.backed
@@ -304,7 +304,7 @@ class FlatLevels(LevelFunction):
         return np.where(low, stretch * r, np.where(high, 1.0 - stretch * (1.0 - r), middle))
 
     def over_samples(self) -> FlatLevels:
-        return FlatLevels(self.threshold[..., None, :], self.alpha)
+        return rearranged(self, threshold=self.threshold[..., None, :])
 
 
 def _without_rounding_steps(r: Array, steps: Array) -> Array:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from calibo.arguments import check_fields
+from calibo.arguments import check_fields, rearranged
 from calibo.data import Array
 from calibo.distributions.gaussian import Gaussian
 from calibo.distributions.level_maps import LevelFunction, pick
@@ -85,7 +85,7 @@ class StretchedScores(LevelFunction):
     def over_samples(self) -> StretchedScores:
         shift = self.shift if np.ndim(self.shift) == 0 else np.asarray(self.shift)[..., None, :]
         values = self.values if self.values.ndim == 1 else self.values[..., None, :, :]
-        return StretchedScores(self.knots, values, shift)
+        return rearranged(self, values=values, shift=shift)
 
     def negated(self) -> StretchedScores:
         return StretchedScores(self.knots, self.values, -self.shift)

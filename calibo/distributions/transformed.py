@@ -114,10 +114,10 @@ class Transformed(Distribution):
         With slopes h of the inverse it is h E (W - g(c))_+ plus, for each change of slope above g(c) at some w, that change
         times E (W - w)_+.
         """
-        slope = steps.slope[np.searchsorted(steps.at, low, side="right")]
+        place = np.searchsorted(steps.at, low, side="right")
+        slope, above = steps.slope[place], range(int(np.min(place)), len(steps.at))
         leading = self.base.log_expected_improvement(low)
-        above = np.flatnonzero(steps.at > np.min(low))
-        if not len(above):
+        if not above:
             return leading + np.log(slope)
         share = np.ones(np.broadcast_shapes(np.shape(leading), np.shape(low)))
         changes = np.diff(steps.slope)

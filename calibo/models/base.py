@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
 from types import MappingProxyType
 from typing import ClassVar, NoReturn, Self
 
@@ -212,6 +213,7 @@ class Model(ABC):
         raise CapabilityError(f"{type(self).__name__} has no {capability.value}{reason}: {_REMEDIES[capability]}")
 
 
+@cache
 def implemented_by(model_type: type[Model]) -> frozenset[Capability]:
     """Return the capabilities whose members a class of models implements."""
     return frozenset(c for c in Capability if getattr(model_type, c.value) is not getattr(Model, c.value))

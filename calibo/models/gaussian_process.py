@@ -132,7 +132,7 @@ class GaussianProcess(Surrogate):
             if not refit:
                 return objective.solved(stored)
             # Nearly always the best start, whose gradient will be needed.
-            starts, values = np.vstack([stored, starts[-1:]]), [latest(stored)[0]]
+            starts, values = np.vstack([stored, starts[-1:]]), [latest.value(stored)]
         if len(starts) > 1:
             values += [objective.value(start) for start in starts[len(values) :]]
         best = int(np.nanargmin(values)) if values else 0
@@ -161,10 +161,11 @@ class GaussianProcess(Surrogate):
 
     def _minimized(self, latest: _Latest, start: Array) -> OptimizeResult:
         """Minimize an objective from raw hyperparameters."""
+        # Value and gradient by two functions, as SciPy would remember the latest evaluation once more.
         return minimize(
-            latest,
+            latest.value,
             start,
-            jac=True,
+            jac=latest.gradient,
             method="L-BFGS-B",
             bounds=latest.objective.bounds(),
             options={"maxiter": self.max_iterations, "ftol": 1e-4, "gtol": 1e-3},
@@ -261,6 +262,7 @@ class NegativeLogPosterior:
         """Number of length scales."""
         return self.features.lengths
 
+    @cached_property
     def _lengthscale_prior(self) -> tuple[float, float]:
         return np.sqrt(2.0) + 0.5 * np.log(max(self.features.usual, 1.0)), np.sqrt(3.0)
 
@@ -270,14 +272,19 @@ class NegativeLogPosterior:
         trend = [] if self.trend is None else [self.trend.bounds]
         return [_LENGTHSCALE_BOUNDS] * self.dimensions + warps + trend + [_OUTPUTSCALE_BOUNDS, self.noise.bounds]
 
+    @cached_property
+    def limits(self) -> Array:
+        """The lower and the upper bounds of the raw hyperparameters, `2 x p`."""
+        return np.array(self.bounds()).T
+
     def may_be_raw(self, stored: Array) -> bool:
         """Return whether numbers may be raw hyperparameters of this objective: as many, and within the bounds."""
-        lower, upper = np.array(self.bounds()).T
+        lower, upper = self.limits
         return stored.shape == lower.shape and bool(np.all((stored >= lower) & (stored <= upper)))
 
     def starts(self) -> Array:
         """Return the initial conditions of a fit: the mode of the priors last, shorter length scales, less noise before."""
-        location, width = self._lengthscale_prior()
+        location, width = self._lengthscale_prior
         mode = location - width**2
         warps = [0.0] * (self._warps.stop - self._warps.start)
         others = warps + ([] if self.trend is None else [self.trend.start]) + [0.0]
@@ -303,7 +310,7 @@ class NegativeLogPosterior:
         rows = np.repeat(raw[None], d + 1, axis=0)
         rows[:, :d] -= _SHORTER * np.vstack([np.eye(d), np.ones(d)])
         rows[:, -1] = _LITTLE
-        lower, upper = np.array(self.bounds()).T
+        lower, upper = self.limits
         return np.clip(rows, lower, upper)
 
     def hyperparameters(self, raw: Array, mean: float | None = None) -> Hyperparameters:
@@ -389,7 +396,7 @@ class NegativeLogPosterior:
     @cached_property
     def prior_precision(self) -> Array:
         """Precisions of the raw hyperparameters a priori, all of whose priors are normal."""
-        size = len(self.bounds())
+        size = self.limits.shape[1]
         return self._prior(np.ones(size))[1] - self._prior(np.zeros(size))[1]
 
     def fitted(self, raw: Array) -> Array:
@@ -397,7 +404,7 @@ class NegativeLogPosterior:
 
         Infinite where nothing was fitted: at a bound, or if all noise is known.
         """
-        lower, upper = np.array(self.bounds()).T
+        lower, upper = self.limits
         free = (raw > lower) & (raw < upper)
         free[-1] &= bool(self._unknown.any())
         precision = np.where(free, self.prior_precision, np.inf)
@@ -405,14 +412,14 @@ class NegativeLogPosterior:
 
     def _prior(self, raw: Array) -> tuple[float, Array]:
         """Return the negative log prior of the raw hyperparameters, and its gradient."""
-        location, width = self._lengthscale_prior()
+        location, width = self._lengthscale_prior
         lengths, outputscale = raw[: self.dimensions], raw[-2]
         deviation = (lengths - location) / width
         value, slope = self.noise(raw[-1])
         value += (lengths + 0.5 * deviation**2).sum() + 0.5 * outputscale**2
-        gradient = np.concatenate(
-            [1.0 + deviation / width, np.zeros(len(raw) - self.dimensions - 2), [outputscale, slope]]
-        )
+        gradient = np.zeros(len(raw))
+        gradient[: self.dimensions] = 1.0 + deviation / width
+        gradient[-2:] = outputscale, slope
         if self.warping is not None:
             own, gradient[self._warps] = self.warping.prior(raw[self._warps])
             value += own
@@ -429,18 +436,27 @@ class _Latest:
     objective: NegativeLogPosterior
     evaluation: tuple[float, Array, Solution] | None = None
 
-    def __call__(self, raw: Array) -> tuple[float, Array]:
-        """Return value and gradient at raw hyperparameters."""
-        if self.evaluation is None or not np.array_equal(raw, self.evaluation[2].raw):
-            self.evaluation = self.objective.evaluated(raw)
-        value, gradient, _ = self.evaluation
-        return value, gradient.copy()
+    def value(self, raw: Array) -> float:
+        """Return the value at raw hyperparameters."""
+        return self._evaluated(raw)[0]
+
+    def gradient(self, raw: Array) -> Array:
+        """Return the gradient at raw hyperparameters."""
+        return self._evaluated(raw)[1].copy()
 
     def solved(self, raw: Array) -> Solution:
         """Return factor, dual vector and profiled mean at raw hyperparameters."""
-        if self.evaluation is not None and np.array_equal(raw, self.evaluation[2].raw):
-            return self.evaluation[2]
-        return self.objective.solved(raw)
+        known = self._known(raw)
+        return self.objective.solved(raw) if known is None else known[2]
+
+    def _evaluated(self, raw: Array) -> tuple[float, Array, Solution]:
+        self.evaluation = self._known(raw) or self.objective.evaluated(raw)
+        return self.evaluation
+
+    def _known(self, raw: Array) -> tuple[float, Array, Solution] | None:
+        latest = self.evaluation
+        # Equal as bytes: these are a few numbers, for which a comparison of arrays costs more than that of the numbers.
+        return latest if latest is not None and raw.tobytes() == latest[2].raw.tobytes() else None
 
 
 def _known_noise(data: Dataset, units: Standardization) -> Array:

@@ -173,6 +173,8 @@ class GaussianProcessModel(Model):
 
     def prior_variance(self, A: Array) -> Array:
         """Return the prior variances of f, `... x a`, at points as `scale` returns them."""
+        if self.trend is None:
+            return np.full(A.shape[:-1], self.theta.outputscale)
         return self.theta.outputscale + np.square(A[..., len(self.features.column) :]).sum(axis=-1)
 
 
@@ -252,15 +254,24 @@ class Posterior(GaussianProcessModel):
 
     def project(self, scaled: Array) -> Projection:
         """Return the projection of p points as `scale` returns them."""
-        projected = np.empty((len(scaled), len(self.y)))
-        rows = max(_BLOCK // max(len(self.y), 1), _FEWEST_ROWS)
-        for start in range(0, len(scaled), rows):
-            cross = self.between(scaled[start : start + rows], self.scaled)
-            np.matmul(cross, self.inverse_cholesky.T, out=projected[start : start + rows])
+        projected = self.projected(scaled)
         mean = self.theta.mean + projected @ self.residuals
         prior = self.prior_variance(scaled)
         variance = np.maximum(prior - np.einsum("ij,ij->i", projected, projected), SMALLEST_VARIANCE * prior)
         return Projection(scaled, projected, mean, variance)
+
+    def projected(self, scaled: Array) -> Array:
+        """Return L^-1 k alone, `p x n`, of p points as `scale` returns them."""
+        found = np.empty((len(scaled), len(self.y)))
+        rows = max(_BLOCK // max(len(self.y), 1), _FEWEST_ROWS)
+        for start in range(0, len(scaled), rows):
+            cross = self.between(scaled[start : start + rows], self.scaled)
+            self._whiten(cross, found[start : start + rows])
+        return found
+
+    def _whiten(self, cross: Array, out: Array) -> None:
+        """Write L^-1 k, `p x n`, given the covariances k of p points and the data, which may be overwritten."""
+        np.matmul(cross, self.inverse_cholesky.T, out=out)
 
     def _distribution(self, seen: Projection, index: np.ndarray, latent: bool) -> Gaussian:
         total = seen.variance if latent else seen.variance + self.theta.noise

@@ -13,6 +13,8 @@ from scipy.spatial import KDTree
 
 from calibo.data import Array, Rows
 
+#: Up to this many coordinates neighbours are found by a tree; with more of them it looks at nearly all data, one by one.
+_TREE = 8
 #: Neighbours found beyond those that are asked for, so that points close by need no search of their own.
 _SPARE = 16
 #: Points at most this far from the one before them, in length scales, look among its neighbours first.
@@ -34,7 +36,7 @@ class Neighbours:
 
 @dataclass(frozen=True, eq=False)
 class NeighbourSearch:
-    """Finds the nearest of n points, by a tree; exactly, and at once for points that are close to each other.
+    """Finds the nearest of n points; exactly, and at once for points that are close to each other.
 
     Attributes:
         scaled: Coordinates of the data, `n x D`.
@@ -54,6 +56,26 @@ class NeighbourSearch:
     def _tree(self) -> KDTree:
         # Split in the middle of the sides: quicker to build, and as quick to search.
         return KDTree(self._searched, balanced_tree=False, compact_nodes=False)
+
+    @cached_property
+    def _centred(self) -> tuple[Array, Array, Array]:
+        """The middle of the data that are searched, D, these without it, and their squared distances from it."""
+        middle = self._searched.mean(axis=0)
+        centred = self._searched - middle
+        return middle, centred, np.square(centred).sum(axis=1)
+
+    def _nearest(self, at: Array, wanted: int) -> tuple[Array, Rows]:
+        """Return the nearest data of p points, in no order, and how far the farthest of them is, `p` and `p x wanted`."""
+        if self.scaled.shape[1] <= _TREE:
+            away, found = self._tree.query(at, wanted)
+            return np.asarray(away)[:, -1], np.asarray(found)
+        middle, centred, square = self._centred
+        # Squared distances, without the part that is the same for all data.
+        away = (-2.0 * (at - middle)) @ centred.T
+        away += square
+        found = np.argpartition(away, wanted - 1, axis=1)[:, :wanted]
+        apart = np.square(self._searched[found] - at[:, None, :]).sum(axis=-1)
+        return np.sqrt(apart.max(axis=1)), found
 
     def around(self, at: Array, without: Rows | None = None) -> Neighbours:
         """Return the neighbours of points.
@@ -89,17 +111,17 @@ class NeighbourSearch:
         steps = np.square(np.diff(at, axis=0)).sum(axis=1)
         leads = np.concatenate([[0], np.flatnonzero(steps > _CLOSE**2) + 1])
         leader = np.repeat(np.arange(len(leads)), np.diff(np.append(leads, len(at))))
-        reached, found = self._tree.query(at[leads], wanted)
-        candidates = np.asarray(found)[leader]
+        reached, found = self._nearest(at[leads], wanted)
+        candidates = found[leader]
         # All others are at least as far from the leader as its last candidate: by the triangle inequality none of them is
         # among the nearest of a point whose own last one is nearer than that minus its distance to the leader.
         followers = np.setdiff1d(np.arange(len(at)), leads)
         apart = np.sqrt(np.square(at[followers] - at[leads][leader[followers]]).sum(axis=1))
         own = np.square(self._searched[candidates[followers]] - at[followers][:, None, :]).sum(axis=-1)
         last = np.sqrt(np.partition(own, needed - 1, axis=1)[:, needed - 1])
-        unsure = followers[last > reached[leader[followers], -1] - apart]
+        unsure = followers[last > reached[leader[followers]] - apart]
         if len(unsure):
-            candidates[unsure] = self._tree.query(at[unsure], wanted)[1]
+            candidates[unsure] = self._nearest(at[unsure], wanted)[1]
         return candidates
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from mmap import mmap
 from typing import ClassVar
 
 import numpy as np
+from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
 
 from calibo.arguments import check_fields
 from calibo.checks import check_instance, check_whole
@@ -33,12 +35,22 @@ _BLOCK = 64
 #: 10^(1 / D), or 1.12 with 20.
 _FEATURES = 8
 _SEARCHED = 5_000
-#: Projections of data for which there is room from the start: with less, room grows by copies.
-_ROOM = 16384
+#: Projections of data for which there is room from the start, more than a search mostly needs: room that is not used costs
+#: nothing, and grows by copies.
+_ROOM = 32768
 #: Neighbours and size of the core up to so many features, and with more.
 _FEW, _MANY = (48, 250), (32, 500)
 #: Fewest neighbours of each point, and most of all points together, on which a joint prediction is conditioned.
 _FEWEST_JOINT, _MOST_JOINT = 4, 512
+
+
+@dataclass(frozen=True, eq=False)
+class Core(Posterior):
+    """A Gaussian process given a core of its data, on which many thousand points are projected."""
+
+    def _whiten(self, cross: Array, out: Array) -> None:
+        # A triangular product takes half of the operations of a full one, and differs from it by rounding.
+        out[:] = dtrmm(1.0, self.inverse_cholesky, cross.T, lower=1, overwrite_b=1).T
 
 
 class Projections:
@@ -49,12 +61,12 @@ class Projections:
         scaled: Scaled features of the data, `n x D`.
     """
 
-    def __init__(self, core: Posterior, scaled: Array) -> None:
+    def __init__(self, core: Core, scaled: Array) -> None:
         self._core, self._scaled = core, scaled
         #: Where the projection of each of the data is kept, -1 if it is not; those in use, and room for more.
         self._place: Rows = np.full(len(scaled), -1)
         self._used = 0
-        self._kept: Array = np.empty((min(len(scaled), _ROOM), len(core.y)))
+        self._kept: Array = _room(min(len(scaled), _ROOM), len(core.y))
 
     def of(self, rows: Rows) -> Array:
         """Return the projections v, `... x g`, of data by their rows."""
@@ -62,9 +74,10 @@ class Projections:
         if len(new):
             used = self._used + len(new)
             if used > len(self._kept):
-                room = np.empty((max(used, 2 * len(self._kept)) - self._used, len(self._core.y)))
-                self._kept = np.concatenate([self._kept[: self._used], room])
-            self._kept[self._used : used] = self._core.project(self._scaled[new]).projected
+                larger = _room(max(used, 2 * len(self._kept)), len(self._core.y))
+                larger[: self._used] = self._kept[: self._used]
+                self._kept = larger
+            self._kept[self._used : used] = self._core.projected(self._scaled[new])
             self._place[new] = np.arange(self._used, used)
             self._used = used
         return self._kept[self._place[rows]]
@@ -87,10 +100,10 @@ class NeighbourPosterior(GaussianProcessModel):
     count: int = 32
 
     @cached_property
-    def core(self) -> Posterior:
+    def core(self) -> Core:
         """The process given the core alone."""
         X, y, noise = (array[self.core_rows] for array in (self.X, self.y, self.noise))
-        return Posterior(self.kernel, self.features, self.theta, X, y, noise, self.units)
+        return Core(self.kernel, self.features, self.theta, X, y, noise, self.units)
 
     @cached_property
     def _search(self) -> NeighbourSearch:
@@ -196,12 +209,13 @@ class NeighbourPosterior(GaussianProcessModel):
             prior: Covariances of the points with their neighbours before anything is known, `p x k`.
         """
         p, k = around.rows.shape
-        # In the order of the rows: points with the same neighbours share the covariances of these.
+        # In the order of the rows: points with the same neighbours, which follow each other, share the covariances of these.
         order = np.argsort(around.rows, axis=1)
         rows = np.take_along_axis(around.rows, order, axis=1)
         weight, prior = (np.take_along_axis(array, order, axis=1) for array in (around.weight, prior))
-        sets, which = np.unique(rows, axis=0, return_inverse=True)
-        which = which.reshape(-1)
+        first = np.concatenate([[True], (np.diff(rows, axis=0) != 0).any(axis=1)])
+        starts, which = np.flatnonzero(first), np.cumsum(first) - 1
+        sets = rows[starts]
         seen = self._projections.of(sets)
         covariance = self._covariance(self.scaled[sets]) - seen @ np.swapaxes(seen, 1, 2)
         residual = self._residual[sets] - seen @ self.core.residuals
@@ -211,7 +225,7 @@ class NeighbourPosterior(GaussianProcessModel):
         matrix[:, :k, :k] *= root[:, :, None]
         matrix[:, :k, :k] *= root[:, None, :]
         matrix[:, each, each] += noise
-        for one, members in enumerate(_members(which)):
+        for one, members in enumerate(map(slice, starts, [*starts[1:], p])):
             matrix[members, k, :k] = root[members] * (prior[members] - own[members] @ seen[one].T)
         matrix[:, k + 1, :k] = root * residual[which]
         # The square of the solved residuals is at most that of the residuals over the least noise; that of the solved
@@ -245,7 +259,7 @@ class NeighbourPosterior(GaussianProcessModel):
         b, q, features = scaled.shape
         rows, counts = shared_neighbours(nearest)
         j, scale = rows.shape[1], self.theta.outputscale
-        own = self.core.project(scaled.reshape(-1, features)).projected.reshape(b, q, -1)
+        own = self.core.projected(scaled.reshape(-1, features)).reshape(b, q, -1)
         seen = np.concatenate([self._projections.of(rows), own], axis=1)
         matrix = self._covariance(np.concatenate([self.scaled[rows], scaled], axis=1))
         matrix -= seen @ np.swapaxes(seen, 1, 2)
@@ -276,14 +290,19 @@ def shared_neighbours(nearest: Rows) -> tuple[Rows, Array]:
     return rows, np.concatenate([first, np.diff(rows, axis=1) > 0], axis=1).astype(np.float64)
 
 
+def _room(rows: int, columns: int) -> Array:
+    """Return an array, `rows x columns`, whose memory is taken as it is used.
+
+    NumPy asks for huge pages of memory for large arrays, which a busy system takes longer to find than it takes to fill
+    them; those of an anonymous map are small.
+    """
+    size = rows * columns
+    return np.frombuffer(mmap(-1, 8 * max(size, 1)), count=size).reshape(rows, columns)
+
+
 def _blocks(count: int, size: int = _BLOCK) -> list[slice]:
     """Return slices of at most ``size`` of a number of things."""
     return [slice(start, start + size) for start in range(0, count, size)]
-
-
-def _members(which: np.ndarray) -> list[np.ndarray]:
-    """Return the members of each set, given the set of each of p points."""
-    return np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Standardization:
         unit = float(np.max(np.abs(y), initial=0.0)) or 1.0
         relative = y / unit
         location = float(relative.mean()) if y.size else 0.0
-        spread = float(relative.std()) if y.size > 1 else 0.0
+        spread = float(np.sqrt(np.square(relative - location).mean())) if y.size > 1 else 0.0
         return cls(unit, location, spread if spread > 1e-14 else 1.0)
 
     def forward(self, y: Array) -> Array:

@@ -10,6 +10,8 @@ from calibo.data import Array, Rows
 _BEST = 0.25
 #: Up to this many data each of them is left out once, of more only so many.
 _ALL_LEFT_OUT, _LEFT_OUT = 1000, 200
+#: Points that are hashed at a time.
+_AT_A_TIME = 4096
 #: Multipliers of the hash of a point (those of SplitMix64).
 _GOLDEN, _FIRST, _SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
@@ -43,11 +45,16 @@ def representative(X: Array, y: Array, most: int) -> Rows:
 
 def point_keys(X: Array) -> np.ndarray:
     """Return pseudo-random whole numbers, n, that depend on the coordinates of `n x d` points alone."""
-    # Zeros of either sign are the same coordinate.
-    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)
     # A sum with odd factors that differ by column, then mixed as by SplitMix64.
     factors = _mixed(_GOLDEN * np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
-    return _mixed(bits @ factors)
+    keys = np.empty(len(X), dtype=np.uint64)
+    # Some at a time, which stay in the processor's cache.
+    for start in range(0, len(X), _AT_A_TIME):
+        some = slice(start, start + _AT_A_TIME)
+        # Zeros of either sign are the same coordinate.
+        bits = np.ascontiguousarray(X[some] + 0.0).view(np.uint64)
+        keys[some] = _mixed(bits @ factors)
+    return keys
 
 
 def _mixed(keys: np.ndarray) -> np.ndarray:

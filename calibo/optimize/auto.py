@@ -160,7 +160,8 @@ def in_steps(data: Dataset) -> bool:
     if len(data) < ImprovementByNoise.fewest or not _ranks_may_tell(data):
         return False
     y = data.Y[:, 0]
-    better = y > y.min() if np.median(y) == y.min() else y >= np.median(y)
+    median, worst = np.median(y), y.min()
+    better = y > worst if median == worst else y >= median
     if not better.any():
         return False
     good = np.argsort(-y, kind="stable")[: int(better.sum())][:_MOST_GOOD]

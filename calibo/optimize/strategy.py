@@ -279,8 +279,8 @@ class ModelBased(Strategy):
         if self.acting is None or data.objectives > 1:
             return ()
         stored = data.hyperparameters[data.Y.shape[1] :]
-        goals = replace(data, forecasts=()).without_constraints()
-        return fit_models(self.acting, replace(goals, hyperparameters=stored), rng=rng)
+        goals = replace(data.without_constraints(), forecasts=(), hyperparameters=stored)
+        return fit_models(self.acting, goals, rng=rng)
 
     def searcher(self, space: Space) -> Search:
         if self.search is not None:

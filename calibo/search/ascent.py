@@ -185,7 +185,7 @@ class _Climbs:
         #: Which climbs have not ended, and the gain that ends them. It is in units of the climb's own slope: a start far
         #: down, where slopes are steep, must not make others stop early.
         self.alive = np.ones(count, dtype=bool)
-        self.enough = _LEAST_GAIN * np.abs(self.gradient).max(axis=1)
+        self.enough = _LEAST_GAIN * _longest(self.gradient)
         with np.errstate(over="ignore", invalid="ignore"):
             self._turn(self.alive)
 
@@ -231,15 +231,15 @@ class _Climbs:
             straight: Where straight steps end, `k x c`.
         """
         x, gradient, region = self.x[rows], self.gradient[rows], self.region.part(rows)
-        promised = (gradient * step).sum(axis=1)
+        promised = _products(gradient, step)
         ends, bent = region.bent(x + step)
-        bent &= (gradient * (ends - x)).sum(axis=1) >= _BENT * promised
+        bent &= _products(gradient, ends - x) >= _BENT * promised
         left = np.flatnonzero(~bent)
         if len(left):
-            uphill = gradient[left] * (np.abs(step[left]).max(axis=1) / np.abs(gradient[left]).max(axis=1))[:, None]
+            uphill = gradient[left] * (_longest(step[left]) / _longest(gradient[left]))[:, None]
             slid, found = region.part(left).bent(x[left] + uphill)
             kept = straight[left]
-            found &= (gradient[left] * (slid - kept)).sum(axis=1) > 0.0
+            found &= _products(gradient[left], slid - kept) > 0.0
             ends[left] = np.where(found[:, None], slid, kept)
         return ends, ~bent
 
@@ -251,27 +251,27 @@ class _Climbs:
         moved = self.x.copy()
         moved[rows] = trial
         step = moved - self.x
-        predicted = (self.gradient * step).sum(axis=1)
+        predicted = _products(self.gradient, step)
         gain = tried[0] - self.values
         better = self.alive & (gain >= _ARMIJO * predicted) & self.region.allows(moved)
         bend = self.gradient - tried[1]
         self._learn(better, step, bend)
+        whole = better & (self.share == 1.0)
+        arrived = whole & (gain <= self.enough)
         if self.region.constrained:
             # Where slopes do not fall along a whole step, the Hessian says nothing of how far to go.
-            rising = better & (self.share == 1.0) & ((step * bend).sum(axis=1) <= 0.0)
-            self.stretch = np.where(rising, 2.0 * self.stretch, 1.0)
-        little = better & (gain <= self.enough) & (self.share == 1.0)
-        self.idle = np.where(little, self.idle + 1, np.where(better, 0, self.idle))
-        # A step that was cut short may gain little though the next one, along the bound that cut it, gains more.
-        arrived = little & (~self.cut | (self.idle >= _IDLE))
+            self.stretch = np.where(whole & (_products(step, bend) <= 0.0), 2.0 * self.stretch, 1.0)
+            self.idle = np.where(arrived, self.idle + 1, np.where(better, 0, self.idle))
+            # A step that was cut short may gain little though the next one, along the bound that cut it, gains more.
+            arrived &= ~self.cut | (self.idle >= _IDLE)
         # The maximum of the parabola through the known values and slope of a rejected step.
         lost = predicted - gain
-        short = np.clip(predicted / np.where(lost > 0.5 * predicted, 2.0 * lost, 1.0), *_SHORTEN)
+        short = (predicted / np.where(lost > 0.5 * predicted, 2.0 * lost, 1.0)).clip(*_SHORTEN)
         self.share = np.where(better, 1.0, self.share * short)
         self.x = np.where(better[:, None], moved, self.x)
         self.values = np.where(better, tried[0], self.values)
         self.gradient = np.where(better[:, None], tried[1], self.gradient)
-        stuck = self.share * np.abs(self.direction).max(axis=1) < _SHORTEST
+        stuck = self.share * _longest(self.direction) < _SHORTEST
         if self.region.constrained:
             # Beside bounds a step that is rejected this often is rejected because of rounding.
             stuck |= self.share < _SMALLEST_SHARE
@@ -280,15 +280,15 @@ class _Climbs:
 
     def _learn(self, rows: np.ndarray, step: Array, bend: Array) -> None:
         """Update the inverse Hessians (BFGS) where the curvature along the step has the right sign."""
-        along, square = (step * bend).sum(axis=1), (bend * bend).sum(axis=1)
-        rows = rows & (along > 1e-10 * np.sqrt((step * step).sum(axis=1) * square))
+        along, square = _products(step, bend), _products(bend, bend)
+        rows = rows & (along > 1e-10 * np.sqrt(_products(step, step) * square))
         along, square = np.where(rows, along, 1.0), np.where(rows, square, 1.0)
         first = rows & (self.learned == 0)
         if first.any():
             self.inverse *= np.where(first, along / np.where(square > 0.0, square, 1.0), 1.0)[:, None, None]
         turned = (self.inverse @ bend[:, :, None])[:, :, 0]
         outer = step[:, :, None] * turned[:, None, :]
-        factor = (1.0 + (bend * turned).sum(axis=1) / along) / along
+        factor = (1.0 + _products(bend, turned) / along) / along
         change = factor[:, None, None] * (step[:, :, None] * step[:, None, :])
         change -= (outer + outer.swapaxes(1, 2)) / along[:, None, None]
         # Curvature too small to be inverted is ignored.
@@ -306,8 +306,9 @@ class _Climbs:
         if not self.region.constrained:
             # By a parabola half of the slope along a whole Newton step is gained.
             last = rows[self.alive[rows] & self.trusted[rows] & (0.5 * self.slope[rows] < _PROMISE * self.enough[rows])]
-            self.x[last] = self.trial(last)
-            self.alive[last] = False
+            if len(last):
+                self.x[last] = self.trial(last)
+                self.alive[last] = False
 
     def _set_directions(self, rows: np.ndarray) -> None:
         working = self.region.part(rows).working_set(self.x[rows], self.gradient[rows])
@@ -319,18 +320,29 @@ class _Climbs:
                 if not working.extended(newton):
                     break
                 newton = _directions(gradient, inverse, working)[1]
-        slope = (newton * uphill).sum(axis=1)
+        slope = _products(newton, uphill)
         plain = (self.learned[rows] == 0) | ~(slope > 0.0) | ~np.isfinite(slope)
-        newton *= self.stretch[rows, None]
-        length = np.abs(newton).max(axis=1)
+        if self.region.constrained:
+            newton *= self.stretch[rows, None]
+        length = _longest(newton)
         if plain.any():
             newton = np.where(plain[:, None], uphill, newton)
-            length = np.where(plain, np.abs(uphill).max(axis=1), length)
+            length = np.where(plain, _longest(uphill), length)
         usable = length > _SHORTEST * np.finfo(np.float64).tiny ** 0.5
         shorter = np.where(plain, _FIRST, np.minimum(length, _LONGEST)) / np.where(usable, length, 1.0)
         self.direction[rows] = newton * shorter[:, None]
         self.slope[rows], self.trusted[rows] = slope, (self.learned[rows] >= _LEARNED) & ~plain
         self.alive[rows] &= usable
+
+
+def _products(a: Array, b: Array) -> Array:
+    """Return the scalar products of R rows with R others, R x c each."""
+    return np.add.reduce(a * b, axis=1)
+
+
+def _longest(a: Array) -> Array:
+    """Return the largest size of an entry in each of R rows, R x c."""
+    return np.maximum.reduce(np.abs(a), axis=1)
 
 
 def _directions(gradient: Array, inverse: Array, working: WorkingSet) -> tuple[Array, Array]:

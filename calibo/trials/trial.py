@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,7 @@ def constraint_names(trials: Iterable[Trial]) -> tuple[str, ...]:
 
 
 def _names_of_constraints(done: list[Trial]) -> tuple[str, ...]:
-    return tuple(sorted({name for trial in done for name in trial.constraints}))
+    return tuple(sorted({name for trial in done if trial.constraints for name in trial.constraints}))
 
 
 @checked
@@ -199,10 +200,11 @@ def dataset(
             raise DataError(f"every trial needs an encoded point of {d} coordinates, as many as there are categories")
         return np.concatenate(found, dtype=np.float64).reshape(-1, d) if found and d else np.empty((len(found), d))
 
-    def values() -> list[tuple[float, ...]]:
+    def values() -> list[tuple[float, ...]] | Array:
         measured = [trial.values or unknown for trial in done]
-        if not names:
-            return measured
+        if not names and set(map(len, measured)) == {len(directions)}:
+            # A list of numbers is read in a fraction of the time that rows take.
+            return np.array(list(chain.from_iterable(measured)), dtype=np.float64).reshape(-1, len(directions))
         return [(*own, *(t.constraints[n] for n in names)) for own, t in zip(measured, done, strict=True)]
 
     def variances() -> Array | None:
@@ -235,12 +237,12 @@ def dataset(
 
 def _by_state(trials: Iterable[Trial]) -> tuple[list[Trial], list[Trial], list[Trial]]:
     """Return the complete trials, those that failed or were pruned, and the running ones, each in the order given."""
-    complete, failed, running = list[Trial](), list[Trial](), list[Trial]()
-    places = {State.COMPLETE: complete, State.FAILED: failed, State.PRUNED: failed, State.RUNNING: running}
-    for trial in trials:
-        if (place := places.get(trial.state)) is not None:
-            place.append(trial)
-    return complete, failed, running
+    # Named once, and compared: nearly all are complete, and members of an enumeration take long to look up and to hash.
+    known, done = list(trials), State.COMPLETE
+    others = [trial for trial in known if trial.state is not done]
+    failed = [trial for trial in others if trial.state in (State.FAILED, State.PRUNED)]
+    running = [trial for trial in others if trial.state is State.RUNNING]
+    return [trial for trial in known if trial.state is done], failed, running
 
 
 def _bounded(Y: Array) -> Array:
@@ -269,6 +271,8 @@ def _vectors(done: list[Trial]) -> Array | None:
 
 
 def _with_all_constraints(done: list[Trial], names: tuple[str, ...]) -> list[Trial]:
+    if not names:
+        return done
     whole = [trial for trial in done if len(trial.constraints) == len(names)]
     if len(whole) < len(done):
         warn(
