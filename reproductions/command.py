@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,11 @@ class Part:
 
     figure: Any
     store: Store
+
+    @property
+    def earlier(self) -> bool:
+        """Whether its runs are of earlier code."""
+        return self.store.folder.name == EARLIER
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ class Reproduction:
                 self.write(done, size, results)
                 self._keep(self.claims(done, size), there, results / "claims.json")
                 return 0
-            tables = self.tables(done, size)
+            tables = self._of_earlier_code(name for name in done if there[name].earlier) + self.tables(done, size)
             print(tables)
             if arguments.readme:
                 readme = self.folder / "README.md"
@@ -121,6 +126,11 @@ class Reproduction:
         seconds = seconds_of(jobs, store.load())
         print(f"{ran} runs now; all of them took {seconds:.0f} s of computing; results in {results}")
         return ran
+
+    def _of_earlier_code(self, parts: Iterable[str]) -> str:
+        """Return a paragraph that names the parts that are told by runs of earlier code; nothing if there are none."""
+        names = ", ".join(parts)
+        return f"By runs of earlier code (`results/runs/{EARLIER}`): {self.called} {names}.\n\n" if names else ""
 
     def verify(self, figures: Mapping[str, Any], store: Store, count: int, file: Path) -> int:
         """Run some of the stored jobs, drawn at random, again; say and store which give something else, and how many."""
@@ -189,13 +199,20 @@ class Reproduction:
         return (where, job.method), (job.method,), ()
 
     def _keep(self, said: Sequence[Claim], parts: Mapping[str, Part], file: Path) -> None:
-        """Write claims with what they rest on: seeds, budget and commit; those of parts without new ones stay as they are."""
+        """Write claims with what they rest on: seeds, budget, commit, and whether that is earlier code.
+
+        Those of other parts stay as they are; those of parts whose runs are not stored, from before, are of earlier code.
+        """
         before = json.loads(file.read_text()) if file.exists() else []
         basis = {part: self._basis(parts.get(part)) for part in {claim.part for claim in said}}
         new = [
             {**basis[claim.part], **asdict(claim), "seeds": claim.seeds or basis[claim.part]["seeds"]} for claim in said
         ]
-        kept = [row for row in before if row["part"] not in {claim.part for claim in said}]
+        kept = [
+            {**row, "earlier": True} if row["part"] in parts else row
+            for row in before
+            if row["part"] not in {claim.part for claim in said}
+        ]
         rank = {part: i for i, part in enumerate(self.parts)}
         rows = sorted([*kept, *new], key=lambda row: rank.get(row["part"], -1))
         file.write_text(json.dumps(rows, indent=1) + "\n")
@@ -203,13 +220,14 @@ class Reproduction:
     def _basis(self, part: Part | None) -> dict[str, Any]:
         """Return seeds, budgets and commits of the runs of a part; nothing for claims that no run decides."""
         if part is None or not part.figure.jobs:
-            return {"seeds": 0, "budget": "", "commit": ""}
+            return {"seeds": 0, "budget": "", "commit": "", "earlier": False}
         jobs, commits = part.figure.jobs, part.store.commits()
         budgets = list(dict.fromkeys(self.budget(job) for job in jobs))
         return {
             "seeds": len({job.seed for job in jobs}),
             "budget": budgets[0] if len(budgets) == 1 else f"{budgets[0]} to {budgets[-1]}",
             "commit": ", ".join(sorted({commits[key_of(job)] for job in jobs})),
+            "earlier": part.earlier,
         }
 
     def stored(self, parts: Mapping[str, Part]) -> dict[str, Any]:

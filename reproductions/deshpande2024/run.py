@@ -6,16 +6,15 @@ started again. Writes ``results/figure*.json`` and ``.png`` and prints the paper
 
 from __future__ import annotations
 
-import os
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_variable] = "1"
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from arithmetic import fix_arithmetic
+
+fix_arithmetic()
 
 from claims import claims
 from command import Reproduction, write_figures

@@ -21,10 +21,13 @@ from functools import cached_property
 from itertools import pairwise, product
 from pathlib import Path
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from arithmetic import fix_arithmetic
+
+fix_arithmetic()
+
+import numpy as np
 from harness import present_commit
 from runs import table_of
 from settings import BORE, CANDIDATES, FCNET, GAMMA, LFBO

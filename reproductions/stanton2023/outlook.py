@@ -15,11 +15,6 @@ All choose among the same kind of random candidates, so that only what is believ
 
 from __future__ import annotations
 
-import os
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_variable] = "1"
-
 import argparse
 import json
 import sys
@@ -28,14 +23,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy.special import logsumexp, ndtri
-from scipy.stats import qmc
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from arithmetic import fix_arithmetic
+
+fix_arithmetic()
+
+import numpy as np
 from harness import present_commit
 from judging import difference_of_means, resampled
+from scipy.special import logsumexp, ndtri
+from scipy.stats import qmc
 from settings import ALPHA, make_problem, orthant_design
 from settings import FULL as SIZE
 

@@ -6,13 +6,9 @@ kept in ``results/runs.jsonl``, with the commit of their code, and are not done 
 
 from __future__ import annotations
 
-import os
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_variable] = "1"
-
 import argparse
 import json
+import os
 import sys
 import tempfile
 import time
@@ -24,10 +20,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from arithmetic import fix_arithmetic
+
+fix_arithmetic()
+
 import ranking
 import tradeoffs
 from command import VERIFIED, verified_or_exit, verify
-from harness import present_commit
+from harness import fill, present_commit
 from judging import FEWEST_SEEDS
 from pictures import draw
 from records import (
@@ -66,6 +66,7 @@ def main() -> None:
         "--data", type=Path, help=f"folder of the tables of Figure 13, or the variable {ranking.VARIABLE}"
     )
     parser.add_argument("--table", action="store_true", help="only print the table of the results that are there")
+    parser.add_argument("--readme", action="store_true", help="run nothing; put the same into the README")
     parser.add_argument("--left", action="store_true", help="run nothing; say how many runs are left")
     parser.add_argument("--verify", type=int, help="run so many stored runs, drawn at random, again and compare")
     parser.add_argument("--claims", action="store_true", help="run nothing; write what the runs that are there say")
@@ -73,8 +74,12 @@ def main() -> None:
     out: Path = arguments.out or (
         Path(tempfile.mkdtemp(prefix="stanton2023-")) if arguments.smoke and not arguments.left else RESULTS
     )
-    if arguments.table:
-        print("\n\n".join(markdown(lines) for figure in arguments.figures if (lines := stored(out, figure))))
+    if arguments.table or arguments.readme:
+        tables = "\n\n".join(markdown(lines) for figure in arguments.figures if (lines := stored(out, figure)))
+        print(tables)
+        if arguments.readme:
+            readme = Path(__file__).parent / "README.md"
+            readme.write_text(fill(readme.read_text(), tables))
         return
     if arguments.data:
         os.environ[ranking.VARIABLE] = str(arguments.data)

@@ -108,8 +108,23 @@ def test_few_seeds_of_the_present_code_give_way_to_more_of_earlier_code(adding: 
     adding.main(["--claims", "--repeats", "5"])
     a, b = json.loads((tmp_path / "results" / "claims.json").read_text())
     assert (a["seeds"], b["seeds"]) == (5, 6) and b["commit"] == "earlier" != a["commit"]
+    assert (a["earlier"], b["earlier"]) == (False, True)
+    adding.main(["--readme", "--repeats", "5"])
+    assert (
+        "By runs of earlier code (`results/runs/older`): figures b.\n\n| a b |" in (tmp_path / "README.md").read_text()
+    )
     # Runs of both parts in the store that a part was taken from.
     assert json.loads((tmp_path / "results" / "sums.json").read_text()) == {"a": 9, "b": 12}
+
+
+def test_claims_whose_runs_are_gone_are_of_earlier_code(adding: Any, tmp_path: Path) -> None:
+    adding.main(["--processes", "1"])
+    (tmp_path / "results" / "runs" / "b.jsonl").unlink()
+    adding.main(["--claims", "--figures", "a"])
+    claims = tmp_path / "results" / "claims.json"
+    assert [row["earlier"] for row in json.loads(claims.read_text())] == [False, False]
+    adding.main(["--claims"])
+    assert [row["earlier"] for row in json.loads(claims.read_text())] == [False, True]
 
 
 def test_tables_go_into_the_readme(adding: Any, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_readme_takes_tables_between_its_marks(modules: dict[str, ModuleType])
     assert fill(once, "| old |") == README
 
 
-@pytest.mark.parametrize("name", ["chen2025", "kim2025", "song2022"])
+@pytest.mark.parametrize("name", ["chen2025", "deshpande2024", "kim2025", "song2022", "stanton2023"])
 def test_every_readme_has_its_marks(modules: dict[str, ModuleType], name: str) -> None:
     text = (Path(__file__).parents[2] / "reproductions" / name / "README.md").read_text()
     head, tail = text.split("<!-- results -->")[0], text.split("<!-- end of results -->")[1]
