@@ -56,7 +56,8 @@ def outcome_of(mutant: dict[str, Any], tree: Path) -> str:
 
 def tested(tests: list[str], tree: Path) -> tuple[str, str]:
     """Run tests up to the first failure; return the outcome and the test that failed."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--tb=no", *tests]
+    options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--tb=no", "-m", "not slow and not extras"]
+    command = [sys.executable, "-m", "pytest", *options, *tests]
     environment = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, timeout=TIMEOUT)

@@ -25,18 +25,15 @@ import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.peers import continued, problems, summary
-from benchmarks.peers.adapters.calibo_methods import own_space
 from benchmarks.peers.continued import Acting
 from benchmarks.peers.problems import PeerProblem
 from benchmarks.peers.run import deadline, names_of, seeds_of
-from benchmarks.peers.spaces import Parameter, Params, clean
-from calibo.optimize import Optimizer
+from benchmarks.peers.spaces import Parameter, Params
 
 PATH = Path(__file__).parent / "results" / "steps.csv"
 VARIANTS = {"auto": Acting(), "without_steps": Acting(steps=False)}
@@ -84,25 +81,6 @@ def _best_point(function: int, d: int, seed: int) -> np.ndarray:
     return np.array(
         ioh.get_problem(function, instance=seed + 1, dimension=d, problem_class=ioh.ProblemClass.BBOB).optimum.x
     )
-
-
-def run(name: str, seed: int, variant: str) -> dict[str, Any]:
-    """Return the row of a whole search."""
-    given = problem(name, seed)
-    optimizer = Optimizer(own_space(given.space), VARIANTS[variant], seed=seed, n_initial=1)
-    values, measured, seconds = list[float](), list[float](), 0.0
-    for number in range(EVALUATIONS):
-        began = time.process_time()
-        initial = number < given.n_initial
-        asked = given.initial(seed)[number] if initial else optimizer.ask()
-        seconds += time.process_time() - began
-        params = asked if isinstance(asked, dict) else clean(given.space, dict(asked.params))
-        outcome, value = given.evaluate(params, seed, number)
-        optimizer.tell(asked, outcome)
-        values.append(value)
-        measured.append(outcome)
-    job = continued.Job(variant, name, seed, given.n_initial, EVALUATIONS - given.n_initial)
-    return continued.row_of(job, given, values, measured, seconds / job.count)
 
 
 def gaps(frame: pd.DataFrame) -> pd.Series:
@@ -153,7 +131,8 @@ def main(arguments: list[str] | None = None) -> None:
                 if (variant, name, seed) not in done and time.time() < until:
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore")
-                        continued.add(PATH, run(name, seed, variant))
+                        found = continued.searched(variant, VARIANTS[variant], problem(name, seed), seed, EVALUATIONS)
+                        continued.add(PATH, found)
 
 
 if __name__ == "__main__":

@@ -1,153 +1,116 @@
-"""The default method with one part changed at a time, to see what each is worth.
+"""What the default acts on with one part changed at a time, in whole searches, to see what each part is worth.
 
-Each function composes a strategy. Run them as other optimizers are run, into a folder of their own, then write the table
-of docs/choosing.md, for example
+    python -m benchmarks.peers.ablation --problems bbob5,noisy --seeds 20-23 --variants auto,without_ranks
+    python -m benchmarks.peers.ablation --table
 
-    python -m benchmarks.peers.run --optimizers auto,benchmarks/peers/ablation.py:without_ranks --problems bbob5,noisy \\
-        --seeds 0-4 --runs benchmarks/peers/runs/ablation
-    python -m benchmarks.peers.results --runs benchmarks/peers/runs/ablation --results benchmarks/peers/results/ablation
-    python -m benchmarks.peers.ablation
+Only what the search acts on is run (`continued.Acting`), not the forecasts that are shown, which do not change where it goes:
+60 evaluations from the initial points that all optimizers are given. Finished rows are in ``results/ablation.csv``, whose
+columns are those of ``continued.csv``, and are not done again; ``--table`` writes the table of docs/choosing.md.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+
+from benchmarks.peers.hosts import THREADS
+
+os.environ.update(THREADS)
+
+import argparse
+import time
+import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.peers import comparing, summary
-from benchmarks.peers.results import FOLDER
-from calibo import methods
-from calibo.acquisition import AcquisitionRule, ExpectedImprovement, ImprovementByNoise, NoisyExpectedImprovement
-from calibo.models import (
-    RBF,
-    GaussianProcess,
-    InputWarping,
-    IntegratedGP,
-    Matern32,
-    Matern52,
-    NoisePrior,
-    Surrogate,
-    Warped,
-)
-from calibo.models.outcome_transforms import OutcomeShape
-from calibo.optimize import Auto
+from benchmarks.peers import continued, problems, summary
+from benchmarks.peers.continued import NOISE, Acting
+from benchmarks.peers.run import deadline, names_of, seeds_of
+from calibo.acquisition import ExpectedImprovement, ImprovementInTurns, NoisyExpectedImprovement
+from calibo.data import Dataset
+from calibo.models import RBF, GaussianProcess, InputWarping, IntegratedGP, Matern32, Matern52
+from calibo.optimize.auto import acts_on_ranks
+from calibo.search import Plan
 
-RESULTS, PAGE = FOLDER / "ablation", summary.ROOT / "docs" / "choosing.md"
-#: Smallest relative regret that is told apart: the rest is rounding.
-_FLOOR = 1e-8
-NOISE = NoisePrior.wide()
-PROCESS = GaussianProcess(noise=NOISE)
+PATH = Path(__file__).parents[1] / "results" / "ablation.csv"
+EVALUATIONS = 60
+FAMILIES = {"bbob5": "5-D", "bbob10": "10-D", "noisy": "5-D, noisy", "trainings": "further trainings"}
 
 
-def changed(
-    process: Surrogate = PROCESS,
-    shape: OutcomeShape | None = OutcomeShape.HALF_RANK,
-    rule: AcquisitionRule | None = None,
-) -> Auto:
-    """Compose the default method for numbers with another model to act on, shape of outcomes, or rule."""
-    acting = None if shape is None else Warped(process, shapes=(shape,))
-    default = methods.auto()
-    return replace(default, method=replace(default.method, acting=acting, rule=rule or ImprovementByNoise()))
+@dataclass(frozen=True)
+class UnrankedUnderNoise(Acting):
+    """Act on ranks, but on outcomes as they are where measurements look noisy to the model of ranks."""
+
+    def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
+        state = rng.bit_generator.state
+        plan = super().plan(data, rng=rng)
+        if plan.rule != ImprovementInTurns.__name__ or not acts_on_ranks(data):
+            return plan
+        rng.bit_generator.state = state
+        return Acting(self.process, self.rule, ranks=False).plan(data, rng=rng)
 
 
-def without_ranks() -> Auto:
-    """Act on the model inside what is shown: outcomes as they are, or with their bad tail drawn in."""
-    return changed(shape=None)
+#: The default, and what is changed.
+VARIANTS: dict[str, Acting] = {
+    "auto": Acting(),
+    "without_ranks": Acting(ranks=False),
+    "unranked_noise": UnrankedUnderNoise(),
+    "never_noisy": Acting(rule=ExpectedImprovement()),
+    "always_noisy": Acting(rule=NoisyExpectedImprovement(draws=64)),
+    "without_steps": Acting(steps=False),
+    "matern32": Acting(GaussianProcess(Matern32(), noise=NOISE)),
+    "rbf": Acting(GaussianProcess(RBF(), noise=NOISE)),
+    "narrow_noise": Acting(GaussianProcess()),
+    "warped_inputs": Acting(GaussianProcess(Matern52(), warping=InputWarping(), noise=NOISE)),
+    "quadratic_trend": Acting(GaussianProcess(Matern52(), trend="quadratic", noise=NOISE)),
+    "integrated": Acting(IntegratedGP(GaussianProcess(noise=NOISE), draws=4)),
+}
 
 
-def outcomes_as_they_are() -> Auto:
-    """Act on a model of outcomes without any transform."""
-    return changed(shape=OutcomeShape.IDENTITY)
+def markdown(frame: pd.DataFrame) -> str:
+    """Return the table of all variants against the default, by family of problems."""
+    logs = continued.log_regrets(frame)
+    families = logs.index.get_level_values("problem").map(problems.family_of)
+    cpu = frame.groupby("variant")["seconds"].median()
+    rows = []
+    for variant in (name for name in VARIANTS if name != "auto" and name in logs):
+        gaps = logs[variant] - logs["auto"]
+        cells = [continued.cell(gaps[families == family].dropna()) for family in FAMILIES]
+        rows.append((f"`{variant}`", *cells, f"{cpu[variant]:.3f}", str(int(gaps.notna().sum()))))
+    rows.append(("`auto`", *("0" for _ in FAMILIES), f"{cpu['auto']:.3f}", str(int(logs["auto"].notna().sum()))))
+    return summary.table(("variant", *FAMILIES.values(), "CPU s", "pairs"), rows)
 
 
-def without_steps() -> Auto:
-    """Treat outcomes that come in steps as all others."""
-    default = methods.auto()
-    return replace(default, steps=default.method)
-
-
-def never_noisy() -> Auto:
-    """Maximize plain expected improvement, also under noise."""
-    return changed(rule=ExpectedImprovement())
-
-
-def always_noisy() -> Auto:
-    """Maximize noisy expected improvement, also without noise."""
-    return changed(rule=NoisyExpectedImprovement(draws=64))
-
-
-def without_turns() -> Auto:
-    """Maximize noisy expected improvement alone under noise, which never measures a point again."""
-    return changed(rule=ImprovementByNoise(noisy=NoisyExpectedImprovement(draws=64)))
-
-
-def narrow_noise() -> Auto:
-    """Act on a model with the narrow prior of the noise."""
-    return changed(GaussianProcess())
-
-
-def matern32() -> Auto:
-    """Act on a rougher kernel."""
-    return changed(GaussianProcess(Matern32(), noise=NOISE))
-
-
-def rbf() -> Auto:
-    """Act on a smoother kernel."""
-    return changed(GaussianProcess(RBF(), noise=NOISE))
-
-
-def warped_inputs() -> Auto:
-    """Act on a model with warped inputs."""
-    return changed(GaussianProcess(Matern52(), warping=InputWarping(), noise=NOISE))
-
-
-def quadratic_trend() -> Auto:
-    """Act on a model with a quadratic trend."""
-    return changed(GaussianProcess(Matern52(), trend="quadratic", noise=NOISE))
-
-
-def integrated() -> Auto:
-    """Act on a model averaged over draws of its hyperparameters."""
-    return changed(IntegratedGP(PROCESS, draws=4))
-
-
-def comparison(frame: pd.DataFrame, name: str) -> tuple[str, ...]:
-    """Return a row: a variant against the default, as the mean log10 ratio of regrets, and problems won and lost."""
-    cells = []
-    for families in (("bbob5", "bbob10"), ("noisy",)):
-        part = frame[frame["family"].isin(families)]
-        regret = comparing.matrix(part, "regret_60", [name, "auto"])
-        if regret.empty:
-            cells += ["", ""]
-            continue
-        initial = part.groupby(["problem", "seed"])["initial"].first().reindex(regret.index).to_numpy()[:, None]
-        logs = np.log10(np.maximum(regret / initial, _FLOOR))
-        ratio = (logs[name] - logs["auto"]).groupby(level="problem").mean()
-        score = comparing.wins(part, 60, "auto", name)
-        error = ratio.std(ddof=1) / np.sqrt(len(ratio))
-        cells += [f"{ratio.mean():+.2f} ± {error:.2f}", "" if score is None else f"{score.lost} : {score.won}"]
-    return f"`{name}`", *cells
-
-
-def ablation_table(folder: Path) -> str:
-    """Return the table of all variants in a folder, in Markdown."""
-    frame = comparing.load(folder)
-    names = [str(name) for name in dict.fromkeys(frame["optimizer"]) if name != "auto"]
-    cpu = frame.groupby("optimizer")["cpu_mean"].median()
-    header = ("variant", "without noise", "problems won : lost", "with noise", "won : lost", "CPU s", "runs")
-    runs = frame.groupby("optimizer").size()
-    rows = [(*comparison(frame, name), f"{cpu[name]:.3f}", str(runs[name])) for name in names]
-    return summary.table(header, [*rows, ("`auto`", "0", "", "0", "", f"{cpu['auto']:.3f}", str(runs["auto"]))])
-
-
-def main() -> None:
-    """Write the table into the page."""
-    PAGE.write_text(
-        summary.fill(PAGE.read_text(encoding="utf-8"), "ablation", ablation_table(RESULTS)), encoding="utf-8"
-    )
+def main(arguments: list[str] | None = None) -> None:
+    """Run what is not done yet, or write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--variants", default=",".join(VARIANTS), help="names, separated by commas; auto is needed too")
+    parser.add_argument("--problems", default="bbob5,noisy", help="suites or problems, separated by commas")
+    parser.add_argument("--seeds", default="20-23")
+    parser.add_argument("--results", type=Path, default=PATH)
+    parser.add_argument("--deadline", help="HH:MM, local time, after which none is begun")
+    parser.add_argument("--table", action="store_true", help="only write the table into docs/choosing.md")
+    given = parser.parse_args(arguments)
+    if given.table:
+        text = continued.PAGE.read_text(encoding="utf-8")
+        filled = summary.fill(text, "ablation", markdown(continued.load(given.results)))
+        continued.PAGE.write_text(filled, encoding="utf-8")
+        return
+    until = deadline(given.deadline)
+    known = continued.load(given.results)[["variant", "problem", "seed"]].itertuples(index=False, name=None)
+    done = {(str(v), str(p), int(s)) for v, p, s in known}
+    for seed in seeds_of(given.seeds):
+        for name in names_of(given.problems):
+            for variant in given.variants.split(","):
+                if (variant, name, seed) not in done and time.time() < until:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        row = continued.searched(
+                            variant, VARIANTS[variant], problems.get(name, seed), seed, EVALUATIONS
+                        )
+                        continued.add(given.results, row)
 
 
 if __name__ == "__main__":

@@ -172,6 +172,26 @@ def continued(job: Job, run: Run) -> dict[str, Any]:
     return row_of(job, problem, values, measured, seconds / job.count)
 
 
+def searched(variant: str, strategy: Strategy, problem: PeerProblem, seed: int, evaluations: int) -> dict[str, Any]:
+    """Return the row of a whole search by a variant, from the initial points that all optimizers are given."""
+    optimizer = Optimizer(own_space(problem.space), strategy, seed=seed, n_initial=1)
+    values, measured, seconds = list[float](), list[float](), 0.0
+    for number in range(evaluations):
+        if number < problem.n_initial:
+            asked = params = problem.initial(seed)[number]
+        else:
+            began = time.process_time()
+            asked = optimizer.ask()
+            seconds += time.process_time() - began
+            params = clean(problem.space, dict(asked.params))
+        outcome, value = problem.evaluate(params, seed, number)
+        optimizer.tell(asked, outcome)
+        values.append(value)
+        measured.append(outcome)
+    job = Job(variant, problem.name, seed, problem.n_initial, evaluations - problem.n_initial)
+    return row_of(job, problem, values, measured, seconds / job.count)
+
+
 def row_of(
     job: Job, problem: PeerProblem, values: list[float], measured: list[float], seconds: float
 ) -> dict[str, Any]:
