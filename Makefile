@@ -10,7 +10,8 @@
 #   make peers        calibo against other optimizers on a few problems (minutes), as printed tables
 #   make peers-full   the whole comparison, over several sittings (a night or two); rewrites docs/benchmarks.md
 #   make reproduce    run what is missing of the papers' reproductions (hours, may be stopped), and write docs/evidence.md;
-#                     make reproduce-kim2025 and so on for one paper, make reproduce-left to see what is left
+#                     make reproduce-kim2025 and so on for one paper, make reproduce-left to see what is left, make
+#                     reproduce-pages to write the pages from what is there so far
 #   make reproduce-verify  run three stored runs of each paper, drawn at random, again, and store whether they gave the same
 #   make reproduce-smoke  a few steps of every reproduction, in a minute; means nothing
 #   make clean        remove all environments
@@ -39,7 +40,7 @@ PYTHON := $(shell for candidate in python3.11 python3 python3.12 python3.13 pyth
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-extras test-lowest lint types quick extras slow format peers peers-full peers-environments reproduce reproduce-smoke reproduce-left reproduce-verify clean
+.PHONY: help demo docs test test-extras test-lowest lint types quick extras slow format peers peers-full peers-environments reproduce reproduce-smoke reproduce-left reproduce-pages reproduce-verify clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -123,6 +124,9 @@ reproduce-smoke: $(VENV)/.extras-installed
 
 reproduce-verify: $(VENV)/.extras-installed
 	$(REPRODUCE) --verify 3
+
+reproduce-pages: $(VENV)/.extras-installed
+	$(REPRODUCE) --pages
 
 reproduce-left: $(VENV)/.extras-installed
 	$(REPRODUCE) --left

@@ -230,7 +230,7 @@ def draw_tutorial(result: Any) -> None:
     left.set(xlabel="trial", ylabel="error", title="80 % intervals, written down before")
     left.set_xticks(range(0, len(result.trials), 5))
     left.legend(fontsize=8, frameon=False)
-    grid = np.logspace(-5, 1, 80)
+    grid = np.geomspace(1e-5, 10.0, 80)  # with exact ends
     table = result.predict([dict(result.best_params, gamma=float(gamma)) for gamma in grid])
     right.fill_between(grid, table["measured_low_80"], table["measured_high_80"], color=BLUE, alpha=0.18, lw=0)
     right.plot(grid, table["median"], color=BLUE, label="median and 80 % interval")

@@ -10,17 +10,45 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 GOLDEN = Path(__file__).parent / "golden"
 #: Folders of tests that run whole programs as users do.
 _WHOLE = {"benchmarks", "examples", "reproductions", "stress"}
+#: Further tests that run with them, as they take long: of searches from end to end with every method, of models that are not
+#: Gaussian processes, of audits and of pages.
+_LONG = {
+    "auditing",
+    "classifiers/test_base.py",
+    "calibration/test_resampling_splits.py",
+    "models/test_quantile_trees.py",
+    "models/test_scikit.py",
+    "optimize/test_architectures.py",
+    "optimize/test_branches.py",
+    "optimize/test_every_method.py",
+    "optimize/test_likelihood_free.py",
+    "optimize/test_tradeoffs.py",
+    "report/test_calibration.py",
+    "report/test_page.py",
+    "search/test_any_space.py",
+    "spaces/test_lattice.py",
+    "study/test_report.py",
+    "study/test_workers.py",
+    "test_search_cv.py",
+}
 #: A module marked as a whole imports optional packages at its top.
 _MARKED_MODULE = re.compile(r"^pytestmark = pytest\.mark\.extras$", re.MULTILINE)
 
 # The same examples in every run, so that a failure comes from the change at hand; no deadline, because the first example
-# may import SciPy, which takes longer than the default deadline on a busy machine. A test may say how many examples.
-settings.register_profile("calibo", deadline=None, derandomize=True, max_examples=50)
+# may import SciPy, which takes longer than the default deadline on a busy machine, as does drawing examples then. A test
+# may say how many examples.
+settings.register_profile(
+    "calibo",
+    deadline=None,
+    derandomize=True,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("calibo")
 
 # A shell starts commands in the background with Ctrl-C ignored, and so would every process that a test starts and interrupts.
@@ -40,10 +68,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of whole programs, by their folder."""
+    """Mark the tests of whole programs, and those that take long, by their folder or file."""
     here = Path(__file__).parent
     for item in items:
-        if item.path.relative_to(here).parts[0] in _WHOLE:
+        path = item.path.relative_to(here)
+        if path.parts[0] in _WHOLE or {path.parts[0], path.as_posix()} & _LONG:
             item.add_marker(pytest.mark.whole)
 
 

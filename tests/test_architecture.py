@@ -111,28 +111,38 @@ def package_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imports(path: Path) -> Iterator[tuple[str, ast.stmt]]:
-    """Every module that a file imports anywhere, by its full name, with the statement."""
+@functools.cache
+def calls(path: Path) -> list[ast.Call]:
+    """Return every call in a file."""
+    return [node for node in ast.walk(tree(path)) if isinstance(node, ast.Call)]
+
+
+def statements(node: ast.AST, late: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """Every statement inside a node, and whether it does not run on import: in functions and under ``if TYPE_CHECKING``."""
+    late = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    typing = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            inside = late or (typing and child in node.body)
+            yield child, inside
+            yield from statements(child, inside)
+
+
+@functools.cache
+def imports(path: Path) -> list[tuple[str, int, bool]]:
+    """Every module that a file imports anywhere: its full name, the line, and whether it is not imported with the file."""
     parents = ["calibo", *path.relative_to(PACKAGE).parts[:-1]]
-    for node in ast.walk(tree(path)):
+    found: list[tuple[str, int, bool]] = []
+    for node, late in statements(tree(path)):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, node) for alias in node.names)
+            found += [(alias.name, node.lineno, late) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = parents[: len(parents) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
             # "from calibo import methods" imports calibo.methods.
-            names = [alias.name for alias in node.names if module == "calibo" and not alias.name.startswith("__")]
-            yield from ((f"calibo.{name}", node) for name in names) if module == "calibo" else [(module, node)]
-
-
-def late(path: Path) -> set[ast.AST]:
-    """Statements that do not run on import: those inside functions and under ``if TYPE_CHECKING``."""
-    found: set[ast.AST] = set()
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            found.update(ast.walk(node))
-        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            found.update(inner for statement in node.body for inner in ast.walk(statement))
+            names = [alias.name for alias in node.names if not alias.name.startswith("__")]
+            modules = [f"calibo.{name}" for name in names] if module == "calibo" else [module]
+            found += [(module, node.lineno, late) for module in modules]
     return found
 
 
@@ -140,21 +150,21 @@ def test_imports_go_one_way() -> None:
     for path in FILES:
         if path == PACKAGE / "__init__.py":
             continue  # it names all packages, lazily
-        here, name, inside = package_of(path), name_of(path), late(path)
+        here, name = package_of(path), name_of(path)
         assert here in ALLOWED, f"new package {here!r}: say in ALLOWED what it may import"
-        for module, node in imports(path):
+        for module, line, late in imports(path):
             if not module.startswith("calibo."):
                 continue
             there, _, rest = module.removeprefix("calibo.").partition(".")
             allowed = there == here or there in ALLOWED[here] or f"{there}.{rest.partition('.')[0]}" in ALLOWED[here]
-            lazy = name in LAZY.get((here, there), set()) and node in inside
-            assert allowed or lazy, f"{name}:{node.lineno} imports {module}, which {here} must not import"
+            lazy = name in LAZY.get((here, there), set()) and late
+            assert allowed or lazy, f"{name}:{line} imports {module}, which {here} must not import"
 
 
 def test_torch_is_imported_only_where_it_is_needed() -> None:
     for path in FILES:
         if package_of(path) != "botorch" and name_of(path) not in TORCH:
-            found = {module.partition(".")[0] for module, _ in imports(path)} & {"torch", "botorch", "gpytorch"}
+            found = {module.partition(".")[0] for module, _, _ in imports(path)} & {"torch", "botorch", "gpytorch"}
             assert not found, f"{name_of(path)} imports {found}: add it to TORCH, or do without"
 
 
@@ -162,8 +172,7 @@ def test_heavy_packages_are_imported_when_used() -> None:
     """At the top of a module only in packages that are about nothing else."""
     own = {"study": {"optuna"}, "botorch": {"torch", "botorch"}, "report": {"plotly"}, "search_cv": {"sklearn"}}
     for path in FILES:
-        inside = late(path)
-        early = {module.partition(".")[0] for module, node in imports(path) if node not in inside}
+        early = {module.partition(".")[0] for module, _, late in imports(path) if not late}
         found = early & set(HEAVY) - own.get(package_of(path), set())
         assert not found, f"{name_of(path)} imports {found} at its top: import it in the function that uses it"
 
@@ -175,24 +184,24 @@ def test_every_module_has_a_docstring() -> None:
 
 def test_spaces_are_used_through_their_interface() -> None:
     """A space written by a user against ``Space`` then works wherever a shipped one does."""
-    spaces = [node for path in FILES if package_of(path) == "spaces" for node in ast.walk(tree(path))]
-    concrete = {node.name for node in spaces if isinstance(node, ast.ClassDef) and node.name.endswith("Space")} - {
-        "Space"
-    }
+    spaces = [node for path in FILES if package_of(path) == "spaces" for node, _ in statements(tree(path))]
+    named = {node.name for node in spaces if isinstance(node, ast.ClassDef)}
+    concrete = {name for name in named if name.endswith("Space")} - {"Space"}
     for path in FILES:
         if package_of(path) == "spaces":
             continue
-        for node in ast.walk(tree(path)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
-                named = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)} & concrete
-                assert not named, f"{name_of(path)}:{node.lineno} tests for {named}: use the interface of Space"
+        for node in calls(path):
+            if isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+                tested = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)} & concrete
+                assert not tested, f"{name_of(path)}:{node.lineno} tests for {tested}: use the interface of Space"
 
 
 def test_warnings_are_given_in_one_way() -> None:
     """``errors.warn`` finds the line of the user's that they are about; a fixed number of frames does not."""
-    own = {path.name for path in FILES if any(_is_warning(node) for node in ast.walk(tree(path)))}
+    own = {path.name for path in FILES if any(_is_warning(call) for call in calls(path))}
     assert own == {"errors.py"}
 
 
-def _is_warning(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func) in ("warnings.warn", "warnings.warn_explicit")
+def _is_warning(call: ast.Call) -> bool:
+    named = call.func
+    return isinstance(named, ast.Attribute) and ast.unparse(named) in ("warnings.warn", "warnings.warn_explicit")

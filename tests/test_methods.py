@@ -142,8 +142,8 @@ class TestComposition:
     @pytest.mark.parametrize(
         ("made", "online", "acts_on"),
         [
-            (ocbo(), GroupedQuantile(0.2, trust=200.0), "raw"),
-            (ocbo(eta=0.3), GroupedQuantile(0.3, trust=200.0), "raw"),
+            (ocbo(), GroupedQuantile(0.2, trust=40.0), "raw"),
+            (ocbo(eta=0.3), GroupedQuantile(0.3, trust=40.0), "raw"),
             (ocbo_local(eta=0.3, kappa=0.7), OCBO_LOCAL, "raw"),
             (locbo(alpha=0.1, kappa=0.7, length_scale=0.3, eta0=0.05), LOCBO, "calibrated"),
         ],
@@ -307,7 +307,7 @@ def test_cbo_announces_what_it_falls_back_to() -> None:
         bold.ask()
 
 
-@pytest.mark.parametrize("method", ["cbo", "locbo"])
+@pytest.mark.parametrize("method", [pytest.param("cbo", marks=pytest.mark.whole), "locbo"])
 def test_an_interrupted_study_goes_on_as_if_nothing_had_happened(method: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"method": method, "progress": False}
     whole = minimize(bowl, SQUARE, 8, seed=4, **options)
