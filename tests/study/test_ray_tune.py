@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ import pytest
 pytestmark = pytest.mark.extras
 
 TRIALS, FINISHED = 9, 5
+#: Seconds between two states that Ray saves.
+PERIOD = 2.0
 
 SCRIPT = """
-import os, sys
+import sys, time
 from pathlib import Path
 
 import ray
@@ -26,12 +29,16 @@ from ray.tune.search.optuna import OptunaSearch
 from calibo import CalibratedSampler
 
 folder = Path(sys.argv[1])
+log = folder / "log"
 
 
 def train(config):
+    if log.exists() and len(log.read_text().split()) == %d and not (folder / "killed").exists():
+        (folder / "waiting").touch()
+        time.sleep(600)
     tune.report({"loss": (config["x"] - 0.3) ** 2 + config["y"] ** 2})
-    with open(folder / "log", "a") as log:
-        log.write("done\\n")
+    with log.open("a") as lines:
+        lines.write("done\\n")
 
 
 ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, configure_logging=False)
@@ -49,13 +56,13 @@ else:
         run_config=tune.RunConfig(name="first", storage_path=str(folder / "runs"), verbose=0),
     )
 results = tuner.fit()
-print("FOUND", len(results), len(results.errors), len({result.config["x"] for result in results}))
+print("FOUND", len(results), len(results.errors), len({tuple(result.config.items()) for result in results}))
 """
 
 
 def _started(folder: Path) -> subprocess.Popen[str]:
-    (folder / "script.py").write_text(SCRIPT % TRIALS)
-    environment = {**os.environ, "TUNE_GLOBAL_CHECKPOINT_S": "0", "RAY_AIR_NEW_OUTPUT": "0"}
+    (folder / "script.py").write_text(SCRIPT % (FINISHED, TRIALS))
+    environment = {**os.environ, "TUNE_GLOBAL_CHECKPOINT_S": str(PERIOD), "RAY_AIR_NEW_OUTPUT": "0"}
     command = [sys.executable, str(folder / "script.py"), str(folder)]
     return subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE, text=True)
 
@@ -65,20 +72,34 @@ def _finished(folder: Path) -> int:
     return log.read_text().count("done") if log.exists() else 0
 
 
+def _saved(folder: Path) -> dict[str, int]:
+    """Return when Ray saved each file about the run and its search."""
+    return {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "first").iterdir() if path.is_file()}
+
+
+def _wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + 120
+    while not condition():
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.05)
+
+
 def test_a_run_that_is_killed_goes_on_when_it_is_restored(tmp_path: Path) -> None:
     first = _started(tmp_path)
-    end = time.monotonic() + 120
-    while _finished(tmp_path) < FINISHED:
-        assert first.poll() is None and time.monotonic() < end
-        time.sleep(0.05)
+    _wait_for((tmp_path / "waiting").exists, first)
+    # Ray saves the run and its search one after the other: killed between the two, it would wait forever for a trial that is
+    # finished already. So it is killed when it has saved both since the trial began, and before it saves them again.
+    for _ in range(2):
+        before = _saved(tmp_path)
+        _wait_for(lambda before=before: _saved(tmp_path) != before, first)
+        time.sleep(PERIOD / 4)
     first.send_signal(signal.SIGKILL)
     first.communicate()
-    before = _finished(tmp_path)
-    assert before < TRIALS
+    (tmp_path / "killed").touch()
+    assert _finished(tmp_path) == FINISHED
     second = _started(tmp_path)
     said, _ = second.communicate(timeout=120)
     assert "RESTORED" in said
     found, errors, distinct = map(int, said.rpartition("FOUND")[2].split())
     assert (found, errors) == (TRIALS, 0)
-    # Ray saves its search after its trials: those around the kill may be suggested and evaluated again, no others.
-    assert distinct >= TRIALS - 2 and _finished(tmp_path) <= TRIALS + 3
+    assert distinct == TRIALS and _finished(tmp_path) == TRIALS
