@@ -32,7 +32,7 @@ RESULTS = Path(__file__).parent / "results"
 TRIALS, MILESTONES = 30, (15, 20, 30)
 COMPONENTS = (3, 7, 10, 20, 50)
 #: Suggestions of the comparison of CPU times, how many of the first, mostly the initial design, are not counted, and seeds.
-_ASKS, _SKIPPED, _SEEDS = 18, 11, 2
+_ASKS, _SKIPPED, _SEEDS = 18, 11, 6
 Params = dict[str, float]
 
 

@@ -386,8 +386,7 @@ class FeasibleSet:
         low, high = self._relaxed_box
         start = self._pool[rng.integers(len(self._pool), size=n)]
         box = np.broadcast_to(low, start.shape), np.broadcast_to(high, start.shape)
-        metric = np.broadcast_to(self.width, start.shape)
-        V = self.polytope.walk(start, metric, *box, _STEPS, rng)
+        V = self.polytope.walk_along(start, self._pool, *box, _STEPS, rng)
         # Rounding errors of the walk add up, and are taken out again.
         return self.polytope.project(V, np.broadcast_to(self.span, V.shape), *box)[0]
 
@@ -776,25 +775,43 @@ class _FeasibleRegion(Region):
         sums, scale, room = polytope.sums(V), _AT_BOUND * polytope.scale, _AT_BOUND * slopes
         at_lower, at_upper = sums <= polytope.lower + scale, sums >= polytope.upper - scale
         low, high = self.low + room >= V, self.high - room <= V
-        held, stays = self._holding(V, slopes, uphill, low, high)
+        at_row = ((at_lower | at_upper) & polytope.unequal).any(axis=1)
+        held, stays = self._holding(V, slopes, uphill, low, high, at_row)
         for mask, found in ((blocked, stays), (at_low, low), (at_high, high)):
             mask[:, self.places] = found[:, self.used]
         held = (held > 0.0) & at_upper | (held < 0.0) & at_lower | polytope.equal
         return WorkingSet(blocked, at_low, at_high, normals, held, at_lower, at_upper)
 
     def _holding(
-        self, V: Array, slopes: Array, uphill: Array, low: np.ndarray, high: np.ndarray
+        self, V: Array, slopes: Array, uphill: Array, low: np.ndarray, high: np.ndarray, at_row: np.ndarray
     ) -> tuple[Array, np.ndarray]:
         """Return multipliers of the rows, R x m, that hold points back, and which columns stay at their bounds.
 
-        A short step uphill, projected, ends at what holds the point back.
+        A short step uphill, projected, ends at what holds the point back; a point that is at nothing is held by nothing.
+
+        Args:
+            V: Values at the points, R x c.
+            slopes: How fast these grow with the coordinates, R x c.
+            uphill: Directions, R x columns that move.
+            low: Which values are at their smallest, R x c.
+            high: Which are at their largest, R x c.
+            at_row: Which points are at the bound of an inequality, R.
         """
+        fixed = self.low == self.high
+        multipliers, stays = np.zeros((len(V), len(self.whole.polytope.A))), (low | high) & fixed
+        rows = np.flatnonzero(at_row | ((low | high) & ~fixed).any(axis=1))
+        if not len(rows):
+            return multipliers, stays
+        V, slopes, uphill, low, high = (one[rows] for one in (V, slopes, uphill, low, high))
         longest = np.abs(uphill).max(axis=1, keepdims=True)
         way = np.zeros_like(V)
         way[:, self.used] = (uphill * (_PROBE / np.where(longest > 0.0, longest, 1.0)))[:, self.places]
-        near, multipliers, _ = self.whole.polytope.project(V + slopes * way, slopes, self.low, self.high)
+        near, multipliers[rows], _ = self.whole.polytope.project(
+            V + slopes * way, slopes, self.low[rows], self.high[rows]
+        )
         room = _AT_BOUND * slopes
-        return multipliers, (low & (near <= self.low + room)) | (high & (near >= self.high - room))
+        stays[rows] = (low & (near <= self.low[rows] + room)) | (high & (near >= self.high[rows] - room))
+        return multipliers, stays
 
     def allows(self, x: Array) -> np.ndarray:
         if self.whole.where is None:

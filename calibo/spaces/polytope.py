@@ -72,6 +72,11 @@ class Polytope:
         return self.lower == -np.inf
 
     @cached_property
+    def products(self) -> Array:
+        """Products of the coefficients of any two rows, m m x c."""
+        return (self.A[:, None, :] * self.A[None, :, :]).reshape(len(self.A) ** 2, self.A.shape[1])
+
+    @cached_property
     def largest(self) -> float:
         """Size of the row with the largest terms."""
         return float(self.scale.max(initial=0.0))
@@ -142,28 +147,46 @@ class Polytope:
             rng: The only source of randomness.
         """
         free = high > low
+        most = int(free.sum(axis=1).max(initial=0))
         length = np.where(free, metric, 0.0)
-        tangent = self._tangents(length)
-        for _ in range(steps):
-            way = tangent(rng.standard_normal(V.shape) * length)
-            first, last = self.chord(V, way, low, high)
-            V = between(V + (first + rng.random(len(V)) * (last - first))[:, None] * way, low, high)
-        return V
+        if 2 * most > V.shape[1]:
+            return self._whole.walk(V, self._whole.random_ways(length, rng), low, high, steps, rng)
+        # Few columns move, such as the components of a mixture that are present: only these are looked at.
+        moving = (~free).argsort(axis=1, kind="stable")[:, :most]
+        still = np.where(free, 0.0, V)
+        rows = self._whole.part(moving, still)
+        V, length, low, high = (np.take_along_axis(one, moving, axis=1) for one in (V, length, low, high))
+        np.put_along_axis(still, moving, rows.walk(V, rows.random_ways(length, rng), low, high, steps, rng), axis=1)
+        return still
 
-    def _tangents(self, length: Array) -> Callable[[Array], Array]:
-        """Return the map of directions, n x c, to those along which equalities hold, in columns with a length."""
-        E = self.A[self.equal]
-        if not len(E):
-            return lambda way: way
-        weighted = E * np.square(length)[:, None, :]
-        # Equalities among fixed columns only, and those that follow from others, have no part in it.
-        inverse = np.linalg.pinv(weighted @ E.T, rcond=1e-12, hermitian=True)
-        back = (inverse @ weighted).swapaxes(1, 2)
+    def walk_along(
+        self, V: Array, sample: Array, low: Array, high: Array, steps: int, rng: np.random.Generator
+    ) -> Array:
+        """Move points as ``walk`` does, in directions from one point of a sample to another.
 
-        def along(way: Array) -> Array:
-            return way - (back @ (E @ way[:, :, None]))[:, :, 0]
+        They are at hand, meet the equalities as they are, and suit the form of the set. The sample must not depend on the
+        points, so that the uniform distribution stays as it is.
 
-        return along
+        Args:
+            V: Points of the polytope, n x c.
+            sample: Further points of it, N x c.
+            low: Lower corners of the boxes, n x c.
+            high: Upper corners, n x c.
+            steps: Number of steps.
+            rng: The only source of randomness.
+        """
+
+        def way() -> Array:
+            one, other = rng.integers(len(sample), size=(2, len(V)))
+            return sample[one] - sample[other]
+
+        return self._whole.walk(V, way, low, high, steps, rng)
+
+    @cached_property
+    def _whole(self) -> _Rows:
+        """All rows, for points that may move in all columns."""
+        E, G = self.A[self.equal], self.A[self.unequal]
+        return _Rows(E, G, self.lower[self.unequal], self.upper[self.unequal])
 
     def chord(self, V: Array, way: Array, low: Array, high: Array, room: float = 0.0) -> tuple[Array, Array]:
         """Return how far points, n x c, may go backwards (not positive) and forwards, n each.
@@ -175,19 +198,86 @@ class Polytope:
             high: Upper corners, n x c.
             room: By how much inequalities may be broken, relative to their size.
         """
-        largest = np.abs(way).max(axis=1, keepdims=True)
+        return self._whole.chord(V, way, low, high, room * self.scale[self.unequal])
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """What holds points back that move along chords in k columns: equalities and inequalities.
+
+    Attributes:
+        E: Coefficients of the equalities, m x k, or n x m x k if every point moves in columns of its own.
+        G: Coefficients of the inequalities, in the same form.
+        lower: Smallest sums of the inequalities, m or n x m.
+        upper: Largest sums.
+    """
+
+    E: Array
+    G: Array
+    lower: Array
+    upper: Array
+
+    def part(self, moving: np.ndarray, still: Array) -> _Rows:
+        """Return the rows of points that move in some columns only.
+
+        Args:
+            moving: Numbers of these columns, n x k.
+            still: Values of the other columns, n x c, 0 in those that move.
+        """
+        E, G = (rows[:, moving].swapaxes(0, 1) for rows in (self.E, self.G))
+        sums = _sums(self.G, still)
+        return _Rows(E, G, self.lower - sums, self.upper - sums)
+
+    def walk(
+        self,
+        V: Array,
+        way: Callable[[], Array],
+        low: Array,
+        high: Array,
+        steps: int,
+        rng: np.random.Generator,
+    ) -> Array:
+        """Return points, n x k, after steps of hit-and-run in directions, n x k, along which the equalities hold."""
+        for _ in range(steps):
+            along = way()
+            first, last = self.chord(V, along, low, high)
+            V = between(V + (first + rng.random(len(V)) * (last - first))[:, None] * along, low, high)
+        return V
+
+    def random_ways(self, length: Array, rng: np.random.Generator) -> Callable[[], Array]:
+        """Return a function that draws directions, n x k, in columns with a length."""
+        tangent = self._tangents(length)
+        return lambda: tangent(rng.standard_normal(length.shape) * length)
+
+    def _tangents(self, length: Array) -> Callable[[Array], Array]:
+        """Return the map of directions, n x k, to those along which equalities hold, in columns with a length."""
+        E = self.E
+        if not E.shape[-2]:
+            return lambda way: way
+        weighted = E * np.square(length)[:, None, :]
+        # Equalities among fixed columns only, and those that follow from others, have no part in it.
+        inverse = np.linalg.pinv(weighted @ E.swapaxes(-1, -2), rcond=1e-12, hermitian=True)
+        back = inverse @ weighted
+        return lambda way: way - np.einsum("nmk,nm->nk", back, _sums(E, way))
+
+    def chord(self, V: Array, way: Array, low: Array, high: Array, room: Array | float = 0.0) -> tuple[Array, Array]:
+        """Return how far points, n x k, may go backwards and forwards, n each; inequalities may be broken by ``room``."""
+        largest = np.abs(way).max(axis=1, keepdims=True, initial=0.0)
         way = np.where(np.abs(way) > _STRAIGHT * largest, way, 0.0)
         first, last = _reach(V, way, low, high)
-        if not self.all_equal:
-            unequal = self.unequal
-            G = self.A[unequal]
-            sums, slopes = V @ G.T, way @ G.T
-            slopes = np.where(np.abs(slopes) > _STRAIGHT * largest * np.abs(G).max(axis=1), slopes, 0.0)
-            beyond = room * self.scale[unequal]
-            more = _reach(sums, slopes, self.lower[unequal] - beyond, self.upper[unequal] + beyond)
+        if self.G.shape[-2]:
+            slopes = _sums(self.G, way)
+            sizes = np.abs(self.G).max(axis=-1, initial=0.0)
+            slopes = np.where(np.abs(slopes) > _STRAIGHT * largest * sizes, slopes, 0.0)
+            more = _reach(_sums(self.G, V), slopes, self.lower - room, self.upper + room)
             first, last = np.maximum(first, more[0]), np.minimum(last, more[1])
         still = ~(np.isfinite(first) & np.isfinite(last))
         return np.where(still, 0.0, np.minimum(first, 0.0)), np.where(still, 0.0, np.maximum(last, 0.0))
+
+
+def _sums(rows: Array, V: Array) -> Array:
+    """Return the sums of rows, m x k or n x m x k, at points, n x k -> n x m."""
+    return V @ rows.T if rows.ndim == 2 else np.einsum("nmk,nk->nm", rows, V)
 
 
 def between(V: Array, low: Array | float, high: Array | float) -> Array:
@@ -199,8 +289,8 @@ def _reach(at: Array, slope: Array, low: Array, high: Array) -> tuple[Array, Arr
     with np.errstate(divide="ignore", invalid="ignore"):
         one, other = (low - at) / slope, (high - at) / slope
     moving = slope != 0.0
-    first = np.where(moving, np.minimum(one, other), -np.inf).max(axis=1)
-    return first, np.where(moving, np.maximum(one, other), np.inf).min(axis=1)
+    first = np.where(moving, np.minimum(one, other), -np.inf).max(axis=1, initial=-np.inf)
+    return first, np.where(moving, np.maximum(one, other), np.inf).min(axis=1, initial=np.inf)
 
 
 class _Duals:
@@ -262,7 +352,14 @@ class _Duals:
 
     def _put_aside(self) -> None:
         met = self._met()
-        if met.any():
+        if met.all():
+            self.found[0][self.rows], self.found[1][self.rows], self.found[2][self.rows] = (
+                self.V,
+                self.multipliers,
+                True,
+            )
+            self.rows, self.V, self.multipliers = self.rows[:0], self.V[:0], self.multipliers[:0]
+        elif met.any():
             arrived = self.rows[met]
             self.found[0][arrived], self.found[1][arrived], self.found[2][arrived] = (
                 self.V[met],
@@ -297,8 +394,9 @@ class _Duals:
         if len(polytope.A) == 1:
             way = gap / matrix[:, 0]
             return way, self._signed(multipliers, multipliers + way)
-        matrix *= active[:, :, None] & active[:, None, :]
-        np.einsum("nii->ni", matrix)[~active] = 1.0
+        if not active.all():
+            matrix *= active[:, :, None] & active[:, None, :]
+            np.einsum("nii->ni", matrix)[~active] = 1.0
         way = np.linalg.solve(matrix, gap[:, :, None])[:, :, 0]
         zero = np.zeros_like(active)
         for _ in range(pivots):
@@ -315,12 +413,12 @@ class _Duals:
 
     def _hessian(self, gap: Array) -> Array:
         """Return the matrices of the second derivatives of the dual functions, n x m x m, not quite singular."""
-        polytope, A = self.polytope, self.polytope.A
+        polytope, m = self.polytope, len(self.polytope.A)
         inside = (self.low < self.V) & (self.high > self.V)
-        near = np.abs(gap).max(axis=1, initial=0.0) <= 1e-6 * polytope.largest
-        damping = np.where(near & inside.any(axis=1), 1e-9, _DAMPING)
+        near = np.maximum.reduce(np.abs(gap), axis=1, initial=0.0) <= 1e-6 * polytope.largest
+        damping = np.where(near & np.logical_or.reduce(inside, axis=1), 1e-9, _DAMPING)
         weights = self.squares * np.where(inside, 1.0, damping[:, None] * (self.high > self.low))
-        matrix = (A * weights[:, None, :]) @ A.T
+        matrix = np.einsum("nc,kc->nk", weights, polytope.products).reshape(len(weights), m, m)
         diagonal = np.einsum("nii->ni", matrix)
         diagonal *= 1.0 + _LEVENBERG
         diagonal[diagonal <= 0.0] = 1.0
