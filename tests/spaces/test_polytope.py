@@ -90,3 +90,46 @@ def test_walks_keep_inequalities() -> None:
     box = np.zeros_like(Y), np.ones_like(Y)
     V = shape.walk(shape.project(Y, np.ones_like(Y), *box)[0], np.ones_like(Y), *box, 30, RNG(0))
     assert np.abs(shape.excess(V)).max() < 1e-11 and len(np.unique(V, axis=0)) == 400
+
+
+def test_walks_in_few_columns_become_uniform_within_each_slice() -> None:
+    # Three of twelve columns move, others for every point, one is fixed at .1; what is left of the sum is .9.
+    n, K = 4000, 12
+    moving = RNG(1).permuted(np.tile(np.arange(1, K), (n, 1)), axis=1)[:, :3]
+    low, high, start = np.zeros((n, K)), np.zeros((n, K)), np.zeros((n, K))
+    low[:, 0] = high[:, 0] = start[:, 0] = 0.1
+    np.put_along_axis(high, moving, 1.0, axis=1)
+    np.put_along_axis(start, moving, 0.3, axis=1)
+    V = simplex(K).walk(start, np.ones_like(start), low, high, 40, RNG(0))
+    assert np.abs(V.sum(axis=1) - 1.0).max() < 1e-12 and (low <= V).all() and (high >= V).all()
+    shares = np.take_along_axis(V, moving, axis=1) / 0.9
+    # Moments of Dirichlet(1, 1, 1): means of 4,000 points are within 5 standard errors.
+    assert shares.mean(axis=0) == pytest.approx([1 / 3] * 3, abs=5 * (1 / 18 / n) ** 0.5)
+    assert np.square(shares).mean(axis=0) == pytest.approx([1 / 6] * 3, abs=5 * (0.04 / n) ** 0.5)
+
+
+def test_walks_in_few_columns_keep_inequalities() -> None:
+    shape, n = polytope([np.ones(9), np.arange(9.0)], [1.0, -np.inf], [1.0, 3.5]), 300
+    low, high = np.zeros((n, 9)), np.zeros((n, 9))
+    high[:, [1, 2, 8]] = 1.0
+    high[: n // 2, [0, 4, 8]], high[: n // 2, [1, 2]] = 1.0, 0.0
+    start = shape.project(np.zeros((n, 9)), np.ones((n, 9)), low, high)[0]
+    V = shape.walk(start, np.ones_like(start), low, high, 30, RNG(0))
+    assert np.abs(shape.excess(V)).max() < 1e-12 and (low <= V).all() and (high >= V).all()
+    # The inequality is met nearly with equality by some, and column 8 takes all values that it leaves.
+    assert 3.4 < (V @ np.arange(9.0)).max() <= 3.5 + 1e-12 and V[:, 8].std() > 0.05
+
+
+@pytest.mark.parametrize("K", [3, 10])
+def test_walks_along_a_sample_leave_uniform_points_uniform(K: int) -> None:
+    n, shape = 4000, simplex(K)
+    start, sample = RNG(1).dirichlet(np.ones(K), n), RNG(2).dirichlet(np.ones(K), 500)
+    V = shape.walk_along(start, sample, np.zeros_like(start), np.ones_like(start), 20, RNG(0))
+    assert np.abs(V.sum(axis=1) - 1.0).max() < 1e-12 and V.min() >= 0.0
+    error = ((K - 1) / K**2 / (K + 1) / n) ** 0.5
+    assert V.mean(axis=0) == pytest.approx([1 / K] * K, abs=5 * error)
+    assert np.square(V).mean() == pytest.approx(2 / K / (K + 1), rel=0.05)
+    # They forget where they began as fast as walks in random directions do.
+    walked = shape.walk(start, np.ones_like(start), np.zeros_like(start), np.ones_like(start), 20, RNG(0))
+    kept, before = (float(np.corrcoef(one.ravel(), start.ravel())[0, 1]) for one in (V, walked))
+    assert kept < before + 0.05
