@@ -132,7 +132,7 @@ class FeasibleRegion(Region):
         sums, scale, room = polytope.sums(V), _AT_BOUND * polytope.scale, _AT_BOUND * slopes
         at_lower, at_upper = sums <= polytope.lower + scale, sums >= polytope.upper - scale
         low, high = self.low + room >= V, self.high - room <= V
-        at_row = ((at_lower | at_upper) & polytope.unequal).any(axis=1)
+        at_row = np.logical_or.reduce((at_lower | at_upper) & polytope.unequal, axis=1)
         held, stays = self._holding(V, slopes, uphill, low, high, at_row)
         for mask, found in ((blocked, stays), (at_low, low), (at_high, high)):
             mask[:, self.places] = found[:, self.used]

@@ -397,7 +397,7 @@ class _Duals:
         if not active.all():
             matrix *= active[:, :, None] & active[:, None, :]
             np.einsum("nii->ni", matrix)[~active] = 1.0
-        way = np.linalg.solve(matrix, gap[:, :, None])[:, :, 0]
+        way = np.asarray(np.linalg.solve(matrix, gap[:, :, None])[:, :, 0], dtype=np.float64)
         zero = np.zeros_like(active)
         for _ in range(pivots):
             # Multipliers that would get the wrong sign become 0, and the others are found anew with these at 0.
