@@ -64,9 +64,9 @@ from calibo.optimize.strategy import ANCHORS, ModelBased, Strategy
 from calibo.optimize.turbo import TuRBO
 from calibo.search import Langevin, MutatedBest, Mutation, Search
 
-#: Outcomes after which what is shown is half of what online recalibrators play, whose guarantees are for the long run: of
-#: localized ones, and in a group of forecasts.
-_TRUST, _TRUST_IN_GROUP = 200.0, 40.0
+#: Outcomes after which what is shown is half of what localized online recalibrators play, whose guarantees are for the
+#: long run.
+_TRUST = 200.0
 #: Number of results above which Gaussian processes are no longer exact.
 _LARGE = 1000
 #: Number of results below which hyperparameters are fitted at every step: of models that the search acts on, and of those
@@ -172,7 +172,7 @@ def ocbo(
     if paper:
         calibrated = Calibrated(surrogate or GaussianProcess(), by=OnlineQuantile(eta, pooled=True))
         return ModelBased(calibrated, rule or UpperQuantile(0.9), name="ocbo", **options)
-    calibrated = Calibrated(_by_reach(surrogate), by=GroupedQuantile(eta, trust=_TRUST_IN_GROUP))
+    calibrated = Calibrated(_by_reach(surrogate), by=GroupedQuantile(eta))
     return ModelBased(calibrated, rule or ExpectedImprovement(), name="ocbo", **{"acts_on": "raw", **options})
 
 

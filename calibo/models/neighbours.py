@@ -7,9 +7,10 @@ residuals e = y - mean - v' w. p distinct points are predicted, with D features;
 
 from __future__ import annotations
 
+import mmap
+import sys
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from mmap import mmap
 from typing import ClassVar
 
 import numpy as np
@@ -297,7 +298,14 @@ def _room(rows: int, columns: int) -> Array:
     them; those of an anonymous map are small.
     """
     size = rows * columns
-    return np.frombuffer(mmap(-1, 8 * max(size, 1)), count=size).reshape(rows, columns)
+    return np.frombuffer(_own_memory(8 * max(size, 1)), count=size).reshape(rows, columns)
+
+
+def _own_memory(size: int) -> mmap.mmap:
+    """Return an anonymous map of some bytes that no process forked later shares."""
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 def _blocks(count: int, size: int = _BLOCK) -> list[slice]:

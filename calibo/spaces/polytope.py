@@ -153,7 +153,8 @@ class Polytope:
             return self._whole.walk(V, self._whole.random_ways(length, rng), low, high, steps, rng)
         # Few columns move, such as the components of a mixture that are present: only these are looked at.
         moving = (~free).argsort(axis=1, kind="stable")[:, :most]
-        still = np.where(free, 0.0, V)
+        still = V.copy()
+        np.put_along_axis(still, moving, 0.0, axis=1)
         rows = self._whole.part(moving, still)
         V, length, low, high = (np.take_along_axis(one, moving, axis=1) for one in (V, length, low, high))
         np.put_along_axis(still, moving, rows.walk(V, rows.random_ways(length, rng), low, high, steps, rng), axis=1)
@@ -164,8 +165,8 @@ class Polytope:
     ) -> Array:
         """Move points as ``walk`` does, in directions from one point of a sample to another.
 
-        They are at hand, meet the equalities as they are, and suit the form of the set. The sample must not depend on the
-        points, so that the uniform distribution stays as it is.
+        They are at hand, meet the equalities as they are, and suit the form of the set. The sample is fixed, and directions
+        are drawn without regard to where the points are, so that the uniform distribution stays as it is.
 
         Args:
             V: Points of the polytope, n x c.
@@ -352,14 +353,7 @@ class _Duals:
 
     def _put_aside(self) -> None:
         met = self._met()
-        if met.all():
-            self.found[0][self.rows], self.found[1][self.rows], self.found[2][self.rows] = (
-                self.V,
-                self.multipliers,
-                True,
-            )
-            self.rows, self.V, self.multipliers = self.rows[:0], self.V[:0], self.multipliers[:0]
-        elif met.any():
+        if met.any():
             arrived = self.rows[met]
             self.found[0][arrived], self.found[1][arrived], self.found[2][arrived] = (
                 self.V[met],

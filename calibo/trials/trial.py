@@ -239,10 +239,10 @@ def _by_state(trials: Iterable[Trial]) -> tuple[list[Trial], list[Trial], list[T
     """Return the complete trials, those that failed or were pruned, and the running ones, each in the order given."""
     # Named once, and compared: nearly all are complete, and members of an enumeration take long to look up and to hash.
     known, done = list(trials), State.COMPLETE
-    others = [trial for trial in known if trial.state is not done]
+    others = [trial for trial in known if trial.state != done]
     failed = [trial for trial in others if trial.state in (State.FAILED, State.PRUNED)]
-    running = [trial for trial in others if trial.state is State.RUNNING]
-    return [trial for trial in known if trial.state is done], failed, running
+    running = [trial for trial in others if trial.state == State.RUNNING]
+    return [trial for trial in known if trial.state == done], failed, running
 
 
 def _bounded(Y: Array) -> Array:

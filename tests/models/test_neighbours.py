@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from calibo.data import Array, Dataset, Rows
 from calibo.errors import RecipeError
 from calibo.models import RBF, Capability, GaussianProcess, Kernel, Matern52, NearestNeighbourGP
 from calibo.models.gp_posterior import Posterior
-from calibo.models.neighbours import NeighbourPosterior, shared_neighbours
+from calibo.models.neighbours import NeighbourPosterior, _room, shared_neighbours
 from calibo.testing.surrogate_suite import SurrogateSuite
 
 RNG = np.random.default_rng
@@ -219,3 +220,13 @@ def test_bad_settings() -> None:
         NearestNeighbourGP(core=0)
     with pytest.raises(RecipeError, match="process must be a GaussianProcess"):
         NearestNeighbourGP(process=GaussianProcess)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that share memory with their parent")
+def test_a_forked_process_does_not_write_into_the_projections_of_its_parent() -> None:
+    kept = _room(4, 3)
+    if (child := os.fork()) == 0:
+        kept[:] = 1.0
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    np.testing.assert_array_equal(kept, 0.0)

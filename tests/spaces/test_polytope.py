@@ -133,3 +133,18 @@ def test_walks_along_a_sample_leave_uniform_points_uniform(K: int) -> None:
     walked = shape.walk(start, np.ones_like(start), np.zeros_like(start), np.ones_like(start), 20, RNG(0))
     kept, before = (float(np.corrcoef(one.ravel(), start.ravel())[0, 1]) for one in (V, walked))
     assert kept < before + 0.05
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_fixed_columns_count_once_where_points_move_in_different_numbers_of_columns(sign: float) -> None:
+    # Column 0 is fixed at 1; the row leaves [0, .5] to column 1, which half of the points move in alone.
+    n, K = 2000, 6
+    row = np.zeros(K)
+    row[:2] = sign, 1.0
+    shape = polytope([row], [-np.inf], [sign + 0.5])
+    low, high, start = np.zeros((n, K)), np.zeros((n, K)), np.zeros((n, K))
+    low[:, 0] = high[:, 0] = start[:, 0] = 1.0
+    high[:, 1], start[:, 1] = 1.0, 0.25
+    high[: n // 2, 2:4] = 1.0
+    alone = shape.walk(start, np.ones_like(start), low, high, 30, RNG(0))[n // 2 :, 1]
+    assert alone.max() <= 0.5 and alone.mean() == pytest.approx(0.25, abs=5 * 0.5 / 12**0.5 / (n // 2) ** 0.5)
