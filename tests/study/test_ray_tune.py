@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -61,11 +62,20 @@ print("FOUND", len(results), len(results.errors), len({tuple(result.config.items
 """
 
 
-def _started(folder: Path) -> subprocess.Popen[str]:
+@contextmanager
+def _started(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start the script in a session of its own; afterwards end what it has started, which Ray leaves behind if killed."""
     (folder / "script.py").write_text(SCRIPT % (FINISHED, TRIALS))
     environment = {**os.environ, "TUNE_GLOBAL_CHECKPOINT_S": str(PERIOD), "RAY_AIR_NEW_OUTPUT": "0"}
     command = [sys.executable, str(folder / "script.py"), str(folder)]
-    return subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE, text=True)
+    with subprocess.Popen(
+        command, env=environment, cwd=folder, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def _finished(folder: Path) -> int:
@@ -86,20 +96,20 @@ def _wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> 
 
 
 def test_a_run_that_is_killed_goes_on_when_it_is_restored(tmp_path: Path) -> None:
-    first = _started(tmp_path)
-    _wait_for((tmp_path / "waiting").exists, first)
-    # Ray saves the run and its search one after the other: killed between the two, it would wait forever for a trial that is
-    # finished already. So it is killed when it has saved both since the trial began, and before it saves them again.
-    for _ in range(2):
-        before = _saved(tmp_path)
-        _wait_for(lambda before=before: _saved(tmp_path) != before, first)
-        time.sleep(PERIOD / 4)
-    first.send_signal(signal.SIGKILL)
-    first.communicate()
+    with _started(tmp_path) as first:
+        _wait_for((tmp_path / "waiting").exists, first)
+        # Ray saves the run and its search one after the other: killed between the two, it would wait forever for a trial that
+        # is finished already. So it is killed when it has saved both since the trial began, and before it saves them again.
+        for _ in range(2):
+            before = _saved(tmp_path)
+            _wait_for(lambda before=before: _saved(tmp_path) != before, first)
+            time.sleep(PERIOD / 4)
+        first.send_signal(signal.SIGKILL)
+        first.wait()
     (tmp_path / "killed").touch()
     assert _finished(tmp_path) == FINISHED
-    second = _started(tmp_path)
-    said, _ = second.communicate(timeout=PATIENCE)
+    with _started(tmp_path) as second:
+        said, _ = second.communicate(timeout=PATIENCE)
     assert "RESTORED" in said
     found, errors, distinct = map(int, said.rpartition("FOUND")[2].split())
     assert (found, errors) == (TRIALS, 0)
