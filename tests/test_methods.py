@@ -56,7 +56,7 @@ from calibo.search import Langevin, RandomDraw
 from calibo.spaces import Categorical, Float, Int, PoolSpace
 
 # The design is proposed before its points are measured again, so the first forecasts know nothing of the noise.
-before_replicates = pytest.mark.filterwarnings("ignore:none of the .* points was measured twice")
+before_replicates = pytest.mark.filterwarnings("ignore:no point was measured twice")
 # With weights that are hardly learned, or none, now and then no outcome is accepted at the point chosen.
 without_a_set = pytest.mark.filterwarnings("ignore:. of . predictions could not be calibrated .much less certain")
 #: Methods that observe values; composite_lfbo observes vectors.

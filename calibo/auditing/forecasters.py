@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from calibo.auditing.replay import Forecaster
-from calibo.checks import read_items, read_mapping, shown
+from calibo.checks import did_you_mean, read_items, read_mapping, shown
 from calibo.errors import RecipeError
 from calibo.methods import METHODS, strategy
 from calibo.models.base import Surrogate
@@ -71,14 +71,22 @@ def asks_for_stored(asked: Sequence[Asked] | Mapping[str, Asked] | Asked) -> boo
 
 
 def _named(asked: Sequence[Asked] | Mapping[str, Asked] | Asked) -> list[tuple[str | None, Asked]]:
-    """Return what is asked for, one or several, each with the name given to it, if any."""
+    """Return what is asked for, one or several, each with the name given to it, if any.
+
+    As elsewhere, case does not matter in names of methods, and hyphens are underscores.
+    """
     if isinstance(asked, str | Strategy | Surrogate):
-        return [(None, asked)]
+        return [(None, _as_stored(asked))]
     found = read_mapping(asked)
     items = None if found is not None else read_items(asked)
     if found is None and items is None:
         raise RecipeError(f"methods= takes names of methods, strategies or surrogates, got {shown(asked)}")
-    return list((found or {}).items()) if items is None else [(None, one) for one in items]
+    pairs = (found or {}).items() if items is None else ((None, one) for one in items)
+    return [(name, _as_stored(one)) for name, one in pairs]
+
+
+def _as_stored(asked: Asked) -> Asked:
+    return asked.strip().lower().replace("-", "_") if isinstance(asked, str) else asked
 
 
 def _forecaster(name: str | None, asked: Asked) -> Forecaster:
@@ -89,9 +97,13 @@ def _forecaster(name: str | None, asked: Asked) -> Forecaster:
         return Forecaster(name or BOTORCH, BoTorchSurrogate(), about, refit_after=_BOTORCH_REFIT)
     if isinstance(asked, Surrogate):
         return Forecaster(name or "+".join(asked.stage_names), asked)
-    if isinstance(asked, str) and asked.replace("-", "_") in _SETTINGS:
-        asked, known = asked.replace("-", "_"), asked.replace("-", "_")
-        made = METHODS[asked].make(**_SETTINGS[asked])
+    if isinstance(asked, str):
+        known, every = asked, [*sorted(METHODS), BOTORCH, STORED]
+        if asked not in METHODS:
+            raise RecipeError(
+                f"unknown method {shown(asked)}; an audit knows {', '.join(every)}{did_you_mean(asked, every)}"
+            )
+        made = METHODS[asked].make(**_SETTINGS.get(asked, {}))
     else:
         made = strategy(asked)
         known = made.name

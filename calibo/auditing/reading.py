@@ -146,6 +146,6 @@ def _left_out(trials: Sequence[Trial], outside: int) -> list[str]:
     named = [f"{count} {state}" for state, count in counts.items()]
     sentences = [f"Trials left out, which have no result: {', '.join(named)}."] if named else []
     if outside:
-        were = "1 complete trial" if outside == 1 else f"{outside} complete trials"
-        sentences.append(f"{were} left out: their parameters are not in the latest search space.")
+        were, whose = ("1 complete trial", "its") if outside == 1 else (f"{outside} complete trials", "their")
+        sentences.append(f"{were} left out: {whose} parameters are not in the latest search space.")
     return sentences

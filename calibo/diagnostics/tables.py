@@ -184,7 +184,10 @@ class CalibrationTable(Table):
         """
         shares = {row.nominal: row.mean_values_inside(symmetry, confidence=confidence) for row in self.rows}
         nominal = max(shares, key=lambda coverage: shares[coverage])
-        noise = f"noise that is of either sign with a probability of {_percent(symmetry)} or more"
+        least_often = f"at least {_percent(symmetry)} of the time"
+        noise = f"noise that is positive {least_often} and negative {least_often}"
+        if symmetry == 0.5:
+            noise = "noise that is positive as often as negative"
         if not shares[nominal]:
             return f"Nothing can be said of mean values yet: {noise} could have hidden all misses so far."
         least = _percent(math.floor(100.0 * shares[nominal]) / 100.0)

@@ -207,10 +207,10 @@ class HeteroscedasticGP(Surrogate):
         own, noise_own = stored[:size], stored[size:]
         if not groups.informative.any():
             if not self.replicates_follow:
+                # Without the number of points, so that Python shows it once a study and not at every step.
                 warn(
-                    f"none of the {len(groups.X)} points was measured twice, so where the noise is large cannot be "
-                    "learned: the same noise is assumed everywhere; measure points several times (Replicated) or give "
-                    "their standard errors (sem)",
+                    "no point was measured twice, so where the noise is large cannot be learned: the same noise is "
+                    "assumed everywhere; measure points several times (Replicated) or give their standard errors (sem)",
                     FallbackWarning,
                 )
             means = self.means.fit(groups.dataset(groups.mean, None, data, own), rng=rng)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from calibo import methods
-from calibo.auditing.forecasters import DEFAULT, forecasters_of, has_botorch
+from calibo.auditing.forecasters import DEFAULT, asks_for_stored, forecasters_of, has_botorch
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, QuantileTrees
 
@@ -33,10 +33,17 @@ def test_cbo_does_without_its_density_ratio() -> None:
     assert forecasters_of(["cbo"])[0].surrogate == methods.cbo(ratio=None).surrogate
 
 
+def test_case_does_not_matter_in_names() -> None:
+    found = forecasters_of(["CBO", " OCBO-Local", "Stored"])
+    assert [one.name for one in found] == ["cbo", "ocbo_local", "gp_ei"]
+    assert found[0].surrogate == methods.cbo(ratio=None).surrogate
+    assert asks_for_stored(["Stored"]) and not asks_for_stored({"stored": "OCBO"})
+
+
 def test_methods_without_forecasts_are_refused() -> None:
     with pytest.raises(RecipeError, match="lfbo makes no forecasts"):
         forecasters_of(["lfbo"])
-    with pytest.raises(RecipeError, match="unknown method 'ocba'"):
+    with pytest.raises(RecipeError, match=r"unknown method 'ocba'; .*, botorch, stored; did you mean 'ocbo'\?"):
         forecasters_of(["ocba"])
     with pytest.raises(RecipeError, match="two forecasters are called 'ocbo'"):
         forecasters_of(["ocbo", methods.ocbo(eta=0.1)])

@@ -104,6 +104,19 @@ def test_a_study_of_calibo_has_its_own_space_and_its_forecasts() -> None:
     assert known == [trial.forecasts is not None for trial in result.trials] and any(known)
 
 
+@pytest.mark.parametrize(
+    ("others", "said"), [(1, "1 complete trial left out: its"), (2, "2 complete trials left out: their")]
+)
+def test_trials_outside_of_the_space_are_left_out_and_counted(others: int, said: str) -> None:
+    result = minimize(lambda p: p["x"] ** 2, {"x": Float(-1, 1)}, 10, "gp_ei", seed=0, progress=False)
+    beyond: dict[str, optuna.distributions.BaseDistribution] = {"x": optuna.distributions.FloatDistribution(-9, 9)}
+    for _ in range(others):
+        result.study.add_trial(optuna.trial.create_trial(params={"x": 7.0}, distributions=beyond, value=49.0))
+    seen = read_study(result.study, 0)
+    assert len(seen.data) == 10
+    assert seen.notes == (f"{said} parameters are not in the latest search space.",)
+
+
 def test_too_little_to_audit() -> None:
     few = made_by_tpe(lambda trial: trial.suggest_float("x", 0, 1), 7)
     with pytest.raises(DataError, match="at least 10 results, study '.*' has 7: run more trials"):

@@ -287,9 +287,13 @@ def test_what_is_certain_of_mean_values() -> None:
     assert row.mean_values_inside() == pytest.approx(1.0 - 2.0 * mean_chance_limit(10, 200))
     assert row.mean_values_inside(0.25) == pytest.approx(max(1.0 - 4.0 * mean_chance_limit(10, 200), 0.0))
     said = found.mean_value_sentence()
-    assert said.startswith("With noise that is of either sign with a probability of 50 % or more, at least 6")
+    assert said.startswith("With noise that is positive as often as negative, at least 6")
     assert "of the mean values were inside 95 % intervals of measurements so far" in said
     assert table(3, 1, 0.95).mean_value_sentence().startswith("Nothing can be said of mean values yet")
+    said = found.mean_value_sentence(0.4)
+    assert said.startswith(
+        "With noise that is positive at least 40 % of the time and negative at least 40 % of the time, "
+    )
     with pytest.raises(RecipeError, match="symmetry"):
         row.mean_values_inside(0.6)
 
