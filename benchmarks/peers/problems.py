@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -101,12 +102,21 @@ def get(name: str, seed: int) -> PeerProblem:
     )
 
 
-def _bbob(name: str, function: int, d: int, *, noisy: bool, instance: int) -> PeerProblem:
+def bbob_function(function: int, d: int, instance: int) -> Any:
+    """Return a function of the BBOB suite as the package ioh has it: called with a list of numbers, with its ``optimum``.
+
+    Raises:
+        ValueError: If it is kept for judging.
+    """
     if function not in FUNCTIONS:
         raise ValueError(f"BBOB function {function} is kept for judging: choose one of {FUNCTIONS}")
     import ioh
 
-    problem = ioh.get_problem(function, instance=instance, dimension=d, problem_class=ioh.ProblemClass.BBOB)
+    return ioh.get_problem(function, instance=instance, dimension=d, problem_class=ioh.ProblemClass.BBOB)
+
+
+def _bbob(name: str, function: int, d: int, *, noisy: bool, instance: int) -> PeerProblem:
+    problem = bbob_function(function, d, instance)
     space = floats(d, -5.0, 5.0)
     points = np.random.default_rng([function, d, instance]).uniform(-5.0, 5.0, (_POINTS, d))
     scale = robust_spread(np.array([problem(list(point)) for point in points]))
