@@ -25,6 +25,8 @@ _TEXT = (".csv", ".tsv", ".txt")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _COMMA_NUMBER = re.compile(r"-?\d+,\d+(e-?\d+)?", re.IGNORECASE)
 _POINT_NUMBER = re.compile(r"-?\d+\.\d+(e-?\d+)?", re.IGNORECASE)
+#: A number that may have points between thousands.
+_POINT_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})+")
 
 
 @dataclass(frozen=True)
@@ -149,10 +151,14 @@ def _separator(lines: Sequence[str]) -> str:
 
 
 def _decimal(rows: Sequence[Mapping[str, Any]], separator: str) -> str:
-    """Return the decimal mark: a comma if numbers have one and none has a point; commas separate nothing then."""
+    """Return the decimal mark: a comma if numbers have one and none has a point but between thousands.
+
+    Commas separate nothing then.
+    """
     cells = [value for row in rows for value in row.values() if isinstance(value, str)]
     commas = any(_COMMA_NUMBER.fullmatch(cell) for cell in cells)
-    points = any(_POINT_NUMBER.fullmatch(cell) for cell in cells)
+    pointed = [cell for cell in cells if _POINT_NUMBER.fullmatch(cell)]
+    points = any(not (commas and _POINT_THOUSANDS.fullmatch(cell)) for cell in pointed)
     # Without any number that tells, a semicolon is what a spreadsheet with decimal commas writes.
     return "," if separator != "," and not points and (commas or separator == ";") else "."
 

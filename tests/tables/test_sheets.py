@@ -85,3 +85,12 @@ def test_what_is_no_table(tmp_path: Path, text: bytes, said: str) -> None:
         read_sheet(tmp_path / "a.csv")
     with pytest.raises(DataError, match="is not there"):
         read_sheet(tmp_path / "missing.csv")
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal"),
+    [("88,54;1.200", ","), ("88,54;1.2", "."), ("88.54;1.200", "."), ("88,54;0.125", "."), ("88;1.200", ".")],
+)
+def test_points_between_thousands_are_no_decimal_marks(tmp_path: Path, cells: str, decimal: str) -> None:
+    (tmp_path / "a.csv").write_text(f"a;b\n{cells}\n")
+    assert read_sheet(tmp_path / "a.csv").dialect.decimal == decimal
