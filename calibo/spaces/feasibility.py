@@ -188,18 +188,20 @@ def check_feasible(feasible: FeasibleSet, *, held: str = "") -> None:
         return
     if program.solve() is None:
         needed = program.conflict()
+        together, what = (" together", "one of these constraints") if len(needed) > 1 else ("", "this constraint")
         raise SpaceError(
-            f"no values meet {_listed(needed)}{' together' if len(needed) > 1 else ''}, with "
-            f"{_ranges(program, needed)}{held}: change or drop one of these constraints, or widen the ranges"
+            f"no values meet {_listed(needed)}{together}, with {_ranges(program, needed)}{held}: change or drop {what}, or "
+            "widen the ranges"
         )
     if held or feasible.supports or feasible.finite.any():
         return
     room = program.room()
     if room < _ROOM:
         tight = _tight(program)
+        leave, what = ("leave", "one of these constraints") if len(tight) > 1 else ("leaves", "this constraint")
         raise SpaceError(
-            f"{_listed(tight)} leave{'s' if len(tight) == 1 else ''} hardly any values, with {_ranges(program, tight)}: "
-            "only a corner, an edge or a face of the ranges. Relax one of these constraints or widen the ranges; write "
+            f"{_listed(tight)} {leave} hardly any values, with {_ranges(program, tight)}: "
+            f"only a corner, an edge or a face of the ranges. Relax {what} or widen the ranges; write "
             "an equality (==) for values that are to be equal, and leave out parameters whose value is known"
         )
 
