@@ -365,3 +365,22 @@ def test_enqueued_points_that_break_constraints_are_kept_with_a_warning() -> Non
         study.optimize(_sum_of_three, n_trials=1)
     said = [str(one.message) for one in caught]
     assert "suggested as if these were free: no values meet" in said[0] and said[1].startswith("trial 4 broke")
+
+
+def test_a_parameter_of_the_space_that_is_never_suggested_is_announced_once() -> None:
+    study = optuna.create_study(sampler=CalibratedSampler(GP_EI, seed=0, space={"x": Float(0, 1), "y": Float(0, 1)}))
+    with pytest.warns(
+        FallbackWarning, match="nothing is learned from trial 0 and those like it, .* missing .'y'"
+    ) as caught:
+        study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+    assert len(caught) == 1
+
+
+@pytest.mark.filterwarnings("error::calibo.errors.FallbackWarning")
+def test_a_parameter_that_is_inactive_is_not_missing() -> None:
+    space = {"k": Categorical(["a", "b"]), "x": Float(0, 1, when={"k": "a"})}
+
+    def objective(trial: optuna.Trial) -> float:
+        return trial.suggest_float("x", 0, 1) if trial.suggest_categorical("k", ["a", "b"]) == "a" else 0.5
+
+    optuna.create_study(sampler=CalibratedSampler(GP_EI, seed=0, space=space)).optimize(objective, n_trials=6)
