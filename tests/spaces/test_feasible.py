@@ -128,7 +128,10 @@ def test_held_values_are_kept_and_the_rest_follows() -> None:
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"a": 0.05, "b": 0.1}, r"no values meet 'a \+ b \+ c == 1'.*while a = 0.05, b = 0.1 is held"),
+        (
+            {"a": 0.05, "b": 0.1},
+            r"no values meet 'a \+ b \+ c == 1'.*while a = 0.05, b = 0.1 are held: hold other values",
+        ),
         ({"z": 1}, r"cannot hold \['z'\]"),
         ({"a": 7}, "cannot hold 'a': 7 lies outside"),
     ],
