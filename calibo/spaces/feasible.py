@@ -471,13 +471,13 @@ class FeasibleSet:
         if not self.finite.any():
             return near, low, high, found
         lattice = self._lattice
-        whole = lattice.rounded(near, low, high)
+        whole, box = lattice.rounded(near, low, high), (low, high)
         low, high = low.copy(), high.copy()
         low[:, self.finite] = high[:, self.finite] = whole[:, self.finite]
         settled, _, found = self.polytope.project(near, self.slopes(near), low, high)
         off = np.flatnonzero(~found)
         if len(off):
-            fitted = lattice.fitted(whole[off], low[off], high[off])
+            fitted = lattice.fitted(whole[off], box[0][off], box[1][off])
             low[np.ix_(off, self.finite)] = high[np.ix_(off, self.finite)] = fitted[:, self.finite]
             settled[off], _, found[off] = self.polytope.project(near[off], self.slopes(near[off]), low[off], high[off])
         return settled, low, high, found
