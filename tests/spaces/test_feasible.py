@@ -236,6 +236,15 @@ def test_amounts_in_steps_do_not_make_absent_components_present() -> None:
         _check(space, params)
 
 
+def test_neighbours_have_no_components_that_are_rounding_errors() -> None:
+    stepped = Float(0, 100, step=5)
+    parts = {"a": stepped, "b": (0, 97.946), "c": (0, 42.518), "d": stepped}
+    space = ProductSpace({"m": Mixture(parts, total=100, at_most=2)}, constraints=["a + 3*b + 0.5*c <= 97.5"])
+    near = np.vstack([space.neighbours(x) for x in space.sample(60, RNG(0))])
+    for params in space.decode(near):
+        _check(space, params)
+
+
 @given(st.integers(0, 2**32), st.integers(2, 5), st.integers(1, 3))
 @settings(max_examples=15, deadline=None, derandomize=True)
 def test_random_impossible_sets_are_refused_by_a_conflict_of_which_nothing_can_be_left_out(
