@@ -16,6 +16,8 @@ _MOST_VALUES = 1000
 #: What people write where nothing is measured yet, and where an experiment has failed.
 _EMPTY = ("", "nan", "na", "n/a", "-", "pending", "todo", "tbd")
 _FAILED = ("failed", "fail", "failure", "error", "fehlgeschlagen", "fehler", "misslungen")
+#: What spreadsheets show of truth values, in English and in German.
+_TRUTH = {"true": True, "false": False, "wahr": True, "falsch": False}
 #: Digits in groups of three, by the decimal mark of the file: the other mark stands between thousands.
 _THOUSANDS = {
     ".": re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?"),
@@ -98,7 +100,8 @@ def read_parameter(cell: Any, column: Parameter | None, decimal: str = ".") -> A
         values = [column.decode(float(u)) for u in column.position(np.arange(column.cells))]
         text = str(cell).strip()
         for value in values:
-            if str(value) == text or (isinstance(value, int | float) and number == float(value)):
+            same = isinstance(value, bool) and _TRUTH.get(text.lower()) is value
+            if same or str(value) == text or (isinstance(value, int | float) and number == float(value)):
                 return value
         named = [value for value in values if str(value).lower() == text.lower()]
         if len(named) == 1:

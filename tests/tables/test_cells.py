@@ -49,6 +49,9 @@ def test_parameters() -> None:
     assert read_parameter("koh", Categorical(["KOH", "NaOH"])) == "KOH"
     assert read_parameter("16", Ordinal([16, 32])) == 16 and read_parameter(0.1, Ordinal([0.1, 0.2])) == 0.1
     assert read_parameter("True", Categorical([True, False])) is True
+    assert read_parameter("FALSCH", Categorical([True, False])) is False
+    assert read_parameter("b", Categorical([None, "b"])) == "b"
+    assert read_parameter("wahr", Categorical(["wahr", "falsch"])) == "wahr"
     assert read_parameter("milk", Categorical(["KOH", "NaOH"])) == "milk"
     assert read_parameter("1,200", Categorical(["1,200", "1,300"])) == "1,200"
     with pytest.raises(ValueRejected, match="write 1200 or 1.200"):
