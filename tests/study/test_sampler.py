@@ -19,7 +19,7 @@ from scipy.spatial.distance import pdist
 
 from calibo.classifiers import MLP, XGBoost
 from calibo.data import Suggestion
-from calibo.errors import FallbackWarning, RecipeError, SpaceWarning
+from calibo.errors import FallbackWarning, RecipeError, SpaceError, SpaceWarning
 from calibo.methods import gp_ei, lfbo, ocbo
 from calibo.search import RandomDraw
 from calibo.spaces import Categorical, Float, Int, Ordinal, ProductSpace
@@ -350,6 +350,17 @@ def test_constraints_hold_in_a_study_that_suggests_one_by_one() -> None:
     for trial in study.trials:
         assert abs(sum(trial.params.values()) - 1) <= 1e-9 and trial.params["b"] <= 2 * trial.params["a"] + 1e-9
     assert study.trials[0].params["a"] == 0.5, "the others are suggested given the one that was enqueued"
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_values_that_another_sampler_fixes_are_given_to_this_one_instead() -> None:
+    space = ProductSpace({name: Float(0, 1) for name in "abc"}, constraints=["a + b + c == 1"])
+    fixing = optuna.samplers.PartialFixedSampler({"a": 0.2}, CalibratedSampler(GP_EI, seed=0, space=space))
+    with pytest.raises(SpaceError, match=r"give CalibratedSampler\(fixed="):
+        optuna.create_study(sampler=fixing).optimize(_sum_of_three, n_trials=1)
+    study = optuna.create_study(sampler=CalibratedSampler(GP_EI, seed=0, space=space, fixed={"a": 0.2}))
+    study.optimize(_sum_of_three, n_trials=2)
+    assert all(trial.params["a"] == 0.2 for trial in study.trials)
 
 
 def test_enqueued_points_that_break_constraints_are_kept_with_a_warning() -> None:
