@@ -38,7 +38,7 @@ def test_warnings_point_to_the_users_line() -> None:
     assert [(one.filename, one.lineno) for one in caught] == [(__file__, _here() - 1)]
 
     def objective(trial: optuna.Trial) -> float:
-        return trial.suggest_float("y", 0, 1)
+        return trial.suggest_float("x", 0, 1) + trial.suggest_float("y", 0, 1)
 
     study = optuna.create_study(sampler=calibo.CalibratedSampler(seed=1, space={"x": Float(0, 1)}))
     with pytest.warns(errors.FallbackWarning, match="'y' is drawn at random") as caught:

@@ -14,7 +14,6 @@ import string
 import subprocess
 import sys
 import tempfile
-import tomllib
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -101,17 +100,14 @@ def load_space_and_outcomes(reference: str) -> tuple[Space, dict[str, str]]:
     Raises:
         SpaceError: If the file cannot be read, or does not describe a space.
     """
-    from calibo.spaces import space_from_dict, space_from_toml
+    from calibo.spaces import space_from_dict, tables_of_toml
 
     if not reference.endswith(".toml"):
         return load_space(reference), {}
-    try:
-        table = tomllib.loads(Path(reference).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return space_from_toml(reference), {}  # which says what is wrong
+    table = tables_of_toml(reference)
     outcomes = table.get(OUTCOMES)
     if not isinstance(outcomes, Mapping) or "type" in outcomes:
-        return space_from_toml(reference), {}
+        return space_from_dict(table, source=reference), {}
     if not outcomes or not all(isinstance(way, str) for way in outcomes.values()):
         raise SpaceError(f'{reference}: [{OUTCOMES}] has lines such as yield = "max", got {dict(outcomes)!r}')
     parameters = {name: one for name, one in table.items() if name != OUTCOMES}

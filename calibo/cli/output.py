@@ -37,9 +37,9 @@ _MOST_VALUES = 1000
 
 def what_better_means(targets: int) -> str:
     """Return a sentence about the column "better" of suggested rows and experiments."""
-    best = "is better than the best result so far"
-    many = "is not beaten by any result so far in all outcomes"
-    return f'"better" is the probability that a measurement {best if targets == 1 else many}.'
+    best = "a measurement is better than the best result so far"
+    many = "no result so far is better than the measurement in all outcomes"
+    return f'"better" is the probability that {best if targets == 1 else many}.'
 
 
 def show_result(result: Result) -> None:

@@ -143,7 +143,8 @@ def _observed(context: dict[str, Any], space: Space) -> dict[str, Any]:
     """Return the contexts given on the command line, which must be all of the space's."""
     if missing := [name for name in space.contexts if name not in context]:
         words = " ".join(f"--context {name}=..." for name in missing)
-        raise SpaceError(f"{', '.join(missing)} is observed, not chosen: say what it is at the time with {words}")
+        are, it_is = ("is", "it is") if len(missing) == 1 else ("are", "they are")
+        raise SpaceError(f"{', '.join(missing)} {are} observed, not chosen: say what {it_is} at the time with {words}")
     return context
 
 

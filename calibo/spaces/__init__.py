@@ -10,7 +10,7 @@ from calibo.spaces.parameters import Categorical, Float, Int, Ordinal, Parameter
 from calibo.spaces.pool import PoolSpace
 from calibo.spaces.product import ProductSpace, as_space
 from calibo.spaces.region import Region
-from calibo.spaces.spec import space_from_dict, space_from_toml
+from calibo.spaces.spec import space_from_dict, space_from_toml, tables_of_toml
 
 __all__ = [
     "Categorical",
@@ -36,4 +36,5 @@ __all__ = [
     "one_hot",
     "space_from_dict",
     "space_from_toml",
+    "tables_of_toml",
 ]

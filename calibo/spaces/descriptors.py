@@ -96,7 +96,7 @@ def _raw(choices: Sequence[Any], table: Any) -> list[Any]:
             raise SpaceError(f"descriptors: the table has several rows for {twice}; keep one each")
         return _looked_up(choices, dict(zip(table.index, table.to_dict("records"), strict=True)), "the table's index")
     if (named := read_mapping(table)) is not None:
-        return _looked_up(choices, named, "descriptors")
+        return _looked_up(choices, named, "the mapping")
     rows = read_items(table) if isinstance(table, Sequence | np.ndarray) else None
     if rows is not None and len(rows) == len(choices):
         return rows

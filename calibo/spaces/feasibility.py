@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -173,12 +174,12 @@ class _Model:
         self._rows.append((dict.fromkeys(present, 1.0), 0.0, float(rule.at_most)))
 
 
-def check_feasible(feasible: FeasibleSet, *, held: str = "") -> None:
+def check_feasible(feasible: FeasibleSet, *, held: Mapping[str, Any] | None = None) -> None:
     """Check that the constraints leave something, and more than a corner or an edge.
 
     Args:
         feasible: The set.
-        held: What is held fixed, in words, if that may be the reason.
+        held: Values that are held fixed, by name, if that may be the reason.
 
     Raises:
         SpaceError: If they do not; it names the constraints in conflict, of which none could be left out.
@@ -188,18 +189,23 @@ def check_feasible(feasible: FeasibleSet, *, held: str = "") -> None:
         return
     if program.solve() is None:
         needed = program.conflict()
-        raise SpaceError(
-            f"no values meet {_listed(needed)}{' together' if len(needed) > 1 else ''}, with "
-            f"{_ranges(program, needed)}{held}: change or drop one of these constraints, or widen the ranges"
-        )
+        together, what = (" together", "one of these constraints") if len(needed) > 1 else ("", "this constraint")
+        said = f"no values meet {_listed(needed)}{together}, with {_ranges(program, needed)}"
+        if held:
+            values = ", ".join(f"{name} = {value!r}" for name, value in held.items())
+            raise SpaceError(
+                f"{said}, while {values} {'is' if len(held) == 1 else 'are'} held: hold other values, or fewer"
+            )
+        raise SpaceError(f"{said}: change or drop {what}, or widen the ranges")
     if held or feasible.supports or feasible.finite.any():
         return
     room = program.room()
     if room < _ROOM:
         tight = _tight(program)
+        leave, what = ("leave", "one of these constraints") if len(tight) > 1 else ("leaves", "this constraint")
         raise SpaceError(
-            f"{_listed(tight)} leave{'s' if len(tight) == 1 else ''} hardly any values, with {_ranges(program, tight)}: "
-            "only a corner, an edge or a face of the ranges. Relax one of these constraints or widen the ranges; write "
+            f"{_listed(tight)} {leave} hardly any values, with {_ranges(program, tight)}: "
+            f"only a corner, an edge or a face of the ranges. Relax {what} or widen the ranges; write "
             "an equality (==) for values that are to be equal, and leave out parameters whose value is known"
         )
 

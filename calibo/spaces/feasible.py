@@ -471,13 +471,13 @@ class FeasibleSet:
         if not self.finite.any():
             return near, low, high, found
         lattice = self._lattice
-        whole = lattice.rounded(near, low, high)
+        whole, box = lattice.rounded(near, low, high), (low, high)
         low, high = low.copy(), high.copy()
         low[:, self.finite] = high[:, self.finite] = whole[:, self.finite]
         settled, _, found = self.polytope.project(near, self.slopes(near), low, high)
         off = np.flatnonzero(~found)
         if len(off):
-            fitted = lattice.fitted(whole[off], low[off], high[off])
+            fitted = lattice.fitted(whole[off], box[0][off], box[1][off])
             low[np.ix_(off, self.finite)] = high[np.ix_(off, self.finite)] = fitted[:, self.finite]
             settled[off], _, found[off] = self.polytope.project(near[off], self.slopes(near[off]), low[off], high[off])
         return settled, low, high, found
@@ -572,6 +572,8 @@ class FeasibleSet:
         fits = self.polytope.reachable(low, high)
         V, low, high = V[fits], low[fits], high[fits]
         moved, _, found = self.polytope.project(V, self.slopes(V), low, high)
+        for rule in self._rules:
+            rule.clear(moved)
         points = self.placed(np.repeat(x[None, :], len(moved), axis=0), moved)[found]
         points = points[(np.abs(points - x) > 1e-9).any(axis=1)]
         return points[self.valid(points)]
@@ -608,10 +610,19 @@ class _SupportRule:
     def met(self, V: Array, tolerance: float = 1e-12) -> np.ndarray:
         """Return which values, n x c, follow the rule, n."""
         V = V[:, self.where]
-        room = tolerance * np.maximum(np.abs(self.high[self.where]), 1.0)
+        room = self._room(tolerance)
         present = np.abs(V) > room
         enough = ~present | (self.least - room <= V)
         return (present.sum(axis=1) <= self.rule.at_most) & enough.all(axis=1)
+
+    def clear(self, V: Array) -> None:
+        """Set amounts that are rounding errors of values, n x c, to 0, in place: who counts components counts them, too."""
+        amounts = V[:, self.where]
+        V[:, self.where] = np.where(np.abs(amounts) <= self._room(), 0.0, amounts)
+
+    def _room(self, tolerance: float = 1e-12) -> Array:
+        """Return up to which amounts the components count as absent, k."""
+        return tolerance * np.maximum(np.abs(self.high[self.where]), 1.0)
 
     def restrict(self, V: Array, low: Array, high: Array, polytope: Polytope) -> None:
         """Restrict boxes, n x c each, in place, to the components of which values, n x c, have most."""
@@ -652,7 +663,7 @@ class _SupportRule:
 
     def moves(self, v: Array, low: Array, high: Array) -> tuple[Array, Array, Array]:
         """Return values, k x c, and boxes with a component exchanged, added or left out."""
-        room = 1e-12 * np.maximum(self.high[self.where], 1.0)
+        room = self._room()
         must, never = self.low[self.where] > 0.0, self.high[self.where] <= 0.0
         here = v[self.where] > room
         inside, outside = np.flatnonzero(here & ~must), np.flatnonzero(~here & ~never)

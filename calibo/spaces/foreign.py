@@ -134,8 +134,8 @@ def _from_scipy(name: str, given: Any, names: Sequence[str]) -> Parameter:
 def _from_configspace(space: Any) -> dict[str, Parameter]:
     if forbidden := list(space.forbidden_clauses):
         raise SpaceError(
-            f"the ConfigurationSpace has {len(forbidden)} forbidden clauses, of which the first is {forbidden[0]}: leave "
-            "them out, and write ProductSpace(space, where=lambda p: ...) with a function that is False for what is forbidden"
+            f"the ConfigurationSpace forbids values ({len(forbidden)} times, first {forbidden[0]}): leave "
+            "that out, and write ProductSpace(space, where=lambda p: ...) with a function that is False for what is forbidden"
         )
     parameters = {str(name): as_parameter(str(name), space[name]) for name in space}
     for condition in space.conditions:

@@ -52,7 +52,7 @@ class Lattice:
 
         Args:
             V: Values whose finite columns are rounded, n x c.
-            low: Lower ends of the boxes of continuous columns, n x c; finite columns move within their whole range.
+            low: Lower ends of boxes that all columns stay in, n x c; of a component that is absent the box is 0.
             high: Upper ends.
         """
         current, goal = V.copy(), V
@@ -79,10 +79,12 @@ class Lattice:
         """Return the best of the changed values, n x c, and what they lack, n."""
         best, lack, rank = V.copy(), now.copy(), np.full(len(V), np.inf)
         for change in changes:
-            tried = V.copy()
+            tried, inside = V.copy(), np.ones(len(V), dtype=bool)
             for i, step in change:
                 tried[:, i] = self.values[i].next(tried[:, i], step)
-            lacking = self._lack(tried, low, high)
+                room = 1e-9 * self._unit[i]
+                inside &= (low[:, i] - room <= tried[:, i]) & (tried[:, i] <= high[:, i] + room)
+            lacking = np.where(inside, self._lack(tried, low, high), np.inf)
             moved = np.abs((tried - goal) / self._unit).sum(axis=1)
             order = np.where(lacking < now - 1e-12, lacking * 1e6 + moved, np.inf)
             better = order < rank

@@ -306,7 +306,7 @@ class ProductSpace(Space):
         if self._feasible is None:
             return pinned(self, held)
         feasible = self._feasible.holding(held)
-        check_feasible(feasible, held=f", while {', '.join(f'{n} = {v!r}' for n, v in values.items())} is held")
+        check_feasible(feasible, held=values)
         check_predicate(feasible)
         space = copy(self)
         object.__setattr__(space, "_feasible", feasible)
@@ -431,7 +431,9 @@ def _flattened(
         if observed:
             contexts += more
         if twice := [one for one in more if one in parameters]:
-            raise SpaceError(f"{twice[0]!r} is given twice, in the mixture {name!r} and before: name every amount once")
+            places = [f"mixture {name!r}" for name, mixture in mixtures if twice[0] in mixture.parameters]
+            where = " and ".join(places if len(places) > 1 else [*places, "beside it"])
+            raise SpaceError(f"{twice[0]!r} is given twice, in the {where}: name every amount once")
         parameters |= more
     return parameters, tuple(mixtures), tuple(contexts)
 

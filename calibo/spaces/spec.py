@@ -60,18 +60,36 @@ def space_from_toml(path: str | os.PathLike[str]) -> ProductSpace:
     if not is_text(path) and not isinstance(path, os.PathLike):
         raise SpaceError(f"a space is read from the path of a TOML file, got {shown(path)}")
     source = os.fspath(path)
+    return space_from_dict(tables_of_toml(source), source=source)
+
+
+def tables_of_toml(source: str) -> dict[str, Any]:
+    """Read the tables of a TOML file that describes a space; files of descriptors are looked for beside it.
+
+    Args:
+        source: The path of the file.
+
+    Raises:
+        SpaceError: If it cannot be read.
+    """
     try:
-        text = Path(source).read_bytes().decode()
+        # Editors of Windows may put a mark before the text.
+        text = Path(source).read_bytes().decode("utf-8-sig")
         _check_keys(source, text)
         table = tomllib.loads(text.replace("\r\n", "\n"))
     except RecursionError:
         raise SpaceError(f"{source}: is nested too deeply; every parameter is a table such as [lr]") from None
     except OSError as error:
         raise SpaceError(f"{source}: cannot be read ({error.strerror}); give the path of a TOML file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as error:
-        raise SpaceError(f"{source}: is not valid TOML ({error}); every parameter is a table such as [lr]") from error
+    except UnicodeDecodeError as error:
+        raise SpaceError(f"{source}: is not saved as UTF-8, as TOML must be ({error}); save it so") from error
+    except (tomllib.TOMLDecodeError, ValueError) as error:
+        raise SpaceError(
+            f"{source}: is not valid TOML ({error}); every parameter is a table such as [lr], numbers have a decimal point, "
+            'and a name that has spaces or letters other than a to z stands in quotation marks: ["Lösung A"]'
+        ) from error
     folder = os.path.dirname(source)
-    return space_from_dict({name: _beside(spec, folder) for name, spec in table.items()}, source=source)
+    return {name: _beside(spec, folder) for name, spec in table.items()}
 
 
 def _check_keys(source: str, text: str) -> None:
@@ -215,7 +233,8 @@ def _built(where: str, spec: Any, types: Mapping[str, type[T]], others: tuple[st
     allowed, needed = _arguments(types[kind])
     if wrong := wrong_names(arguments, allowed, needed):
         takes = f"{kind} takes {', '.join(allowed)} and needs {', '.join(needed) or 'none'}"
-        raise SpaceError(f"{where}: {wrong}; {takes}")
+        hint = "; constraints stand before the first table of the file" if "constraints" in arguments else ""
+        raise SpaceError(f"{where}: {wrong}; {takes}{hint}")
     try:
         return types[kind](**arguments)
     except SpaceError as error:

@@ -143,8 +143,20 @@ class OptunaSpace:
         return found
 
     def restricted(self, names: Collection[str]) -> OptunaSpace:
-        """Return the space of some of the columns only."""
-        return self if set(names) == set(self.names) else optuna_space(self.space.subspace(names))
+        """Return the space of some of the columns only.
+
+        Raises:
+            SpaceError: If the space has no such part.
+        """
+        if set(names) == set(self.names):
+            return self
+        try:
+            return optuna_space(self.space.subspace(names))
+        except SpaceError as error:
+            raise SpaceError(
+                f"{error}. Optuna's PartialFixedSampler does not say at which values it fixes parameters: give "
+                "CalibratedSampler(fixed={...}) instead"
+            ) from None
 
     def _stored(self, name: str, value: Any) -> Any:
         distribution, column = self.distributions[name], self.labelled.get(name)

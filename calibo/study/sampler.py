@@ -27,7 +27,7 @@ from calibo.optimize.strategy import check_outcomes
 from calibo.spaces import Space, as_space
 from calibo.spaces.base import announce_broken
 from calibo.spaces.conditional import pinned
-from calibo.study.attributes import published, read_suggestion, study_seed, write_suggestion
+from calibo.study.attributes import published, read_context, read_suggestion, study_seed, write_suggestion
 from calibo.study.distributions import OptunaSpace, optuna_space, parameter_of
 from calibo.study.holding import ContextSource, checked_fixed, held_in
 from calibo.study.inference import inferred_space, unexplored
@@ -169,13 +169,34 @@ class CalibratedSampler(BaseSampler):
     def after_trial(
         self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
-        """Renew the lease of a trial no more, and warn if its parameters, such as enqueued ones, break constraints."""
+        """Renew the lease of a trial no more, and warn if it lacks parameters, or breaks constraints as enqueued ones may."""
         end_trial(study, trial)
         space = self._space
-        if space is None or not space.space.constrained:
+        if space is None:
             return
-        with contextlib.suppress(SpaceError):  # values out of their ranges are left out of the data
-            announce_broken(space.space, space.encode([trial.params])[0], f"trial {trial.number}")
+        if state is TrialState.COMPLETE:
+            self._announce_missing(space, trial)
+        if space.space.constrained:
+            with contextlib.suppress(SpaceError):  # values out of their ranges are left out of the data
+                announce_broken(space.space, space.encode([trial.params])[0], f"trial {trial.number}")
+
+    def _announce_missing(self, space: OptunaSpace, trial: FrozenTrial) -> None:
+        """Warn, once for each of them, if a trial lacks parameters of the space given: nothing can be learned from it."""
+        stored = {**trial.params, **read_context(trial)}
+        missing = [name for name in space.names if name not in stored and f"missing {name}" not in self._announced]
+        if not missing or not any(name in stored for name in space.names):
+            return  # an outcome may be told of a trial that suggested nothing
+        try:
+            space.encode([stored])  # what is inactive may be missing
+        except SpaceError as error:
+            self._announced.update(f"missing {name}" for name in missing)
+            why = str(error).removeprefix("parameters 0").lstrip(",: ").partition(";")[0]
+            warn(
+                f"nothing is learned from trial {trial.number} and those like it, as it is not in the space given: {why}. "
+                "Suggest every parameter of the space in the objective, leave out of the space what is not suggested, or say "
+                "with when= where it counts",
+                FallbackWarning,
+            )
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Return all parameters that are optimized jointly, with their distributions; a trial may get only some of them."""

@@ -289,7 +289,12 @@ def _observed(sheet: Sheet, space: Space, targets: Sequence[str]) -> tuple[list[
     for line, cells in sheet.rows:
         where = f"{sheet.path.name}, row {line}"
         given = {name: cells[columns[name]] for name in space.names if cells[columns[name]] is not None}
-        params = {name: read_parameter(cell, kinds[name], sheet.dialect.decimal) for name, cell in given.items()}
+        params = dict[str, Any]()
+        for name, cell in given.items():
+            try:
+                params[name] = read_parameter(cell, kinds[name], sheet.dialect.decimal)
+            except ValueRejected as error:
+                raise DataError(f"{where}, parameter {name!r}: {error}") from None
         try:
             read = [read_outcome(cells[columns[name]], sheet.dialect.decimal) for name in targets]
         except ValueRejected as error:
@@ -402,9 +407,11 @@ class Matching:
         lost = [experiment_name(k) for k, row in study.rows.items() if row.measured is not None and k not in found]
         if lost:
             shown = ", ".join(lost[:4]) + (", ..." if len(lost) > 4 else "")
+            results = "1 result of an earlier round" if len(lost) == 1 else f"{len(lost)} results of earlier rounds"
+            verb = "is" if len(lost) == 1 else "are"
             said.append(
-                f"{len(lost)} results of earlier rounds ({shown}) are not in these tables any more: give all tables with "
-                "--results, one after the other"
+                f"{results} ({shown}) {verb} not in these tables any more: give all tables with --results, one after the "
+                "other"
             )
         return said
 

@@ -23,8 +23,11 @@ WRITTEN = (".csv", ".tsv", ".xlsx")
 _TEXT = (".csv", ".tsv", ".txt")
 #: Text that begins so is run by spreadsheets as a formula, unless an apostrophe comes before it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_TOLD_SEPARATOR = re.compile(r'"?sep=(.)"?[ ;,\t]*\r?\n', re.IGNORECASE)
 _COMMA_NUMBER = re.compile(r"-?\d+,\d+(e-?\d+)?", re.IGNORECASE)
 _POINT_NUMBER = re.compile(r"-?\d+\.\d+(e-?\d+)?", re.IGNORECASE)
+#: A number that may have points between thousands.
+_POINT_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})+")
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,10 @@ def _plain(value: Any) -> Any:
     return (_read_back(found.strip()) or None) if isinstance(found, str) else found
 
 
-def _numbered(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, Mapping[str, Any]], ...]:
-    """Number rows as a spreadsheet does, below one row of headings; empty rows are left out."""
+def _numbered(rows: Sequence[Mapping[str, Any]], first: int = 2) -> tuple[tuple[int, Mapping[str, Any]], ...]:
+    """Number rows as a spreadsheet does, from the first one below the headings on; empty rows are left out."""
     named = [{_read_back(name): value for name, value in row.items()} for row in rows]
-    return tuple((i + 2, row) for i, row in enumerate(named) if any(value is not None for value in row.values()))
+    return tuple((i + first, row) for i, row in enumerate(named) if any(value is not None for value in row.values()))
 
 
 def _read_text(path: Path) -> Sheet:
@@ -97,10 +100,14 @@ def _read_text(path: Path) -> Sheet:
     if b"\0" in body[:4096] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(f"{path} is named like a table of text but is not text; give a CSV or Excel file")
     text, encoding = _decoded(body)
+    # A first line that tells spreadsheets what separates the columns is no row of theirs.
+    told = _TOLD_SEPARATOR.match(text)
+    text = text[told.end() :] if told else text
     lines = text.splitlines()
     if not lines or not lines[0].strip():
         raise DataError(f"{path} is empty; expected a line with the names of the columns, then the rows")
-    separator = _separator(lines)
+    separator = told.group(1) if told else _separator(lines)
+    first_row = 3 if told else 2
     try:
         first, *others = list(csv.reader(io.StringIO(text), delimiter=separator, strict=False))
     except csv.Error as error:
@@ -110,15 +117,18 @@ def _read_text(path: Path) -> Sheet:
         columns.pop()  # what a spreadsheet leaves behind an emptied column
     _check_columns(path, columns)
     rows = list[Mapping[str, Any]]()
-    for line, cells in enumerate(others, start=2):
+    for line, cells in enumerate(others, start=first_row):
         if any(cell.strip() for cell in cells[len(columns) :]):
+            named = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
             raise DataError(
-                f"{path}, row {line}: {len(cells)} cells for {len(columns)} columns; put text that has a {separator!r} in "
+                f"{path}, row {line}: {len(cells)} cells for {named}; put text that has a {separator!r} in "
                 "it in quotation marks, or name the columns in the first line"
             )
         padded = [*cells, *[""] * len(columns)]
         rows.append({name: _plain(cell) for name, cell in zip(columns, padded, strict=False)})
-    return Sheet(path, tuple(columns), _numbered(rows), Dialect(separator, _decimal(rows, separator), encoding))
+    return Sheet(
+        path, tuple(columns), _numbered(rows, first_row), Dialect(separator, _decimal(rows, separator), encoding)
+    )
 
 
 def _check_columns(path: Path, columns: Sequence[str]) -> None:
@@ -149,10 +159,14 @@ def _separator(lines: Sequence[str]) -> str:
 
 
 def _decimal(rows: Sequence[Mapping[str, Any]], separator: str) -> str:
-    """Return the decimal mark: a comma if numbers have one and none has a point; commas separate nothing then."""
+    """Return the decimal mark: a comma if numbers have one and none has a point but between thousands.
+
+    Commas separate nothing then.
+    """
     cells = [value for row in rows for value in row.values() if isinstance(value, str)]
     commas = any(_COMMA_NUMBER.fullmatch(cell) for cell in cells)
-    points = any(_POINT_NUMBER.fullmatch(cell) for cell in cells)
+    pointed = [cell for cell in cells if _POINT_NUMBER.fullmatch(cell)]
+    points = any(not (commas and _POINT_THOUSANDS.fullmatch(cell)) for cell in pointed)
     # Without any number that tells, a semicolon is what a spreadsheet with decimal commas writes.
     return "," if separator != "," and not points and (commas or separator == ";") else "."
 

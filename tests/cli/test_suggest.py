@@ -183,6 +183,14 @@ def test_outcomes_in_the_file_of_the_space(folder: Path) -> None:
     assert read_sheet(Path("one.csv")).columns[3:6] == ("base", "cost", "mean")
 
 
+def test_files_of_descriptors_lie_beside_that_of_the_space(folder: Path) -> None:
+    text = SPACE.replace('"K2CO3"]', '"K2CO3"]\ndescriptors = "bases.csv"') + '\n[outcomes]\nyield = "max"\n'
+    Path("sub").mkdir()
+    Path("sub/space.toml").write_text(text)
+    Path("sub/bases.csv").write_text("base,pKa\nKOH,15.7\nK2CO3,10.3\n")
+    done("sub/space.toml", "-n", "2")
+
+
 def test_one_table_is_wider_than_the_terminal(folder: Path) -> None:
     many = "".join(f'[parameter_number_{i}]\ntype = "float"\nlow = 0.0\nhigh = 1.0\n\n' for i in range(9))
     Path("wide.toml").write_text(many)
@@ -204,13 +212,15 @@ def test_one_table_is_wider_than_the_terminal(folder: Path) -> None:
         (("space.toml", "--target", "a", "--results", "none.csv"), "is not there"),
         (("space.toml", "--target", "a", "--fixed", "base"), "--fixed takes NAME=VALUE"),
         (("space.toml", "--target", "a", "--fixed", "base=milk"), "'milk' is not a choice"),
-        (("mixed.toml", "--target", "a"), "humidity is observed, not chosen"),
+        (("mixed.toml", "--target", "a"), "humidity is observed, not chosen: say what it is"),
+        (("day.toml", "--target", "a"), "humidity, pressure are observed, not chosen: say what they are"),
         (("space.toml", "--target", "a", "--context", "base=KOH"), "is no context of the space"),
         (("bad.toml",), "[outcomes] has lines such as"),
     ],
 )
 def test_errors_are_explained(folder: Path, words: tuple[str, ...], said: str) -> None:
     Path("mixed.toml").write_text(MIXED)
+    Path("day.toml").write_text(MIXED + '\n[pressure]\ntype = "float"\nlow = 990\nhigh = 1030\ncontext = true\n')
     Path("bad.toml").write_text(SPACE + "\n[outcomes]\nyield = 3\n")
     result = run(*words)
     assert result.exit_code == FAILED and "Traceback" not in result.output

@@ -47,7 +47,7 @@ def test_all_forms_say_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ({"water": [1], "ethanol": [2]}, r"has no row for \['toluene'\]"),
+        ({"water": [1], "ethanol": [2]}, r"descriptors: the mapping has no row for \['toluene'\]"),
         ({"water": [1], "ethanol": [2], "toluene": [1, 2]}, "as many numbers for every choice"),
         ({"water": [1], "ethanol": [2], "toluene": ["x"]}, "descriptors of 'toluene' must be finite numbers"),
         ({"water": [1], "ethanol": [2], "toluene": [float("nan")]}, "must be finite numbers"),

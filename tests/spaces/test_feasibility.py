@@ -16,13 +16,14 @@ def test_the_constraints_in_conflict_are_named_and_no_others() -> None:
     with pytest.raises(SpaceError, match="no values meet 'a \\+ b >= 1.5' and 'b <= 0.2' together") as caught:
         ProductSpace(UNIT, constraints=["a + b >= 1.5", "a - c <= 0.5", "b <= 0.2", "c >= 0.1"])
     assert "a - c" not in str(caught.value) and "c >= 0.1" not in str(caught.value)
-    assert "a from 0 to 1, b from 0 to 1" in str(caught.value)
+    assert "a from 0 to 1, b from 0 to 1: change or drop one of these constraints" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("parameters", "constraints", "says"),
     [
         (UNIT, ["a + b + c == 4"], "no values meet 'a + b + c == 4', with"),
+        (UNIT, ["a + b >= 3"], "change or drop this constraint, or widen the ranges"),
         ({"m": Mixture({"x": (0, 0.3), "y": (0, 0.3)})}, [], "no values meet 'x + y == 1'"),
         ({"m": Mixture(dict.fromkeys("wxyz", (0, 0.3)), at_most=3)}, [], "and 'at most 3 of w, x, y, z present'"),
         ({"n": Int(0, 5), "k": Int(0, 5)}, ["2*n + 4*k == 7"], "no values meet '2*n + 4*k == 7'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,10 @@ def test_held_values_are_kept_and_the_rest_follows() -> None:
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"a": 0.05, "b": 0.1}, r"no values meet 'a \+ b \+ c == 1'.*while a = 0.05, b = 0.1 is held"),
+        (
+            {"a": 0.05, "b": 0.1},
+            r"no values meet 'a \+ b \+ c == 1'.*while a = 0.05, b = 0.1 are held: hold other values",
+        ),
         ({"z": 1}, r"cannot hold \['z'\]"),
         ({"a": 7}, "cannot hold 'a': 7 lies outside"),
     ],
@@ -185,6 +189,10 @@ def spaces(draw: st.DrawFn) -> ProductSpace:
     ]
     chosen = draw(st.lists(st.sampled_from(kinds), min_size=2, max_size=5))
     parameters: dict[str, Any] = {f"p{i}": kind for i, kind in enumerate(chosen)} | {"free": Categorical(["u", "v"])}
+    if draw(st.booleans()):
+        amounts = st.sampled_from([(0, 0.8), (0.1, 0.7), Float(0, 1, step=0.05)])
+        parts = draw(st.lists(amounts, min_size=3, max_size=5))
+        parameters["mixture"] = Mixture(dict(zip("abcde", parts, strict=False)), at_most=draw(st.sampled_from([2, 3])))
     plain = ProductSpace(parameters)
     point = plain.decode(plain.sample(1, RNG(draw(st.integers(0, 2**32)))))[0]
     rows: list[LinearConstraint] = []
@@ -212,6 +220,48 @@ def test_random_spaces_with_random_constraints(data: st.DataObject) -> None:
     for params in space.decode(drawn):
         _check(space, params)
     np.testing.assert_array_equal(space.sample(20, RNG(0)), drawn[:20])
+
+
+def test_amounts_in_steps_do_not_make_absent_components_present() -> None:
+    # Rounding to steps leaves a rest of the sum, which the components that are absent must not make up for.
+    stepped = Float(0, 1, step=0.05)
+    space = ProductSpace({"m": Mixture({"a": (0.02, 0.84), "b": stepped, "c": stepped, "d": (0, 0.3)}, at_most=2)})
+    points = [
+        space.sample(200, RNG(0)),
+        space.repair(RNG(1).random((200, 4))),
+        space.spread(np.empty((0, 4)), range(40), seed=0),
+    ]
+    assert space.valid(np.vstack(points)).all()
+    for params in space.decode(np.vstack(points)):
+        _check(space, params)
+
+
+def test_neighbours_have_no_components_that_are_rounding_errors() -> None:
+    stepped = Float(0, 100, step=5)
+    parts = {"a": stepped, "b": (0, 97.946), "c": (0, 42.518), "d": stepped}
+    space = ProductSpace({"m": Mixture(parts, total=100, at_most=2)}, constraints=["a + 3*b + 0.5*c <= 97.5"])
+    near = np.vstack([space.neighbours(x) for x in space.sample(60, RNG(0))])
+    for params in space.decode(near):
+        _check(space, params)
+
+
+@given(st.integers(0, 2**32), st.integers(2, 5), st.integers(1, 3))
+@settings(max_examples=15, deadline=None, derandomize=True)
+def test_random_impossible_sets_are_refused_by_a_conflict_of_which_nothing_can_be_left_out(
+    seed: int, columns: int, others: int
+) -> None:
+    rng = RNG(seed)
+    parameters = {f"p{i}": Int(0, 5) if rng.random() < 0.5 else Float(0, 5) for i in range(columns)}
+    names = list(parameters)
+    chain = [LinearConstraint({a: 1.0, b: -1.0}, "<=", -1.0) for a, b in pairwise(names)]
+    circle = LinearConstraint({names[-1]: 1.0, names[0]: -1.0}, "<=", 0.5)
+    harmless = [LinearConstraint({name: 1.0}, "<=", 4.9) for name in rng.choice(names, others)]
+    every = [*chain, circle, *harmless]
+    with pytest.raises(SpaceError, match="no values meet") as caught:
+        ProductSpace(parameters, constraints=[every[i] for i in rng.permutation(len(every))])
+    said = str(caught.value).partition(", with ")[0]
+    assert all(repr(str(one)) in said for one in (*chain, circle))
+    assert not any(repr(str(one)) in said for one in harmless)
 
 
 @pytest.mark.whole
@@ -243,4 +293,8 @@ def _check(space: ProductSpace, params: Mapping[str, Any]) -> None:
         scale = max(1.0, *(abs(factor * params[name]) for name, factor in constraint.terms))
         assert constraint.lower - 1e-9 * scale <= total <= constraint.upper + 1e-9 * scale, (str(constraint), params)
     assert space.where is None or space.where(dict(params))
+    for _, mixture in space.mixtures:
+        amounts = [params[name] for name in mixture.components]
+        assert abs(sum(amounts) - mixture.total) <= 1e-9
+        assert mixture.at_most is None or sum(amount > 0 for amount in amounts) <= mixture.at_most
     np.testing.assert_allclose(space.encode(space.decode(space.encode([params]))), space.encode([params]), atol=1e-9)

@@ -133,7 +133,7 @@ def test_conditions_of_configspace() -> None:
         params = dict(one)
         assert found.decode(found.encode([params]))[0].keys() == params.keys()
     space.add(cs.ForbiddenEqualsClause(space["k"], 3))
-    with pytest.raises(SpaceError, match="1 forbidden clauses"):
+    with pytest.raises(SpaceError, match="forbids values"):
         as_space(space)
     other = cs.ConfigurationSpace({"n": (1, 8), "x": (0.0, 1.0)})
     other.add(cs.GreaterThanCondition(other["x"], other["n"], 3))

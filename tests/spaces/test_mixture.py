@@ -66,5 +66,8 @@ def test_bad_mixtures_are_refused(arguments: Any, says: str) -> None:
 
 
 def test_a_name_stands_once() -> None:
-    with pytest.raises(SpaceError, match="'salt' is given twice"):
-        ProductSpace({"salt": Float(0, 1), "recipe": RECIPE})
+    for order in (("salt", "recipe"), ("recipe", "salt")):
+        with pytest.raises(SpaceError, match="'salt' is given twice, in the mixture 'recipe' and beside it"):
+            ProductSpace({name: {"salt": Float(0, 1), "recipe": RECIPE}[name] for name in order})
+    with pytest.raises(SpaceError, match="in the mixture 'one' and mixture 'two'"):
+        ProductSpace({"one": RECIPE, "two": RECIPE})

@@ -90,7 +90,9 @@ def test_wrong_tables_are_refused(table: Any, says: str) -> None:
     ("content", "says"),
     [
         (b"[lr\n", "is not valid TOML"),
-        (b"\xff\xfe", "is not valid TOML"),
+        ('["Lösung"]\n'.encode("cp1252"), "is not saved as UTF-8"),
+        ("[Lösung]\n".encode(), "stands in quotation marks"),
+        (b"[lr]\nlow = 0,5\n", "numbers have a decimal point"),
         (b"", "one entry for every parameter"),
     ],
 )
@@ -100,6 +102,12 @@ def test_bad_files_are_named(tmp_path: Path, content: bytes, says: str) -> None:
     with pytest.raises(SpaceError, match=says) as caught:
         space_from_toml(path)
     assert str(path) in str(caught.value)
+
+
+def test_a_mark_before_the_text_does_not_matter(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_bytes(b'\xef\xbb\xbf[x]\r\ntype = "float"\r\nlow = 0\r\nhigh = 1\r\n')
+    assert space_from_toml(path) == ProductSpace({"x": Float(0, 1)})
 
 
 def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
@@ -163,6 +171,7 @@ def test_mixtures_and_constraints_are_read(tmp_path: Path) -> None:
         (("water = [30, 90]", "water = 30"), "mixture 'recipe': component 'water' of a mixture takes"),
         (("step = 0.5", "steps = 0.5"), r"component 'salt': unknown \['steps'\]"),
         (("total = 100", "total = 1000"), "space.toml: no values meet .* == 1000"),
+        (("high = 90\n", 'high = 90\nconstraints = ["salt <= 5"]\n'), "constraints stand before the first table"),
     ],
 )
 def test_bad_mixtures_and_constraints_are_refused(changed: tuple[str, str], says: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from scipy.spatial.distance import pdist
 
 from calibo.classifiers import MLP, XGBoost
 from calibo.data import Suggestion
-from calibo.errors import FallbackWarning, RecipeError, SpaceWarning
+from calibo.errors import FallbackWarning, RecipeError, SpaceError, SpaceWarning
 from calibo.methods import gp_ei, lfbo, ocbo
 from calibo.search import RandomDraw
 from calibo.spaces import Categorical, Float, Int, Ordinal, ProductSpace
@@ -352,6 +352,17 @@ def test_constraints_hold_in_a_study_that_suggests_one_by_one() -> None:
     assert study.trials[0].params["a"] == 0.5, "the others are suggested given the one that was enqueued"
 
 
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_values_that_another_sampler_fixes_are_given_to_this_one_instead() -> None:
+    space = ProductSpace({name: Float(0, 1) for name in "abc"}, constraints=["a + b + c == 1"])
+    fixing = optuna.samplers.PartialFixedSampler({"a": 0.2}, CalibratedSampler(GP_EI, seed=0, space=space))
+    with pytest.raises(SpaceError, match=r"give CalibratedSampler\(fixed="):
+        optuna.create_study(sampler=fixing).optimize(_sum_of_three, n_trials=1)
+    study = optuna.create_study(sampler=CalibratedSampler(GP_EI, seed=0, space=space, fixed={"a": 0.2}))
+    study.optimize(_sum_of_three, n_trials=2)
+    assert all(trial.params["a"] == 0.2 for trial in study.trials)
+
+
 def test_enqueued_points_that_break_constraints_are_kept_with_a_warning() -> None:
     space = ProductSpace({name: Float(0, 1) for name in "abc"}, constraints=["a + b + c == 1"])
     study = optuna.create_study(sampler=CalibratedSampler(GP_EI, seed=0, space=space, n_initial=2))
@@ -365,3 +376,22 @@ def test_enqueued_points_that_break_constraints_are_kept_with_a_warning() -> Non
         study.optimize(_sum_of_three, n_trials=1)
     said = [str(one.message) for one in caught]
     assert "suggested as if these were free: no values meet" in said[0] and said[1].startswith("trial 4 broke")
+
+
+def test_a_parameter_of_the_space_that_is_never_suggested_is_announced_once() -> None:
+    study = optuna.create_study(sampler=CalibratedSampler(GP_EI, seed=0, space={"x": Float(0, 1), "y": Float(0, 1)}))
+    with pytest.warns(
+        FallbackWarning, match="nothing is learned from trial 0 and those like it, .* missing .'y'"
+    ) as caught:
+        study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+    assert len(caught) == 1
+
+
+@pytest.mark.filterwarnings("error::calibo.errors.FallbackWarning")
+def test_a_parameter_that_is_inactive_is_not_missing() -> None:
+    space = {"k": Categorical(["a", "b"]), "x": Float(0, 1, when={"k": "a"})}
+
+    def objective(trial: optuna.Trial) -> float:
+        return trial.suggest_float("x", 0, 1) if trial.suggest_categorical("k", ["a", "b"]) == "a" else 0.5
+
+    optuna.create_study(sampler=CalibratedSampler(GP_EI, seed=0, space=space)).optimize(objective, n_trials=6)

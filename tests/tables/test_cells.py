@@ -19,6 +19,16 @@ from calibo.tables.cells import Blank, read_number, read_outcome, read_parameter
         ("1,5", ",", 1.5),
         ("1,5", ".", 1.5),
         ("1.234,5", ",", 1234.5),
+        ("1,234.5", ".", 1234.5),
+        ("1,234,567", ".", 1234567.0),
+        ("-1.234.567", ",", -1234567.0),
+        ("1,234", ",", 1.234),
+        ("1.234", ".", 1.234),
+        ("0,125", ".", 0.125),
+        ("0.125", ",", 0.125),
+        ("1,234", ".", None),
+        ("1.234", ",", None),
+        ("1,2,3", ".", None),
         ("2e-3", ",", 0.002),
         ("12,5 %", ",", 12.5),
         ("−3", ".", -3.0),
@@ -39,7 +49,13 @@ def test_parameters() -> None:
     assert read_parameter("koh", Categorical(["KOH", "NaOH"])) == "KOH"
     assert read_parameter("16", Ordinal([16, 32])) == 16 and read_parameter(0.1, Ordinal([0.1, 0.2])) == 0.1
     assert read_parameter("True", Categorical([True, False])) is True
+    assert read_parameter("FALSCH", Categorical([True, False])) is False
+    assert read_parameter("b", Categorical([None, "b"])) == "b"
+    assert read_parameter("wahr", Categorical(["wahr", "falsch"])) == "wahr"
     assert read_parameter("milk", Categorical(["KOH", "NaOH"])) == "milk"
+    assert read_parameter("1,200", Categorical(["1,200", "1,300"])) == "1,200"
+    with pytest.raises(ValueRejected, match="write 1200 or 1.200"):
+        read_parameter("1,200", Float(0, 5000))
 
 
 def test_outcomes() -> None:
@@ -48,6 +64,9 @@ def test_outcomes() -> None:
         assert read_outcome(empty) is Blank.PENDING
     for failed in ("failed", "FAILED ", "fehlgeschlagen"):
         assert read_outcome(failed) is Blank.FAILED
+    for unclear, decimal, clear in (("1,200", ".", "1200 or 1.200"), ("1.200", ",", "1200 or 1,200")):
+        with pytest.raises(ValueRejected, match=f"could have thousands or decimals: write {clear}"):
+            read_outcome(unclear, decimal)
     for wrong in ("good", "inf", float("inf"), True):
         with pytest.raises(ValueRejected, match="the word failed"):
             read_outcome(wrong)

@@ -133,6 +133,19 @@ def test_failures_blanks_replicates_and_changes(tmp_path: Path) -> None:
     assert any("8 results of earlier rounds (E001" in note for note in lost.notes)
 
 
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [(3, "1 result of an earlier round (E004) is not in"), (2, "2 results of earlier rounds (E003, E004) are not in")],
+)
+def test_results_that_are_missing_are_named(tmp_path: Path, left: int, said: str) -> None:
+    kept, table = tmp_path / "study.json", tmp_path / "results.csv"
+    rows = [{**row, "yield": 1.0} for row in asked(n=4, study=kept).rows()]
+    write_sheet(table, rows)
+    asked(n=2, results=[table], study=kept)
+    write_sheet(table, rows[:left])
+    assert any(said in note for note in asked(n=2, results=[table], study=kept).notes)
+
+
 def test_several_outcomes(tmp_path: Path) -> None:
     table = tmp_path / "results.csv"
     targets = {"yield": "max", "cost": "min"}
@@ -151,6 +164,8 @@ def test_several_outcomes(tmp_path: Path) -> None:
     ("cells", "said"),
     [
         ({"yield": "good"}, "results.csv, row 2, outcome yield: expected a finite number"),
+        ({"yield": "1,200"}, "row 2, outcome yield: '1,200' could have thousands or decimals: write 1200 or 1.200"),
+        ({"heat": "1,200"}, "row 2, parameter 'heat': '1,200' could have thousands or decimals"),
         ({"heat": "hot"}, None),
         ({"heat": 120.0}, None),
         ({"base": "milk"}, None),

@@ -70,12 +70,19 @@ def test_quoted_cells_short_rows_and_empty_lines(tmp_path: Path) -> None:
     assert sheet.rows == ((2, {"a": "1", "b, c": "x, y"}), (4, {"a": "2", "b, c": None}))
 
 
+def test_a_first_line_may_tell_the_separator(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sep=;\na,b;c\n1;2,5\n")
+    sheet = read_sheet(tmp_path / "a.csv")
+    assert sheet.columns == ("a,b", "c") and sheet.rows == ((3, {"a,b": "1", "c": "2,5"}),)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         (b"", "is empty"),
         (b"a,a\n1,2\n", "several columns named 'a'"),
         (b"a,b\n1,2,3\n", "row 2: 3 cells for 2 columns"),
+        (b"# Monday\na,b\n1,2\n", "row 2: 2 cells for 1 column;"),
         (b"a\0b", "is not text"),
     ],
 )
@@ -85,3 +92,12 @@ def test_what_is_no_table(tmp_path: Path, text: bytes, said: str) -> None:
         read_sheet(tmp_path / "a.csv")
     with pytest.raises(DataError, match="is not there"):
         read_sheet(tmp_path / "missing.csv")
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal"),
+    [("88,54;1.200", ","), ("88,54;1.2", "."), ("88.54;1.200", "."), ("88,54;0.125", "."), ("88;1.200", ".")],
+)
+def test_points_between_thousands_are_no_decimal_marks(tmp_path: Path, cells: str, decimal: str) -> None:
+    (tmp_path / "a.csv").write_text(f"a;b\n{cells}\n")
+    assert read_sheet(tmp_path / "a.csv").dialect.decimal == decimal
