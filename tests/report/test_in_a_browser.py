@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import optuna
 import pandas as pd
 import pytest
 
@@ -62,6 +63,14 @@ def test_a_ranking(browser: Page, tmp_path: Path, width: int, dark: bool) -> Non
     ]
     batch = calibo.rank(pd.DataFrame(rows), target="yield", n=3, method="gp_ei", progress=False)
     check(browser, write_ranking_report(batch, tmp_path / "rank.html").as_uri(), width, dark=dark)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
+def test_an_audit(browser: Page, tmp_path: Path, width: int, dark: bool) -> None:
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1) ** 2 + trial.suggest_int("k", 1, 3), n_trials=20)
+    audited = calibo.audit(study, methods=["ocbo", "gp_ei"], progress=False)
+    check(browser, audited.report(tmp_path / "audit.html").as_uri(), width, dark=dark)
 
 
 def test_a_live_report_refreshes_itself_while_a_study_runs(browser: Page, tmp_path: Path) -> None:
