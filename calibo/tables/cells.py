@@ -20,11 +20,11 @@ _FAILED = ("failed", "fail", "failure", "error", "fehlgeschlagen", "fehler", "mi
 _TRUTH = {"true": True, "false": False, "wahr": True, "falsch": False}
 #: Digits in groups of three, by the decimal mark of the file: the other mark stands between thousands.
 _THOUSANDS = {
-    ".": re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?"),
-    ",": re.compile(r"-?[1-9]\d{0,2}(\.\d{3})+(,\d*)?"),
+    ".": re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?"),
+    ",": re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?"),
 }
 #: Of these it cannot be told whether the mark stands before decimals or between thousands.
-_AMBIGUOUS = {".": re.compile(r"-?[1-9]\d{0,2},\d{3}"), ",": re.compile(r"-?[1-9]\d{0,2}\.\d{3}")}
+_AMBIGUOUS = {".": re.compile(r"[-+]?[1-9]\d{0,2},\d{3}"), ",": re.compile(r"[-+]?[1-9]\d{0,2}\.\d{3}")}
 
 
 class Blank(enum.Enum):
@@ -49,7 +49,7 @@ def read_number(cell: Any, decimal: str = ".") -> float | None:
         return float(cell)
     if not isinstance(cell, str):
         return None
-    text = _digits(cell)
+    text = digits_of(cell)
     if _AMBIGUOUS[decimal].fullmatch(text):
         return None
     if _THOUSANDS[decimal].fullmatch(text):
@@ -61,7 +61,7 @@ def read_number(cell: Any, decimal: str = ".") -> float | None:
         return None
 
 
-def _digits(text: str) -> str:
+def digits_of(text: str) -> str:
     """Return the text of a number without spaces and percent signs."""
     return text.strip().removesuffix("%").strip().replace("\u00a0", "").replace("\u2212", "-")
 
@@ -76,7 +76,7 @@ def _check_clear(cell: Any, decimal: str) -> None:
     Raises:
         ValueRejected: If it does.
     """
-    text = _digits(cell) if isinstance(cell, str) else ""
+    text = digits_of(cell) if isinstance(cell, str) else ""
     if _AMBIGUOUS[decimal].fullmatch(text):
         mark = "," if decimal == "." else "."
         raise ValueRejected(

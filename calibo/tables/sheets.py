@@ -16,6 +16,7 @@ from typing import Any
 
 from calibo.errors import DataError, MissingExtra
 from calibo.files import replacing
+from calibo.tables.cells import digits_of
 from calibo.tables.reading import FrameTable, open_table
 
 #: Endings of files that can be written.
@@ -23,11 +24,13 @@ WRITTEN = (".csv", ".tsv", ".xlsx")
 _TEXT = (".csv", ".tsv", ".txt")
 #: Text that begins so is run by spreadsheets as a formula, unless an apostrophe comes before it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-_TOLD_SEPARATOR = re.compile(r'"?sep=(.)"?[ ;,\t]*\r?\n', re.IGNORECASE)
-_COMMA_NUMBER = re.compile(r"-?\d+,\d+(e-?\d+)?", re.IGNORECASE)
-_POINT_NUMBER = re.compile(r"-?\d+\.\d+(e-?\d+)?", re.IGNORECASE)
-#: A number that may have points between thousands.
-_POINT_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})+")
+_TOLD_SEPARATOR = re.compile(r'"?sep=([^"\r\n])"?[ ;,\t]*\r?\n', re.IGNORECASE)
+#: Numbers that have a decimal comma, or points between thousands that are no decimal points.
+_COMMA_NUMBER = re.compile(r"[-+]?(\d+,\d+(e[-+]?\d+)?|[1-9]\d{0,2}((\.\d{3})+,\d*|(\.\d{3}){2,}))", re.IGNORECASE)
+#: Numbers that have a decimal point, or commas between thousands that are no decimal commas.
+_POINT_NUMBER = re.compile(r"[-+]?(\d+\.\d+(e[-+]?\d+)?|[1-9]\d{0,2}((,\d{3})+\.\d*|(,\d{3}){2,}))", re.IGNORECASE)
+#: A number whose point may stand before decimals or between thousands.
+_POINT_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}\.\d{3}")
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ def _decimal(rows: Sequence[Mapping[str, Any]], separator: str) -> str:
 
     Commas separate nothing then.
     """
-    cells = [value for row in rows for value in row.values() if isinstance(value, str)]
+    cells = [digits_of(value) for row in rows for value in row.values() if isinstance(value, str)]
     commas = any(_COMMA_NUMBER.fullmatch(cell) for cell in cells)
     pointed = [cell for cell in cells if _POINT_NUMBER.fullmatch(cell)]
     points = any(not (commas and _POINT_THOUSANDS.fullmatch(cell)) for cell in pointed)

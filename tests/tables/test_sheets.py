@@ -74,6 +74,8 @@ def test_a_first_line_may_tell_the_separator(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("sep=;\na,b;c\n1;2,5\n")
     sheet = read_sheet(tmp_path / "a.csv")
     assert sheet.columns == ("a,b", "c") and sheet.rows == ((3, {"a,b": "1", "c": "2,5"}),)
+    (tmp_path / "a.csv").write_bytes(b"sep=\r\n1\r\n")
+    assert read_sheet(tmp_path / "a.csv").columns == ("sep=",)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +98,19 @@ def test_what_is_no_table(tmp_path: Path, text: bytes, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("cells", "decimal"),
-    [("88,54;1.200", ","), ("88,54;1.2", "."), ("88.54;1.200", "."), ("88,54;0.125", "."), ("88;1.200", ".")],
+    [
+        ("88,54;1.200", ","),
+        ("88,54;1.2", "."),
+        ("88.54;1.200", "."),
+        ("88,54;0.125", "."),
+        ("88;1.200", "."),
+        ("1.234,5;1.200", ","),
+        ("1.234.567;1.200", ","),
+        ("1,234.5;1,200", "."),
+        ("1,234,567;1,200", "."),
+        ("88.541 %;88", "."),
+    ],
 )
-def test_points_between_thousands_are_no_decimal_marks(tmp_path: Path, cells: str, decimal: str) -> None:
+def test_marks_between_thousands_are_no_decimal_marks(tmp_path: Path, cells: str, decimal: str) -> None:
     (tmp_path / "a.csv").write_text(f"a;b\n{cells}\n")
     assert read_sheet(tmp_path / "a.csv").dialect.decimal == decimal
