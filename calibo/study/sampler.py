@@ -184,8 +184,11 @@ class CalibratedSampler(BaseSampler):
         """Warn, once for each of them, if a trial lacks parameters of the space given: nothing can be learned from it."""
         stored = {**trial.params, **read_context(trial)}
         missing = [name for name in space.names if name not in stored and f"missing {name}" not in self._announced]
-        if not missing or not any(name in stored for name in space.names):
+        taken = [name for name in space.names if name in stored]
+        if not missing or not taken:
             return  # an outcome may be told of a trial that suggested nothing
+        if len(space.coordinates(stored)) < len(taken):
+            return  # values out of their ranges, as enqueued ones may be, are another matter
         try:
             space.encode([stored])  # what is inactive may be missing
         except SpaceError as error:

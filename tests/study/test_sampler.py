@@ -395,3 +395,17 @@ def test_a_parameter_that_is_inactive_is_not_missing() -> None:
         return trial.suggest_float("x", 0, 1) if trial.suggest_categorical("k", ["a", "b"]) == "a" else 0.5
 
     optuna.create_study(sampler=CalibratedSampler(GP_EI, seed=0, space=space)).optimize(objective, n_trials=6)
+
+
+@pytest.mark.filterwarnings("error::calibo.errors.FallbackWarning", "ignore:Fixed parameter z")
+def test_a_value_out_of_its_range_is_not_a_parameter_that_is_missing() -> None:
+    space = {"k": Categorical(["a", "b"]), "x": Float(0, 1, when={"k": "a"}), "z": Float(0, 1)}
+
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0, 1) if trial.suggest_categorical("k", ["a", "b"]) == "a" else 0.5
+        return x + trial.suggest_float("z", 0, 1)
+
+    study = optuna.create_study(sampler=CalibratedSampler(GP_EI, seed=0, space=space))
+    study.enqueue_trial({"k": "b", "z": 3.0})
+    study.optimize(objective, n_trials=2)
+    assert study.trials[0].params == {"k": "b", "z": 3.0}
