@@ -77,6 +77,8 @@ def tables_of_toml(source: str) -> dict[str, Any]:
         text = Path(source).read_bytes().decode("utf-8-sig")
         _check_keys(source, text)
         table = tomllib.loads(text.replace("\r\n", "\n"))
+    except SpaceError:
+        raise  # of keys, which says what is wrong
     except RecursionError:
         raise SpaceError(f"{source}: is nested too deeply; every parameter is a table such as [lr]") from None
     except OSError as error:

@@ -94,6 +94,7 @@ def test_wrong_tables_are_refused(table: Any, says: str) -> None:
         ("[Lösung]\n".encode(), "stands in quotation marks"),
         (b"[lr]\nlow = 0,5\n", "numbers have a decimal point"),
         (b"", "one entry for every parameter"),
+        (b"[" + b".".join([b"a"] * 200) + b"]\n", r"^[^(]*bad.toml: line 1 has a name of more than 100 parts"),
     ],
 )
 def test_bad_files_are_named(tmp_path: Path, content: bytes, says: str) -> None:
