@@ -566,6 +566,11 @@ METHODS: dict[str, Method] = {
 }
 
 
+def spelled_as_stored(given: str) -> str:
+    """Return a name in the spelling of stored ones: in lower case, with underscores for hyphens."""
+    return given.strip().lower().replace("-", "_")
+
+
 @checked
 def method_name(given: str) -> str:
     """Return the name of a method as it is stored: case does not matter, and hyphens are underscores.
@@ -573,7 +578,7 @@ def method_name(given: str) -> str:
     Raises:
         RecipeError: If there is no such method.
     """
-    name = given.strip().lower().replace("-", "_")
+    name = spelled_as_stored(given)
     if name not in METHODS:
         known = ", ".join(sorted(METHODS))
         raise RecipeError(f"unknown method {shown(given)}; known are {known}{did_you_mean(name, METHODS)}")

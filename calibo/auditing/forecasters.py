@@ -9,7 +9,7 @@ from typing import Any
 from calibo.auditing.replay import Forecaster
 from calibo.checks import did_you_mean, read_items, read_mapping, shown
 from calibo.errors import RecipeError
-from calibo.methods import METHODS, strategy
+from calibo.methods import METHODS, spelled_as_stored, strategy
 from calibo.models.base import Surrogate
 from calibo.optimize import Strategy
 
@@ -86,7 +86,7 @@ def _named(asked: Sequence[Asked] | Mapping[str, Asked] | Asked) -> list[tuple[s
 
 
 def _as_stored(asked: Asked) -> Asked:
-    return asked.strip().lower().replace("-", "_") if isinstance(asked, str) else asked
+    return spelled_as_stored(asked) if isinstance(asked, str) else asked
 
 
 def _forecaster(name: str | None, asked: Asked) -> Forecaster:
