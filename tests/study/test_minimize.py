@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import random
 import signal
@@ -167,12 +166,11 @@ minimize(objective, {"x": Float(0, 1)}, 1000, "gp_ei", storage=sys.argv[1], stud
 def test_ctrl_c_in_a_real_process(tmp_path: Path) -> None:
     root = str(Path(__file__).resolve().parents[2])
     command = [sys.executable, "-c", CTRL_C, str(tmp_path / "a.db"), root]
-    # A run in the background may have been told to ignore Ctrl-C, which a child would inherit.
-    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for _ in range(3):
-        assert process.stdout.readline() == "trial\n"
+        line = process.stdout.readline()
+        assert line == "trial\n", (line, *process.communicate(timeout=60), process.returncode)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert process.returncode != 0
