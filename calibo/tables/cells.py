@@ -50,7 +50,7 @@ def read_number(cell: Any, decimal: str = ".") -> float | None:
     if not isinstance(cell, str):
         return None
     text = digits_of(cell)
-    if _AMBIGUOUS[decimal].fullmatch(text):
+    if is_ambiguous(text, decimal):
         return None
     if _THOUSANDS[decimal].fullmatch(text):
         text = text.replace("," if decimal == "." else ".", "")
@@ -66,6 +66,16 @@ def digits_of(text: str) -> str:
     return text.strip().removesuffix("%").strip().replace("\u00a0", "").replace("\u2212", "-")
 
 
+def is_ambiguous(text: str, decimal: str) -> bool:
+    """Return whether the mark in a number that is not the decimal one may stand before decimals or between thousands.
+
+    Args:
+        text: The number, as ``digits_of`` gives it.
+        decimal: The decimal mark of the file.
+    """
+    return _AMBIGUOUS[decimal].fullmatch(text) is not None
+
+
 def _check_clear(cell: Any, decimal: str) -> None:
     """Check that a cell does not hold a number that could be a thousand times as large.
 
@@ -77,7 +87,7 @@ def _check_clear(cell: Any, decimal: str) -> None:
         ValueRejected: If it does.
     """
     text = digits_of(cell) if isinstance(cell, str) else ""
-    if _AMBIGUOUS[decimal].fullmatch(text):
+    if is_ambiguous(text, decimal):
         mark = "," if decimal == "." else "."
         raise ValueRejected(
             f"{cell!r} could have thousands or decimals: write {text.replace(mark, '')} or {text.replace(mark, decimal)}"

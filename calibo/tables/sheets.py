@@ -16,7 +16,7 @@ from typing import Any
 
 from calibo.errors import DataError, MissingExtra
 from calibo.files import replacing
-from calibo.tables.cells import digits_of
+from calibo.tables.cells import digits_of, is_ambiguous
 from calibo.tables.reading import FrameTable, open_table
 
 #: Endings of files that can be written.
@@ -29,8 +29,6 @@ _TOLD_SEPARATOR = re.compile(r'"?sep=([^"\r\n])"?[ ;,\t]*\r?\n', re.IGNORECASE)
 _COMMA_NUMBER = re.compile(r"[-+]?(\d+,\d+(e[-+]?\d+)?|[1-9]\d{0,2}((\.\d{3})+,\d*|(\.\d{3}){2,}))", re.IGNORECASE)
 #: Numbers that have a decimal point, or commas between thousands that are no decimal commas.
 _POINT_NUMBER = re.compile(r"[-+]?(\d+\.\d+(e[-+]?\d+)?|[1-9]\d{0,2}((,\d{3})+\.\d*|(,\d{3}){2,}))", re.IGNORECASE)
-#: A number whose point may stand before decimals or between thousands.
-_POINT_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}\.\d{3}")
 
 
 @dataclass(frozen=True)
@@ -169,7 +167,7 @@ def _decimal(rows: Sequence[Mapping[str, Any]], separator: str) -> str:
     cells = [digits_of(value) for row in rows for value in row.values() if isinstance(value, str)]
     commas = any(_COMMA_NUMBER.fullmatch(cell) for cell in cells)
     pointed = [cell for cell in cells if _POINT_NUMBER.fullmatch(cell)]
-    points = any(not (commas and _POINT_THOUSANDS.fullmatch(cell)) for cell in pointed)
+    points = any(not (commas and is_ambiguous(cell, ",")) for cell in pointed)
     # Without any number that tells, a semicolon is what a spreadsheet with decimal commas writes.
     return "," if separator != "," and not points and (commas or separator == ";") else "."
 

@@ -188,7 +188,8 @@ def test_files_of_descriptors_lie_beside_that_of_the_space(folder: Path) -> None
     Path("sub").mkdir()
     Path("sub/space.toml").write_text(text)
     Path("sub/bases.csv").write_text("base,pKa\nKOH,15.7\nK2CO3,10.3\n")
-    done("sub/space.toml", "-n", "2")
+    done("sub/space.toml", "-n", "2", "-o", "next.csv")
+    assert {cells["base"] for _, cells in read_sheet(Path("next.csv")).rows} <= {"KOH", "K2CO3"}
 
 
 def test_one_table_is_wider_than_the_terminal(folder: Path) -> None:
