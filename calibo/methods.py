@@ -36,6 +36,7 @@ from calibo.calibration import (
     RatioEstimator,
     Recalibrator,
     Resampler,
+    ShapeAverage,
     ShrinkingAlpha,
     Split,
     StoredAndLeaveOneOut,
@@ -101,14 +102,15 @@ def auto(*, search: Search | None = None, replicate: bool = False, anchors: int 
         replicate: Whether a point may be suggested again also where measurements do not look noisy.
         anchors: How many of the best observations are searched around.
     """
-    shown = Warped(_process(NoisePrior.wide(), always_below=_ALWAYS_SHOWN))
-    options = {"surrogate": shown, "search": search, "replicate": replicate, "anchors": anchors}
+    shown = ShapeAverage(Warped(_process(NoisePrior.wide(), always_below=_ALWAYS_SHOWN)))
+    doubting = ShapeAverage(Warped(_process(NoisePrior.wide(), always_below=_ALWAYS_SHOWN, doubts_noise=True)))
+    options = {"search": search, "replicate": replicate, "anchors": anchors}
     acting = Warped(_process(NoisePrior.wide()), shapes=(OutcomeShape.HALF_RANK,))
-    method = ocbo(rule=ImprovementByNoise(), acting=acting, **options)
-    doubting = Warped(_process(NoisePrior.wide(), always_below=_ALWAYS_SHOWN, doubts_noise=True))
-    several = ocbo(tradeoff=HypervolumeByNoise(), **{**options, "surrogate": doubting})
-    steps = ocbo(rule=NoisyExpectedImprovement(draws=64), **options)
-    return Auto(method, ocbo(**options), steps, several, large=_LARGE, always_below=_ALWAYS)
+    method = _tracked(shown, ImprovementByNoise(), acting=acting, **options)
+    rows = _tracked(shown, ExpectedImprovement(), **options)
+    steps = _tracked(shown, NoisyExpectedImprovement(draws=64), **options)
+    several = _tracked(doubting, ExpectedImprovement(), tradeoff=HypervolumeByNoise(), **options)
+    return Auto(method, rows, steps, several, large=_LARGE, always_below=_ALWAYS)
 
 
 @checked
@@ -164,16 +166,15 @@ def ocbo(
     Args:
         eta: Step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))`` with a wide prior of the noise, in the
-            paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))`` with a wide prior of the noise, the
+            forecasts of whose shapes are averaged (``ShapeAverage``), in the paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
     if paper:
         calibrated = Calibrated(surrogate or GaussianProcess(), by=OnlineQuantile(eta, pooled=True))
         return ModelBased(calibrated, rule or UpperQuantile(0.9), name="ocbo", **options)
-    calibrated = Calibrated(_by_reach(surrogate), by=GroupedQuantile(eta))
-    return ModelBased(calibrated, rule or ExpectedImprovement(), name="ocbo", **{"acts_on": "raw", **options})
+    return _tracked(_by_reach(surrogate), rule, eta, **options)
 
 
 @checked
@@ -259,10 +260,17 @@ def _process(
     return Scheduled(GPBySize(few, NearestNeighbourGP(many), exact_below=_LARGE), always_below=always_below)
 
 
-def _by_reach(surrogate: Surrogate | None) -> Calibrated:
+def _by_reach(surrogate: Surrogate | None) -> Surrogate:
     """Return a surrogate that is calibrated by how earlier forecasts of the same reach came out."""
-    inner = surrogate or Warped(_process(NoisePrior.wide()))
-    return Calibrated(inner, by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
+    if surrogate is None:
+        return ShapeAverage(Warped(_process(NoisePrior.wide())))
+    return Calibrated(surrogate, by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
+
+
+def _tracked(by_reach: Surrogate, rule: AcquisitionRule | None, eta: float = 0.2, **options: Any) -> ModelBased:
+    """Return the method that tracks quantiles of a surrogate calibrated by reach, and acts on the model inside it."""
+    calibrated = Calibrated(by_reach, by=GroupedQuantile(eta))
+    return ModelBased(calibrated, rule or ExpectedImprovement(), name="ocbo", **{"acts_on": "raw", **options})
 
 
 def _localized(surrogate: Surrogate | None, paper: bool) -> tuple[Surrogate, dict[str, Any]]:

@@ -29,6 +29,7 @@ from calibo.calibration import (
     OnlineQuantile,
     Prequential,
     Recalibrator,
+    ShapeAverage,
     ShrinkingAlpha,
     StoredAndLeaveOneOut,
 )
@@ -150,12 +151,13 @@ class TestComposition:
     )
     def test_by_default(self, made: ModelBased, online: Recalibrator, acts_on: str) -> None:
         """What acts on the raw model has a wide prior of the noise."""
-        process = self.PROCESS if acts_on == "raw" else self.NARROW
-        by_reach = Calibrated(Warped(process), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
+        by_reach = ShapeAverage(Warped(self.PROCESS))
+        if acts_on == "calibrated":
+            by_reach = Calibrated(Warped(self.NARROW), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
         assert made.surrogate == Calibrated(by_reach, by=online, evidence=Prequential())
         assert made.rule == ExpectedImprovement() and made.acts_on == acts_on
         stages = made.surrogate.stage_names
-        assert stages == ("WarpedGaussianProcess", "ConditionalQuantile", type(online).__name__)
+        assert stages == ("WarpedGaussianProcess", by_reach.stage_name, type(online).__name__)
 
     @pytest.mark.parametrize(
         ("made", "online", "rule"),

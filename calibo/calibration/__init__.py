@@ -31,6 +31,7 @@ from calibo.calibration.resampling import (
     StoredAndLeaveOneOut,
     TimeSeries,
 )
+from calibo.calibration.shape_average import ShapeAverage
 from calibo.calibration.temperature import Temperature
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "Resampler",
     "Residual",
     "Score",
+    "ShapeAverage",
     "ShrinkingAlpha",
     "Similarity",
     "Split",

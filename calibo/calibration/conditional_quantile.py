@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
+from scipy.special import ndtr, ndtri
 
 from calibo.arguments import check_fields
 from calibo.calibration.base import LevelMap, Recalibrator
@@ -41,11 +41,6 @@ _LARGEST_SHIFT = 3.0
 _OTHERS = 256
 #: How many times as wide the kernel of less similar forecasts is, and how many similar ones they count as together.
 _WIDER_KERNEL, _LESS_SIMILAR = 3.0, 1.0
-#: How many forecasts the model's own distribution counts as where that makes an interval wider, away from the data: with
-#: two, 80 % intervals at fresh points held .82 on average instead of .81.
-_OWN = 1.0
-#: Logarithm of the distance from the data (`Nearness`) at which half of that weight is reached, and its width.
-_AWAY, _AWAY_WIDTH = -2.2, 0.3
 #: Distance of the grid on which the scale of latent values is computed, and how far it reaches beyond the past forecasts, in
 #: bandwidths.
 _STEP, _MARGIN = 1.0, 4.0
@@ -72,9 +67,7 @@ class ConditionalQuantile(Recalibrator):
 
     and the central interval of coverage p ends T(p) = G^-1(p) standard deviations from the median, for all p at once. So
     intervals are nested, with the median inside, and quantiles increase strictly. F is the same with a kernel three times
-    as wide, and without F: where few forecasts are similar, less similar ones decide. Away from the data an interval is
-    wider if that makes it wider to count the model's own normal distribution as one forecast more: a few small errors
-    there do not show that the model is too cautious everywhere. H(a) = a / sqrt(2 + a^2) is the
+    as wide, and without F: where few forecasts are similar, less similar ones decide. H(a) = a / sqrt(2 + a^2) is the
     distribution function of |t|, Student's with 2 degrees of freedom: without like forecasts nobody knows how wrong the
     model is, and its intervals are shown wider than it says (80 % ones 1.5 times), and the wider by
     s = 1 + small_sample d / t for d columns and t forecasts (at most 6), since the hyperparameters of a model of few data
@@ -211,13 +204,7 @@ class ConditionalMap:
         unknown = _Counted(np.full((1, 1), self.prior), self._students(size))
         less = self._weights(reach, self.similarity.wider(_WIDER_KERNEL))
         backed = unknown + _Counted(np.full((1, 1), _LESS_SIMILAR), (unknown + _Counted.of(less, below)).mean)
-        found = backed + _Counted.of(weights, below)
-        if reach.log_distance is None:
-            return inverted(found.mean, _COVERAGES)
-        away = expit((reach.log_distance[:, None] - _AWAY) / _AWAY_WIDTH)
-        cautious = found + _Counted(_OWN * away, self._normal(size))
-        plain, wider = np.split(inverted(np.concatenate([found.mean, cautious.mean]), _COVERAGES), 2)
-        return np.maximum(plain, wider)
+        return inverted((backed + _Counted.of(weights, below)).mean, _COVERAGES)
 
     def _weights(self, reach: Reach, similarity: Similarity | None = None) -> Array:
         return self.weights * (similarity or self.similarity).weights(reach, self.past)

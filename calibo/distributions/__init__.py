@@ -5,6 +5,7 @@ from calibo.distributions.base import Distribution
 from calibo.distributions.flat_set import FlatSet
 from calibo.distributions.gaussian import Gaussian
 from calibo.distributions.level_maps import FlatLevels, LevelFunction, Levels, Tempered, checked_levels
+from calibo.distributions.quantile_average import QuantileAverage
 from calibo.distributions.quantile_table import QuantileTable
 from calibo.distributions.relevelled import Composed, Relevelled
 from calibo.distributions.relevelling import relevel
@@ -23,6 +24,7 @@ __all__ = [
     "LevelFunction",
     "Levels",
     "LowerTailPower",
+    "QuantileAverage",
     "Distribution",
     "OutcomeTransform",
     "QuantileTable",

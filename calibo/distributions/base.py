@@ -101,6 +101,13 @@ class Distribution(ABC):
         """
         return self.icdf(u)
 
+    def at_scores(self, z: Array | float) -> Array:
+        """Return the finite values at normal scores ``z``, ``... x q``: those at levels Phi(z).
+
+        Here not farther out than levels can be told from 0 and 1; distributions in closed form override it.
+        """
+        return self.at_levels(np.clip(ndtr(z), _TINY, 1.0 - _SMALLEST_LEVEL))
+
     def samples(self, base: Array) -> tuple[Array, Array]:
         """Return joint samples and their log weights.
 

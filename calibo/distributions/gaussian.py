@@ -50,6 +50,9 @@ class Gaussian(Distribution):
     def icdf(self, u: Array | float) -> Array:
         return self.mean + self.std * ndtri(u)
 
+    def at_scores(self, z: Array | float) -> Array:
+        return self.mean + self.std * z
+
     def logpdf(self, y: Array | float) -> Array:
         """Return the log density at ``y``, ``... x q``."""
         return log_density((y - self.mean) / self.std) - np.log(self.std)

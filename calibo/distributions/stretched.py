@@ -121,7 +121,10 @@ class Stretched(Composed):
         return self.levels.compress(self.base.normal_scores(y))
 
     def icdf(self, u: Array | float) -> Array:
-        return self.base.mean + self.base.std * self.levels.stretch(ndtri(u))
+        return self.at_scores(ndtri(u))
+
+    def at_scores(self, z: Array | float) -> Array:
+        return self.base.mean + self.base.std * self.levels.stretch(z)
 
     def at_levels(self, u: Array | float) -> Array:
         return self.icdf(u)

@@ -43,6 +43,9 @@ class Transformed(Distribution):
     def at_levels(self, u: Array | float) -> Array:
         return self.transform.inverse(self.base.at_levels(u))
 
+    def at_scores(self, z: Array | float) -> Array:
+        return self.transform.inverse(self.base.at_scores(z))
+
     @property
     def backed(self) -> tuple[float, float]:
         return self.base.backed

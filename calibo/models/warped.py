@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -49,6 +49,12 @@ class WarpedModel(ModelWrapper):
     @property
     def hyperparameters(self) -> tuple[float, ...]:
         return self.stored
+
+    def other_shapes(self, shapes: Sequence[OutcomeShape], y: Array) -> list[OutcomeShape]:
+        """Return those of some shapes with whose transform of outcomes, n, this model would be another one."""
+        own = self.stored[-2]
+        others = [(shape, shape.transform(y)) for shape in shapes if shape.value != own]
+        return [shape for shape, other in others if not (other is None and self.transform is None)]
 
     def predict(self, X: Array, *, latent: bool) -> Distribution:
         return self._in_units(self.base.predict(X, latent=latent))

@@ -36,6 +36,7 @@ from calibo.calibration import (
     OnlineQuantile,
     OutcomeScale,
     QuantileShift,
+    ShapeAverage,
     Similarity,
     Split,
     StoredAndLeaveOneOut,
@@ -45,6 +46,7 @@ from calibo.calibration import (
 from calibo.calibration.conformal_bayes import ShiftedModel
 from calibo.calibration.density_ratio import Unshifted
 from calibo.calibration.resampling import Pooled
+from calibo.calibration.shape_average import ShapeAverageModel
 from calibo.data import Array, Dataset, Forecast
 from calibo.distributions import Distribution
 from calibo.errors import CapabilityError, FallbackWarning, RecipeError
@@ -83,6 +85,8 @@ WRAPPERS: Mapping[str, Wrapper] = {
     "GaussianMoments": GaussianMoments,
     "Scheduled": Scheduled,
     "Warped": lambda s: Warped(s, tolerance=100.0),
+    # Of one shape: predictions by several do not follow from those of the raw model alone.
+    "ShapeAverage": lambda s: ShapeAverage(Warped(s, tolerance=100.0), up_to=0),
     "ConformalBayes": lambda s: ConformalBayes(s, 0.3),
     "ConformalBayes, ratio": lambda s: ConformalBayes(s, 0.3, ratio=DensityRatio()),
 }
@@ -243,10 +247,12 @@ def _check_refusal(model: Model, capability: Capability, X: Array) -> None:
 
 
 def _check_hyperparameters(model: Model, data: Dataset, X: Array) -> None:
-    # A schedule adds the number of outcomes at the last fit, also to a model that has no hyperparameters itself.
+    # Each schedule adds the number of outcomes at the last fit, also to a model that has no hyperparameters itself; an average
+    # of shapes two numbers, by which those of each shape are told apart.
     raw, stored = model.stages[0].hyperparameters, model.hyperparameters
+    averages = sum(isinstance(stage, ShapeAverageModel) for stage in model.stages)
     assert stored[: len(raw)] == raw and (not raw or len(raw) > data.X.shape[1])
-    assert len(raw) <= len(stored) <= len(raw) + 2 and stored
+    assert len(raw) <= len(stored) <= len(raw) + 2 + 2 * averages and stored
 
 
 def _check_lengthscales(model: Model, data: Dataset, X: Array) -> None:
@@ -300,10 +306,15 @@ def _unscheduled(model: Model) -> Model:
 
 def _calibrated(model: Model, distribution: Distribution, X: Array) -> Distribution:
     """Pass a raw distribution through the level maps of a model's stages."""
-    for stage in model.stages[1:]:
-        if isinstance(stage, CalibratedModel):
-            distribution = stage.level_map(distribution, X)
+    for stage in _calibrations(model):
+        distribution = stage.level_map(distribution, X)
     return distribution
+
+
+def _calibrations(model: Model) -> list[CalibratedModel]:
+    """Return the calibrated models among the stages of a model; an average of one shape is that shape, calibrated."""
+    stages = [stage.base if isinstance(stage, ShapeAverageModel) else stage for stage in model.stages]
+    return [stage for stage in stages if isinstance(stage, CalibratedModel)]
 
 
 def _check_augmentation(model: Model, data: Dataset, X: Array) -> None:
@@ -351,7 +362,7 @@ def _check_similar_forecasts(model: Model, data: Dataset, X: Array) -> None:
     """Compare with sums over the evidence of each calibration up to one that learns from them: the largest counts."""
     found = model.similar_forecasts(X)
     assert found.shape == (len(X),) and (found >= 0.0).all()
-    calibrated = [stage for stage in model.stages if isinstance(stage, CalibratedModel)]
+    calibrated = _calibrations(model)
     if any(isinstance(stage, Pooled) for outer in calibrated for stage in (outer, outer.base)):
         return
     expected = np.zeros(len(X))

@@ -17,6 +17,7 @@ from optuna.testing.pytest_samplers import BasicSamplerTestCase, MultiObjectiveS
 from optuna.trial import TrialState
 from scipy.spatial.distance import pdist
 
+from calibo.calibration.shape_average import separated
 from calibo.classifiers import MLP, XGBoost
 from calibo.data import Suggestion
 from calibo.errors import FallbackWarning, RecipeError, SpaceError, SpaceWarning
@@ -131,9 +132,11 @@ def test_interleaved_resumed_workers_choose_transforms_and_batches_as_one_does(t
     assert [trial.params for trial in trials] == [trial.params for trial in one.trials]
     stored = [read_suggestion(trial) for trial in trials]
     assert stored == [read_suggestion(trial) for trial in one.trials]
-    # Whether a transform was taken stands last but one of the stored hyperparameters, when it was chosen last.
-    kept = [s.hyperparameters[0][-2:] for s in stored if s is not None and s.hyperparameters]
-    assert 1.0 in {chosen for chosen, _ in kept} and len({when for _, when in kept}) >= 4
+    # Of each shape: which one, and when it was chosen, stand last but one and last.
+    kept = [separated(s.hyperparameters) for s in stored if s is not None and s.hyperparameters]
+    chosen = [shapes[0][-2:] for shapes in kept]
+    assert 1.0 in {shape for shape, _ in chosen} and len({when for _, when in chosen}) >= 4
+    assert {len(shapes) for shapes in kept} == {1, 2}
 
 
 def test_the_default_sampler_stores_forecasts_that_are_fit_to_be_shown() -> None:
@@ -143,7 +146,7 @@ def test_the_default_sampler_stores_forecasts_that_are_fit_to_be_shown() -> None
     forecasts = [one.forecasts[0] for one in stored if one is not None and one.forecasts]
     assert len(forecasts) >= 8
     for forecast in forecasts:
-        assert forecast.stage_names == ("WarpedGaussianProcess", "ConditionalQuantile", "GroupedQuantile")
+        assert forecast.stage_names == ("WarpedGaussianProcess", "ShapeAverage", "GroupedQuantile")
         quantiles = [forecast.calibrated.icdf(u) for u in np.linspace(0.01, 0.99, 99)]
         assert np.isfinite(quantiles).all() and np.all(np.diff(quantiles) > 0.0)
 
