@@ -3,7 +3,8 @@
 Run with ``python -m benchmarks.places`` (all methods with intervals, 5 seeds); ``--methods``, ``--half`` and ``--seeds`` do a
 part, and ``--quick`` a small one of which nothing is written. Settings were chosen on the problems of the half "chosen", and
 on those called "further"; those of the half "reported" are others (``place_problems.py``), and those called "later" were
-set up when everything had been chosen (``later_place_problems.py``). For each problem, method and n = 15, 30, 60 evaluations:
+set up when everything had been chosen (``later_place_problems.py``), and those called "latest" when it had been chosen anew
+(``latest_place_problems.py``). For each problem, method and n = 15, 30, 60 evaluations:
 
 * next: the forecasts of ten queries around n, as stored before they were measured;
 * fresh: 200 uniform points, as ``Optimizer.predict`` forecasts them;
@@ -36,6 +37,7 @@ from tqdm import tqdm
 
 from benchmarks import readme_tables
 from benchmarks.later_place_problems import LATER
+from benchmarks.latest_place_problems import LATEST
 from benchmarks.place_problems import TASKS as EARLIER
 from benchmarks.place_problems import Task
 from calibo import Optimizer
@@ -44,7 +46,7 @@ from calibo.diagnostics import coverage, crps
 from calibo.models import GaussianProcess
 from calibo.optimize import Strategy, fitted_plan
 
-TASKS = {**EARLIER, "later": LATER}
+TASKS = {**EARLIER, "later": LATER, "latest": LATEST}
 SIZES = (15, 30, 60)
 PLACES = ("next", "fresh", "near")
 COVERAGES = (0.5, 0.8, 0.95)
@@ -232,7 +234,7 @@ def stored(path: Path = RESULTS) -> list[Row]:
 def tables() -> dict[str, str]:
     """Return the tables of the README, by name, from the stored results."""
     found = {}
-    for half in ("reported", "later", "chosen"):
+    for half in ("reported", "later", "latest", "chosen"):
         order = {name: place for place, name in enumerate(TASKS[half])}
         known = [row for row in stored() if row.task in order and row.method in METHODS]
         rows = sorted(known, key=lambda row: order[row.task])
@@ -262,7 +264,7 @@ def main() -> None:
         rows = by_task(measure(tasks, arguments.methods, 1 if arguments.quick else arguments.seeds, arguments.jobs))
         print(
             "\nOther problems"
-            if half in ("reported", "later")
+            if half in ("reported", "later", "latest")
             else f"\nProblems that settings were chosen on ({half})",
             *summary(rows),
             sep="\n",

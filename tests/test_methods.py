@@ -157,7 +157,7 @@ class TestComposition:
         assert made.surrogate == Calibrated(by_reach, by=online, evidence=Prequential())
         assert made.rule == ExpectedImprovement() and made.acts_on == acts_on
         stages = made.surrogate.stage_names
-        assert stages == ("WarpedGaussianProcess", by_reach.stage_name, type(online).__name__)
+        assert stages == ("WarpedGaussianProcess", "ConditionalQuantile", type(online).__name__)
 
     @pytest.mark.parametrize(
         ("made", "online", "rule"),

@@ -174,7 +174,7 @@ def robust_spread(values: np.ndarray) -> float:
 
 _ALL5 = tuple(f"bbob_f{f}_5d" for f in FUNCTIONS)
 _TEN = tuple(f"bbob_f{f}_10d" for f in (2, 7, 9, 12, 18, 22))
-_NOISY = tuple(f"bbob_f{f}_5d_noisy" for f in (5, 7, 14, 19))
+_NOISY = tuple(f"{name}_noisy" for name in _ALL5)
 _TRAININGS = tuple(f"train_{name}" for name in ("svm_breast_cancer", "boosting_diabetes", "mlp_digits", "linear_wine"))
 _FURTHER = tuple(
     f"train_{name}"

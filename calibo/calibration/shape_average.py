@@ -23,10 +23,11 @@ from calibo.distributions import Distribution, QuantileAverage
 from calibo.models.base import Capability, Model, ModelWrapper, SurrogateWrapper
 from calibo.models.standardization import single_outcome
 from calibo.models.subsets import left_out_rows
-from calibo.models.warped import Warped, WarpedModel
+from calibo.models.warped import Warped, WarpedModel, stored_shape
 
-#: Shapes that would have a smaller weight are left out.
+#: Shapes whose weight would be a smaller share of the largest are left out.
 _LEAST = 1e-3
+_TINY, _LARGEST = np.finfo(np.float64).tiny, 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class ShapeAverageModel(ModelWrapper):
         base: The calibrated model of the shape that predicts best, whose latent values, hyperparameters and capabilities
             these are.
         others: Those of other shapes.
-        weights: Of the base and the others in forecasts of measurements, of sum 1.
+        weights: Of the base, which may be 0, and of the others, of sum 1.
         stored: The numbers to store for a warm start: those of all of them.
     """
 
@@ -74,7 +75,12 @@ class ShapeAverageModel(ModelWrapper):
         return self._averaged([super().one_step_ahead(), *(model.one_step_ahead() for model in self.others)])
 
     def _averaged(self, distributions: Sequence[Distribution]) -> Distribution:
-        return distributions[0] if len(distributions) == 1 else QuantileAverage(tuple(distributions), self.weights)
+        """Average those of the base and the others; one of weight 0 is left out."""
+        counted = [(part, weight) for part, weight in zip(distributions, self.weights, strict=True) if weight > 0.0]
+        if len(counted) == 1:
+            return counted[0][0]
+        parts, weights = zip(*counted, strict=True)
+        return QuantileAverage(parts, weights)
 
 
 @dataclass(frozen=True)
@@ -120,34 +126,38 @@ class ShapeAverage(SurrogateWrapper):
     def _warped(self) -> Warped:
         return check_instance("surrogate", self.surrogate, Warped, "Warped(GaussianProcess())")
 
+    @property
+    def for_constraints(self) -> ShapeAverage:
+        """Of one shape: the probability of an average takes a search, and one shape is as right about constraints."""
+        return replace(self, up_to=0)
+
+    @property
+    def stage_name(self) -> str:
+        """Name of the stage: that of the recalibrator, as with one shape."""
+        return type(self.by).__name__
+
     def _calibrated(self, surrogate: Warped) -> Calibrated:
         return Calibrated(surrogate, by=self.by, evidence=self.evidence)
 
     @property
     def capabilities(self) -> frozenset[Capability] | None:
-        inner = super().capabilities
-        return None if inner is None else inner.difference(self.evidence.hides)
+        inner = self._calibrated(self._warped).capabilities
+        return None if inner is None else inner | self.model_type.adds
 
     @property
     def calibrated_without_forecasts(self) -> bool:
-        """`False`: the evidence has already corrected the predictions."""
-        return False
+        return self._calibrated(self._warped).calibrated_without_forecasts
 
     def fit(self, data: Dataset, *, rng: np.random.Generator) -> ShapeAverageModel:
         first, *rest = separated(data.hyperparameters)
         chosen = self._calibrated(self._warped).fit(replace(data, hyperparameters=(first,) if first else ()), rng=rng)
-        others = self._others(chosen, data, {part[-2]: part for part in (first, *rest) if len(part) > 1}, rng)
+        others = self._others(chosen, data, {stored_shape(part): part for part in (first, *rest) if len(part) > 1}, rng)
         fitted = [chosen, *others]
         weights = np.ones(1) if not others else _weights([_warped(model) for model in fitted], single_outcome(data.Y))
-        kept = [
-            (model, weight)
-            for model, weight in zip(fitted, weights, strict=True)
-            if weight >= _LEAST or model is chosen
-        ]
-        total = sum(weight for _, weight in kept)
+        kept = [model for model, weight in zip(others, weights[1:], strict=True) if weight > 0.0]
+        shares = [weights[0], *(weight for weight in weights[1:] if weight > 0.0)]
         stored = joined([model.hyperparameters for model in fitted])
-        shares = tuple(float(weight / total) for _, weight in kept)
-        return ShapeAverageModel(chosen, tuple(model for model, _ in kept[1:]), shares, stored)
+        return ShapeAverageModel(chosen, tuple(kept), tuple(float(share) for share in shares), stored)
 
     def _others(
         self,
@@ -176,14 +186,15 @@ def _warped(calibrated: CalibratedModel) -> WarpedModel:
 
 
 def _weights(models: Sequence[WarpedModel], y: Array) -> Array:
-    """Return the weights of models of outcomes, n, of sum 1, by how they predict outcomes that are left out."""
+    """Return the weights of models of outcomes, n, of sum 1, by how they predict outcomes that are left out.
+
+    A small one is 0, also that of the first: with one huge outcome a shape may suit no longer that was chosen before.
+    """
     rows = left_out_rows(len(y))
     score, loss = np.array([model.judged(y, rows) for model in models]).T
-    smallest = loss.min()
-    if not smallest > 0.0:
-        # One of them leaves nothing to predict.
-        return (loss == smallest) / np.sum(loss == smallest)
-    weights = np.exp((score - score.max()) / len(rows)) * np.square(smallest / loss)
+    score, loss = np.nan_to_num(score, nan=-_LARGEST, posinf=_LARGEST, neginf=-_LARGEST), np.maximum(loss, _TINY)
+    weights = np.exp((score - score.max()) / len(rows)) * np.square(loss.min() / loss)
+    weights = np.where(weights >= _LEAST * weights.max(), weights, 0.0) if weights.max() > 0.0 else loss == loss.min()
     return weights / weights.sum()
 
 
@@ -205,4 +216,4 @@ def separated(hyperparameters: tuple[tuple[float, ...], ...]) -> list[tuple[floa
         start = len(left) - int(length)
         parts.insert(0, tuple(left[start:]))
         del left[start:]
-    return parts if len(parts) == count and not left else [hyperparameters[0]]
+    return parts if parts and len(parts) == count and not left else [hyperparameters[0]]

@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import log_ndtr, ndtr
 
 from calibo.arguments import check_fields
 from calibo.checks import shown
 from calibo.data import Array
-from calibo.distributions.base import Distribution
+from calibo.distributions.base import Distribution, infinite_beyond
 from calibo.errors import RecipeError
 
-#: A search for normal scores ends when a value is off by less than this share of how far the nearer end was, or after so many
-#: steps.
-_CLOSE, _STEPS = 1e-14, 80
-#: Relative width of a bracket that rounding leaves.
-_ROUNDING = 4e-16
 _TINY = np.finfo(np.float64).tiny
+#: Normal scores are sought within this size: beyond, all levels are 0 or 1.
+_FARTHEST = 1e8
+#: A search ends after so many steps, where a value is off by its rounding, or the bracket is as narrow as that.
+_STEPS, _ROUNDING = 100, 4e-16
+#: Scores of values that are closer to zero than this share of how far the nearer end of the bracket was are found.
+_CLOSE = 1e-13
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,16 +54,29 @@ class QuantileAverage(Distribution):
 
     def normal_scores(self, y: Array | float) -> Array:
         ends = np.array(np.broadcast_arrays(*(part.normal_scores(y) for part in self.parts)))
-        return _increasing_root(lambda z: self.at_scores(z) - y, ends.min(axis=0), ends.max(axis=0))
+        low, high = np.clip(ends.min(axis=0), -_FARTHEST, _FARTHEST), np.clip(ends.max(axis=0), -_FARTHEST, _FARTHEST)
+        sought = np.broadcast_to(np.asarray(y, dtype=np.float64), low.shape)
+        finite = np.where(np.isfinite(sought), sought, 0.0)
+        found = _increasing_root(self.at_scores, finite, low, high)
+        return np.where(np.isfinite(sought), found, sought)
 
     def icdf(self, u: Array | float) -> Array:
-        return self.at_levels(u)
+        return infinite_beyond(self.at_levels(u), u, self.backed)
 
     def at_levels(self, u: Array | float) -> Array:
-        return self.at_scores(ndtri(u))
+        return self._mean([part.at_levels(u) for part in self.parts])
 
     def at_scores(self, z: Array | float) -> Array:
         return self._mean([part.at_scores(z) for part in self.parts])
+
+    @property
+    def backed(self) -> tuple[float, float]:
+        """The levels that are supported by the data of every part."""
+        return max(part.backed[0] for part in self.parts), min(part.backed[1] for part in self.parts)
+
+    @property
+    def quantiles_are_quick(self) -> bool:
+        return all(part.quantiles_are_quick for part in self.parts)
 
     @cached_property
     def mean(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -96,25 +110,48 @@ class QuantileAverage(Distribution):
         return np.asarray(sum(w * value for w, value in zip(self.weights, values, strict=True)))
 
 
-def _increasing_root(excess: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """Return where increasing functions are 0, between values where they are not above and not below it.
+def _increasing_root(value: Callable[[Array], Array], sought: Array, low: Array, high: Array) -> Array:
+    """Return where increasing functions have the values sought, between arguments where they are not above and not below.
 
-    Regula falsi; the value at an end that stays is made smaller (as by Anderson and Bjorck), so that both ends close in.
+    By Chandrupatla's method: inverse quadratic interpolation where it is safe, else halving. What is found stays, so that
+    the result does not depend on what else is sought.
     """
-    below, above = np.minimum(excess(low), 0.0), np.maximum(excess(high), 0.0)
-    y, close, before = low, _CLOSE * np.minimum(-below, above), np.zeros(np.shape(low), dtype=bool)
-    for step in range(_STEPS):
-        gap = above - below
-        # A few halvings, for functions over orders of magnitude.
-        share = np.where(gap > 0.0, -below / np.where(gap > 0.0, gap, 1.0), 0.5) if step % 4 < 3 else 0.5
-        y = low + share * (high - low)
-        found = excess(y)
-        if np.all((np.abs(found) <= close) | (high - low <= _ROUNDING * np.maximum(-low, high))):
+    rounding = _ROUNDING * np.abs(sought)
+    a, b = low.copy(), high.copy()
+    at_a, at_b = np.minimum(value(a) - sought, 0.0), np.maximum(value(b) - sought, 0.0)
+    close = np.maximum(rounding, _CLOSE * np.minimum(-at_a, at_b))
+    c, at_c, share = a, at_a, np.full(np.shape(a), 0.5)
+    found, done = np.where(-at_a < at_b, a, b), np.minimum(-at_a, at_b) <= 0.0
+    for _ in range(_STEPS):
+        if done.all():
             break
-        left = found < 0.0
-        # An end that stays for a second time: by how much the value at the other one has become less.
-        less = 1.0 - found / np.where(left, np.minimum(below, -_TINY), np.maximum(above, _TINY))
-        less = np.where((left == before) & (step > 0), np.where(less > 0.0, less, 0.5), 1.0)
-        low, high = np.where(left, y, low), np.where(left, high, y)
-        below, above, before = np.where(left, found, less * below), np.where(left, less * above, found), left
-    return y
+        x = a + share * (b - a)
+        at_x = value(x) - sought
+        same = (at_x < 0.0) == (at_a < 0.0)
+        c, at_c = np.where(same, a, b), np.where(same, at_a, at_b)
+        b, at_b = np.where(same, b, a), np.where(same, at_b, at_a)
+        a, at_a = x, at_x
+        found = np.where(done, found, np.where(np.abs(at_a) < np.abs(at_b), a, b))
+        width = np.abs(b - a)
+        narrow = _ROUNDING * np.maximum(np.abs(a), np.abs(b))
+        done |= (np.minimum(np.abs(at_a), np.abs(at_b)) <= close) | (width <= narrow)
+        share = _interpolated((a, b, c), (at_a, at_b, at_c))
+        # Far enough from both ends for the bracket to become narrower.
+        least = np.minimum(0.5, 0.5 * narrow / np.maximum(width, _TINY))
+        share = np.clip(share, least, 1.0 - least)
+    return found
+
+
+def _interpolated(at: tuple[Array, Array, Array], values: tuple[Array, Array, Array]) -> Array:
+    """Return where between a and b, as a share, the root of three points is by inverse quadratic interpolation.
+
+    It is the middle where the interpolation would not be between them (Chandrupatla 1997).
+    """
+    a, b, c = at
+    at_a, at_b, at_c = values
+    with np.errstate(all="ignore"):
+        xi, phi = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
+        safe = (np.square(phi) < xi) & (np.square(1.0 - phi) < 1.0 - xi)
+        share = at_a / (at_b - at_a) * at_c / (at_b - at_c)
+        share = share + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)
+    return np.where(safe & np.isfinite(share), share, 0.5)

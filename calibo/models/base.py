@@ -339,6 +339,11 @@ class Surrogate(ABC):
         return change(self)
 
     @property
+    def for_constraints(self) -> Surrogate:
+        """The recipe for slacks of constraints, of which searches ask probabilities at many thousands of points."""
+        return self
+
+    @property
     def stage_names(self) -> tuple[str, ...]:
         """Names of the stages of a forecast: the raw surrogate first, then the wrappers around it."""
         return (type(self).__name__,)
@@ -370,6 +375,10 @@ class SurrogateWrapper(Surrogate):
 
     def with_innermost(self, change: Callable[[Surrogate], Surrogate]) -> Self:
         return replace(self, surrogate=self.surrogate.with_innermost(change))
+
+    @property
+    def for_constraints(self) -> Self:
+        return replace(self, surrogate=self.surrogate.for_constraints)
 
     @property
     def stage_name(self) -> str:

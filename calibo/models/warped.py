@@ -52,7 +52,7 @@ class WarpedModel(ModelWrapper):
 
     def other_shapes(self, shapes: Sequence[OutcomeShape], y: Array) -> list[OutcomeShape]:
         """Return those of some shapes with whose transform of outcomes, n, this model would be another one."""
-        own = self.stored[-2]
+        own = stored_shape(self.stored)
         others = [(shape, shape.transform(y)) for shape in shapes if shape.value != own]
         return [shape for shape, other in others if not (other is None and self.transform is None)]
 
@@ -172,6 +172,11 @@ class Warped(SurrogateWrapper):
             data = replace(data, Y=transform.forward(data.Y), Y_var=variance)
         model = self.surrogate.fit(data, rng=rng)
         return WarpedModel(model, transform, (*model.hyperparameters, float(shape.value), float(chosen_at)))
+
+
+def stored_shape(stored: Sequence[float]) -> float:
+    """Return the number of the shape that was chosen, of the numbers that a `WarpedModel` stores."""
+    return stored[-2]
 
 
 def log_score(left_out: Distribution, transform: OutcomeTransform | None, y: Array) -> float:

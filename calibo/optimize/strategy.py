@@ -338,13 +338,14 @@ class ModelBased(Strategy):
 
 
 def fit_models(surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator) -> tuple[Model, ...]:
-    """Fit one model to each outcome.
+    """Fit one model to each outcome, to slacks of constraints by the recipe for these.
 
     Raises:
         RecipeError: If the surrogate's ``fit`` returns something that is not a model.
     """
     what = f"what {type(surrogate).__name__}.fit returns"
-    return tuple(check_model(what, surrogate.fit(data.outcome(i), rng=rng)) for i in range(data.Y.shape[1]))
+    recipes = [surrogate] * data.objectives + [surrogate.for_constraints] * data.constraints
+    return tuple(check_model(what, recipe.fit(data.outcome(i), rng=rng)) for i, recipe in enumerate(recipes))
 
 
 def learns_from_proposals(surrogate: Surrogate) -> bool:

@@ -247,8 +247,8 @@ def _check_refusal(model: Model, capability: Capability, X: Array) -> None:
 
 
 def _check_hyperparameters(model: Model, data: Dataset, X: Array) -> None:
-    # Each schedule adds the number of outcomes at the last fit, also to a model that has no hyperparameters itself; an average
-    # of shapes two numbers, by which those of each shape are told apart.
+    # Each schedule adds the number of outcomes at the last fit, also to a model that has no hyperparameters itself; an
+    # average of shapes two numbers, by which those of each shape are told apart.
     raw, stored = model.stages[0].hyperparameters, model.hyperparameters
     averages = sum(isinstance(stage, ShapeAverageModel) for stage in model.stages)
     assert stored[: len(raw)] == raw and (not raw or len(raw) > data.X.shape[1])

@@ -9,8 +9,8 @@ import pytest
 
 from calibo import Optimizer
 from calibo.acquisition import ExpectedImprovement
-from calibo.calibration import Calibrated, ConditionalQuantile, ShapeAverage, StoredAndLeaveOneOut
-from calibo.calibration.shape_average import ShapeAverageModel
+from calibo.calibration import Calibrated, ConditionalQuantile, GroupedQuantile, ShapeAverage, StoredAndLeaveOneOut
+from calibo.calibration.shape_average import ShapeAverageModel, _weights
 from calibo.data import Array, Dataset
 from calibo.distributions import QuantileAverage
 from calibo.errors import RecipeError
@@ -18,6 +18,7 @@ from calibo.models import GaussianProcess, QuantileTrees, Scheduled, Surrogate, 
 from calibo.models.outcome_transforms import OutcomeShape
 from calibo.models.warped import WarpedModel
 from calibo.optimize import ModelBased
+from calibo.optimize.strategy import fit_models
 from calibo.spaces import Float
 from calibo.testing import SurrogateSuite
 
@@ -36,6 +37,9 @@ def fitted(data: Dataset, **settings: object) -> ShapeAverageModel:
 
 class TestShapeAverage(SurrogateSuite):
     """With data of which one shape is left."""
+
+    def test_one_is_left(self) -> None:
+        assert fitted(self.data()).others == ()
 
     def surrogate(self) -> Surrogate:
         return ShapeAverage(Warped(GaussianProcess()))
@@ -102,10 +106,40 @@ def test_latent_values_are_those_of_the_chosen_shape() -> None:
 
 def test_ordinary_outcomes_and_many_have_one_shape() -> None:
     X = np.linspace(0.0, 1.0, 30)[:, None]
-    gaussian = Dataset(X=X, Y=np.sin(20.0 * X))
-    assert fitted(gaussian).others == () or OutcomeShape.LOWER_TAIL.transform(gaussian.Y[:, 0]) is not None
-    assert fitted(skewed(), up_to=29).others == ()
-    assert fitted(skewed(), up_to=29).weights == (1.0,)
+    ordinary = Dataset(X=X, Y=np.sin(20.0 * X))
+    assert OutcomeShape.LOWER_TAIL.transform(ordinary.Y[:, 0]) is None and fitted(ordinary).others == ()
+    assert fitted(skewed(), up_to=29).others == () and fitted(skewed(), up_to=29).weights == (1.0,)
+
+
+@pytest.mark.parametrize("size", [1e6, 1e12, 1e30])
+@pytest.mark.parametrize("seed", range(4))
+def test_one_huge_outcome_does_not_stop_a_search(size: float, seed: int) -> None:
+    """The shape that had been chosen before it may suit no longer, and then does not count."""
+    optimizer = Optimizer({"x": Float(0, 1), "y": Float(0, 1)}, "auto", seed=seed)
+    for i in range(31):
+        suggestion = optimizer.ask()
+        value = np.exp(0.7 * (np.sin(5.0 * suggestion.params["x"]) + 2.0 * suggestion.params["y"]))
+        optimizer.tell(suggestion, size if i == 29 else float(value))
+    shown = optimizer.predict([{"x": 0.2, "y": 0.3}, {"x": 0.9, "y": 0.9}])
+    assert np.isfinite(shown[["mean", "measured_low_80", "measured_high_80"]].to_numpy()).all()
+
+
+def test_a_model_that_predicts_nothing_left_out_has_no_weight() -> None:
+    class Judged:
+        def __init__(self, score: float, loss: float) -> None:
+            self.judgement = score, loss
+
+        def judged(self, y: Array, rows: Array) -> tuple[float, float]:
+            return self.judgement
+
+    def weights(*judgements: tuple[float, float]) -> list[float]:
+        return _weights([Judged(*one) for one in judgements], np.zeros(10)).tolist()  # pyright: ignore[reportArgumentType]
+
+    assert weights((0.0, 1.0), (0.0, 1.0)) == [0.5, 0.5]
+    assert weights((0.0, 1.0), (np.nan, 1.0)) == weights((0.0, 1.0), (-np.inf, 1.0)) == [1.0, 0.0]
+    assert weights((0.0, 1e30), (0.0, 1.0)) == [0.0, 1.0]
+    assert weights((0.0, 0.0), (0.0, 0.0)) == [0.5, 0.5]
+    assert weights((-1e9, 1e-200), (1e9, 1e200)) in ([1.0, 0.0], [0.0, 1.0])
 
 
 def test_outcomes_that_are_constant_but_one_are_forecast() -> None:
@@ -144,7 +178,7 @@ def test_fresh_points_of_a_converged_search_are_held_better() -> None:
 def test_its_stage_stands_in_place_of_that_of_the_calibration() -> None:
     surrogate = ShapeAverage(Warped(GaussianProcess()))
     model, X = surrogate.fit(skewed(), rng=RNG(0)), RNG(1).random((3, 2))
-    assert surrogate.stage_names == ("WarpedGaussianProcess", "ShapeAverage")
+    assert surrogate.stage_names == ("WarpedGaussianProcess", "ConditionalQuantile")
     assert [type(stage) for stage in model.stages] == [WarpedModel, ShapeAverageModel]
     raw, own = model.predict_stages(X)
     np.testing.assert_array_equal(raw.median, model.stages[0].predict(X, latent=False).median)
@@ -162,7 +196,7 @@ def test_each_shape_starts_where_its_last_fit_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    "stored", [(1.0,), (0.1, 0.2, 0.3, 2.0), (0.1, 0.2, 1.0, -1.0), (0.5, 1.0, 9.0, 1.0), (2.5, 1.5)]
+    "stored", [(0.0,), (1.0,), (0.1, 0.2, 0.3, 2.0), (0.1, 0.2, 1.0, -1.0), (0.5, 1.0, 9.0, 1.0), (2.5, 1.5)]
 )
 def test_hyperparameters_of_others_are_no_obstacle(stored: tuple[float, ...]) -> None:
     known = replace(skewed(), hyperparameters=(stored,))
@@ -176,6 +210,15 @@ def test_a_search_may_act_on_the_raw_model() -> None:
         suggestion = optimizer.ask()
         optimizer.tell(suggestion, np.exp(8.0 * abs(suggestion.params["x"] - 0.3)))
     assert abs(optimizer.best[0]["x"] - 0.3) < 0.05
+
+
+def test_slacks_of_constraints_have_one_shape() -> None:
+    data = skewed()
+    both = replace(data, Y=np.hstack([data.Y, data.Y + 1.0]), constraints=1)
+    goal, slack = fit_models(
+        Calibrated(ShapeAverage(Warped(GaussianProcess())), by=GroupedQuantile()), both, rng=RNG(0)
+    )
+    assert [len(model.base.others) for model in (goal, slack)] == [1, 0]  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_what_is_not_of_transformed_outcomes_is_refused() -> None:

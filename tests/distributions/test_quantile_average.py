@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calibo.data import Array
 from calibo.distributions import (
     Gaussian,
     Levels,
     LowerTailPower,
     QuantileAverage,
+    QuantileTable,
     Stretched,
     StretchedScores,
     Transformed,
@@ -90,6 +92,51 @@ def test_scores_far_out_are_finite_and_right() -> None:
     average = QuantileAverage((gaussian(), gaussian(factor=0.5)), (0.5, 0.5))
     for z in (-300.0, -40.0, 40.0, 300.0):
         np.testing.assert_allclose(average.normal_scores(average.at_scores(z)), z, rtol=1e-9)
+
+
+def test_a_value_has_the_same_score_alone_and_among_many() -> None:
+    rng = np.random.default_rng(0)
+    m, s = rng.normal(size=400), np.exp(3.0 * rng.normal(size=400))
+    deep = Transformed(Gaussian(4.0 * rng.normal(size=400), np.exp(rng.normal(size=400))), DEEP)
+    average = QuantileAverage((Gaussian(m, s), deep), (0.3, 0.7))
+    y = average.at_scores(3.0 * rng.normal(size=400))
+    together = average.normal_scores(y)
+    for i in range(0, 400, 37):
+        parts = Gaussian(m[[i]], s[[i]]), Transformed(Gaussian(deep.base.mean[[i]], deep.base.std[[i]]), DEEP)
+        assert QuantileAverage(parts, (0.3, 0.7)).normal_scores(y[[i]]) == pytest.approx(
+            together[i], rel=1e-12, abs=1e-12
+        )
+
+
+def test_scores_are_found_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, counted = np.random.default_rng(1), [0]
+    gaussian = Gaussian(rng.normal(size=200), np.exp(rng.normal(size=200)))
+    deep = Transformed(Gaussian(4.0 * rng.normal(size=200), np.exp(rng.normal(size=200))), DEEP)
+    average = QuantileAverage((gaussian, deep), (0.5, 0.5))
+    y, inner = average.at_scores(2.0 * rng.normal(size=200)), QuantileAverage.at_scores
+
+    def at_scores(self: QuantileAverage, z: Array | float) -> Array:
+        counted[0] += 1
+        return inner(self, z)
+
+    monkeypatch.setattr(QuantileAverage, "at_scores", at_scores)
+    average.normal_scores(y)
+    assert counted[0] < 60
+
+
+@pytest.mark.parametrize("stds", [(1e-6, 3.0), (1e-150, 1e150), (1e-300, 2.0)])
+def test_scales_far_apart(stds: tuple[float, float]) -> None:
+    average = QuantileAverage(tuple(Gaussian(np.zeros(3), np.full(3, std)) for std in stds), (0.5, 0.5))
+    y = np.array([-1.0, 0.0, 1.0]) * max(stds)
+    np.testing.assert_allclose(average.normal_scores(y), y / (0.5 * sum(stds)), rtol=1e-9)
+    assert average.cdf(np.array([-np.inf, 0.0, np.inf])).tolist() == [0.0, 0.5, 1.0]
+
+
+def test_what_one_part_does_not_support_is_not_supported() -> None:
+    table = QuantileTable(np.array([0.1, 0.5, 0.9]), np.array([[-1.0, 0.0, 1.0]]), (0.1, 0.9))
+    average = QuantileAverage((Gaussian(np.zeros(1), np.ones(1)), table), (0.5, 0.5))
+    assert average.backed == (0.1, 0.9) and not np.isinf(average.interval(0.8)).any()
+    assert np.isinf(average.interval(0.95)).all() and np.isfinite(average.at_levels(0.99)).all()
 
 
 def test_levels_are_mapped_as_of_any_distribution() -> None:

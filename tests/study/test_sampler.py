@@ -146,7 +146,7 @@ def test_the_default_sampler_stores_forecasts_that_are_fit_to_be_shown() -> None
     forecasts = [one.forecasts[0] for one in stored if one is not None and one.forecasts]
     assert len(forecasts) >= 8
     for forecast in forecasts:
-        assert forecast.stage_names == ("WarpedGaussianProcess", "ShapeAverage", "GroupedQuantile")
+        assert forecast.stage_names == ("WarpedGaussianProcess", "ConditionalQuantile", "GroupedQuantile")
         quantiles = [forecast.calibrated.icdf(u) for u in np.linspace(0.01, 0.99, 99)]
         assert np.isfinite(quantiles).all() and np.all(np.diff(quantiles) > 0.0)
 

@@ -69,7 +69,7 @@ def test_forecasts_are_those_that_were_shown(candidates: Candidates, tmp_path: P
     distributions = [row.forecasts["yield"].calibrated for row in stored]
     assert [distribution.mean for distribution in distributions] == list(answer["mean"])
     assert [distribution.interval(0.8)[1] for distribution in distributions] == list(answer["high_80"])
-    stages = ("WarpedGaussianProcess", "ShapeAverage", "GroupedQuantile")
+    stages = ("WarpedGaussianProcess", "ConditionalQuantile", "GroupedQuantile")
     assert stored[0].forecasts["yield"].stage_names == stages
 
 
