@@ -137,8 +137,8 @@ class Size:
 
 
 _SIDES = ("candidates", "levels", "acquisition", "fractions", "folds")
-#: The thesis has 50 seeds everywhere, as we have of its own networks, which take up to 27 s: an hour on two cores. 30 of all
-#: other runs, of less than 5 s, are another.
+#: The thesis has 50 seeds everywhere, as we have of its own networks, which take up to 27 s: half of all the computing. 30 of
+#: all other runs, of less than 5 s, are the other half.
 FULL = Size(150, 50, {"search": 30, **dict.fromkeys(_SIDES, 30), "networks": 50})
 SMOKE = Size(20, 2, {"search": 1, **dict.fromkeys(_SIDES, 1), "networks": 0}, "tiny")
 
