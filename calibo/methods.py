@@ -82,10 +82,11 @@ _FEWER = Mutation(1200, 800, shortlist=256)
 def auto(*, search: Search | None = None, replicate: bool = False, anchors: int = ANCHORS) -> Auto:
     """Compose the default method: a rule chooses the parts that suit the data, and says why.
 
-    Forecasts are those of ``ocbo``, right wherever they are shown. Where all parameters are numbers the search acts on a
-    model of its own, of outcomes whose worse half counts by its order only; it maximizes the expected improvement, in turns
-    with its noisy form where measurements are noisy, and may measure a point again there. Where outcomes come in steps it
-    acts on them as they are, by the noisy form alone. docs/choosing.md has the rule and what it rests on.
+    Forecasts are those of ``ocbo``, right wherever they are shown, up to 300 results averaged over two shapes of the
+    outcomes. Where all parameters are numbers the search acts on a model of its own, of outcomes whose worse half counts by its order
+    only; it maximizes the expected improvement, in turns with its noisy form where measurements are noisy, and may measure a
+    point again there. Where outcomes come in steps it acts on them as they are, by the noisy form alone. docs/choosing.md has
+    the rule and what it rests on.
 
         >>> from calibo import Float, Optimizer
         >>> optimizer = Optimizer({"x": Float(-1, 1)}, "auto", seed=0)
@@ -166,8 +167,8 @@ def ocbo(
     Args:
         eta: Step size of the online recalibration.
         paper: Whether to compose the method as its paper does.
-        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))`` with a wide prior of the noise, the
-            forecasts of whose shapes are averaged (``ShapeAverage``), in the paper's form ``GaussianProcess()``.
+        surrogate: Model of each outcome; by default ``Warped(Scheduled(GPBySize()))`` with a wide prior of the noise, in the
+            paper's form ``GaussianProcess()``.
         rule: Acquisition rule; by default ``ExpectedImprovement()``, in the paper's form ``UpperQuantile(0.9)``.
         **options: Further settings of ``ModelBased``.
     """
@@ -260,11 +261,10 @@ def _process(
     return Scheduled(GPBySize(few, NearestNeighbourGP(many), exact_below=_LARGE), always_below=always_below)
 
 
-def _by_reach(surrogate: Surrogate | None) -> Surrogate:
+def _by_reach(surrogate: Surrogate | None) -> Calibrated:
     """Return a surrogate that is calibrated by how earlier forecasts of the same reach came out."""
-    if surrogate is None:
-        return ShapeAverage(Warped(_process(NoisePrior.wide())))
-    return Calibrated(surrogate, by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
+    inner = surrogate or Warped(_process(NoisePrior.wide()))
+    return Calibrated(inner, by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
 
 
 def _tracked(by_reach: Surrogate, rule: AcquisitionRule | None, eta: float = 0.2, **options: Any) -> ModelBased:

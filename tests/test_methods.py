@@ -36,6 +36,7 @@ from calibo.calibration import (
 from calibo.errors import FallbackWarning, RecipeError
 from calibo.methods import (
     METHODS,
+    auto,
     bananas,
     bananas_cp,
     cbo,
@@ -151,13 +152,16 @@ class TestComposition:
     )
     def test_by_default(self, made: ModelBased, online: Recalibrator, acts_on: str) -> None:
         """What acts on the raw model has a wide prior of the noise."""
-        by_reach = ShapeAverage(Warped(self.PROCESS))
-        if acts_on == "calibrated":
-            by_reach = Calibrated(Warped(self.NARROW), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
+        process = self.PROCESS if acts_on == "raw" else self.NARROW
+        by_reach = Calibrated(Warped(process), by=ConditionalQuantile(), evidence=StoredAndLeaveOneOut())
         assert made.surrogate == Calibrated(by_reach, by=online, evidence=Prequential())
         assert made.rule == ExpectedImprovement() and made.acts_on == acts_on
         stages = made.surrogate.stage_names
         assert stages == ("WarpedGaussianProcess", "ConditionalQuantile", type(online).__name__)
+
+    def test_the_default_averages_the_shapes_it_shows(self) -> None:
+        process = replace(self.PROCESS, always_below=20)
+        assert auto().method.surrogate == Calibrated(ShapeAverage(Warped(process)), by=GroupedQuantile(0.2, trust=40.0))
 
     @pytest.mark.parametrize(
         ("made", "online", "rule"),

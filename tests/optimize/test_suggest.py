@@ -11,7 +11,6 @@ from calibo.acquisition import ExpectedImprovement
 from calibo.calibration import Calibrated, ConformalBayes, DensityRatio, Temperature
 from calibo.calibration.conformal_bayes import ShiftedModel
 from calibo.calibration.density_ratio import Ratio, RatioEstimator, Unshifted
-from calibo.calibration.shape_average import separated
 from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.methods import cbo, gp_ei, ocbo
@@ -40,11 +39,9 @@ def test_suggest_is_pure_and_a_suggestion_complete() -> None:
     np.testing.assert_array_equal(known.X, before[0])
     np.testing.assert_array_equal(known.Y, before[1])
     np.testing.assert_allclose(SPACE.encode([one[0].params])[0], one[0].x, atol=1e-12)
-    # Five of the Gaussian process, when it was fitted, whether outcomes were transformed, and when that was chosen.
-    assert one[0].forecasts is not None
-    chosen, *_ = separated(one[0].hyperparameters)
-    assert len(chosen) == 8
-    fitted_at, shape, chosen_at = chosen[5:]
+    # Five of the Gaussian process, whether outcomes were transformed, and when that was chosen.
+    assert one[0].forecasts is not None and len(one[0].hyperparameters[0]) == 8
+    fitted_at, shape, chosen_at = one[0].hyperparameters[0][5:]
     assert shape in (0.0, 1.0) and fitted_at == chosen_at == 9.0
 
 

@@ -112,10 +112,10 @@ def _asked(study: optuna.Study, count: int) -> list[optuna.Trial]:
 
 def test_interleaved_resumed_workers_choose_transforms_and_batches_as_one_does(tmp_path: Path) -> None:
     """Of steep outcomes a transform is chosen now and then, and stored; every step is made by a worker that is new."""
-    one = _study(CalibratedSampler(OCBO, seed=3, space=SPACE), InMemoryStorage())
+    one = _study(CalibratedSampler(seed=3, space=SPACE), InMemoryStorage())
 
     def worker() -> optuna.Study:
-        return _study(CalibratedSampler(OCBO, seed=3, space=SPACE), open_storage(tmp_path / "a.db"))
+        return _study(CalibratedSampler(seed=3, space=SPACE), open_storage(tmp_path / "a.db"))
 
     for step in range(11):
         if step % 4 == 3:
