@@ -83,10 +83,10 @@ def auto(*, search: Search | None = None, replicate: bool = False, anchors: int 
     """Compose the default method: a rule chooses the parts that suit the data, and says why.
 
     Forecasts are those of ``ocbo``, right wherever they are shown, up to 300 results averaged over two shapes of the
-    outcomes. Where all parameters are numbers the search acts on a model of its own, of outcomes whose worse half counts by
-    its order only; it maximizes the expected improvement, in turns with its noisy form where measurements are noisy, and may measure a
-    point again there. Where outcomes come in steps it acts on them as they are, by the noisy form alone. docs/choosing.md has
-    the rule and what it rests on.
+    outcomes. Where all parameters are numbers the search acts on a model of its own, of outcomes whose worse half counts
+    by its order only; it maximizes the expected improvement, in turns with its noisy form where measurements are noisy,
+    and may measure a point again there. Where outcomes come in steps it acts on them as they are, by the noisy form
+    alone. docs/choosing.md has the rule and what it rests on.
 
         >>> from calibo import Float, Optimizer
         >>> optimizer = Optimizer({"x": Float(-1, 1)}, "auto", seed=0)
