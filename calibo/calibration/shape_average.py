@@ -142,7 +142,7 @@ class ShapeAverage(SurrogateWrapper):
     @property
     def capabilities(self) -> frozenset[Capability] | None:
         inner = self._calibrated(self._warped).capabilities
-        return None if inner is None else inner | self.model_type.adds
+        return None if inner is None else inner | ShapeAverageModel.adds
 
     @property
     def calibrated_without_forecasts(self) -> bool:
