@@ -344,7 +344,9 @@ def fit_models(surrogate: Surrogate, data: Dataset, *, rng: np.random.Generator)
         RecipeError: If the surrogate's ``fit`` returns something that is not a model.
     """
     what = f"what {type(surrogate).__name__}.fit returns"
-    recipes = [surrogate] * data.objectives + [surrogate.for_constraints] * data.constraints
+    recipes = [surrogate] * data.objectives
+    if data.constraints:
+        recipes += [surrogate.for_constraints] * data.constraints
     return tuple(check_model(what, recipe.fit(data.outcome(i), rng=rng)) for i, recipe in enumerate(recipes))
 
 
