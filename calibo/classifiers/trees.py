@@ -137,6 +137,9 @@ class GradientBoosting(Classifier):
 class RandomForest(Classifier):
     """A random forest of scikit-learn, with categorical columns as whole numbers.
 
+    Its trees are regression trees of the labels, 0 and 1: squared errors rank splits as Gini's impurity does, and leaves hold
+    the same shares, in two thirds of the time of scikit-learn's classifier.
+
     Attributes:
         trees: Number of trees; the paper has 1,000, which takes five times as long and chooses nearly the same points.
         min_samples_leaf: Smallest number of rows in a leaf.
@@ -151,14 +154,18 @@ class RandomForest(Classifier):
         check_whole("min_samples_leaf", self.min_samples_leaf)
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
-        from sklearn.ensemble import RandomForestClassifier
+        import sklearn
+        from sklearn.ensemble import RandomForestRegressor
 
-        forest: Any = RandomForestClassifier(
-            self.trees, min_samples_leaf=self.min_samples_leaf, random_state=int(rng.integers(2**31))
+        seed = int(rng.integers(2**31))
+        forest: Any = RandomForestRegressor(
+            self.trees, min_samples_leaf=self.min_samples_leaf, max_features="sqrt", random_state=seed
         )
         encode = partial(codes, categories=categories, activity=labelled.activity)
-        forest.fit(encode(labelled.X), labelled.z, sample_weight=labelled.weights)
-        return lambda X: log_odds(forest.predict_proba(encode(X))[:, 1])
+        # Parameters are checked above; scikit-learn would check those of every tree.
+        with sklearn.config_context(skip_parameter_validation=True):
+            forest.fit(encode(labelled.X), labelled.z, sample_weight=labelled.weights)
+        return lambda X: log_odds(forest.predict(encode(X)))
 
 
 def _edges(x: Array, weights: Array) -> Array | None:

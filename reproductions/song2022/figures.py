@@ -26,6 +26,7 @@ from settings import (
     Job,
     Size,
     table_job,
+    trees_of,
 )
 
 from calibo.data import Array
@@ -150,7 +151,9 @@ def _rows(number: str, size: Size) -> list[Row]:
         ]
     methods = (*(f"{LFBO} {name}" for name in PAPERS), OURS, GP, GP_BOTORCH)
     return [
-        ("CIFAR-10", m, float(n), Job("timing", m, 0, n, size.timings), "curve") for m in methods for n in size.timed
+        ("CIFAR-10", m, float(n), Job("timing", m, 0, n, size.timings, trees=trees_of(m, size)), "curve")
+        for m in methods
+        for n in size.timed
     ]
 
 

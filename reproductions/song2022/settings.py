@@ -9,13 +9,10 @@ from calibo.methods import bore, composite_lfbo, gp_ei, lfbo
 from calibo.optimize import Strategy
 from calibo.search import Mutation
 
-#: Classifiers that do not depend on the seed; the forest has 50 trees, not 1,000, for the sake of time.
-CLASSIFIERS: dict[str, Classifier] = {
-    "RF": RandomForest(trees=50),
-    "XGBoost": XGBoost(),
-    "default": BySize(),
-}
-PAPERS = ("MLP", "RF", "XGBoost")
+#: Classifiers that depend on nothing but their name.
+CLASSIFIERS: dict[str, Classifier] = {"XGBoost": XGBoost(), "default": BySize()}
+FOREST = "RF"
+PAPERS = ("MLP", FOREST, "XGBoost")
 LFBO, BORE, GP, TPE, RANDOM = "LFBO", "BORE", "GP-EI", "TPE", "random search"
 GP_BOTORCH, COMPOSITE_LFBO, COMPOSITE_EI = "GP-EI (BoTorch)", "composite LFBO", "composite EI (BoTorch)"
 LFBO_PI, LFBO_EI = "LFBO (PI)", "LFBO (EI)"
@@ -37,6 +34,11 @@ CANDIDATES = 5000
 FOUND = 0.05
 
 
+def is_forest(method: str) -> bool:
+    """Return whether a method learns with a random forest."""
+    return method.endswith(f" {FOREST}")
+
+
 @dataclass(frozen=True)
 class Job:
     """One run, with all that determines its result.
@@ -49,6 +51,7 @@ class Job:
         steps: Evaluations after them; of "curve", the observations; of "timing", the suggestions timed.
         gamma: Share of the points above the threshold; ``None`` for a method without one.
         power: Exponent of the utility (y - tau)^power; ``None`` for a method without one.
+        trees: Of a forest; ``None`` for a method without one.
     """
 
     problem: str
@@ -58,6 +61,7 @@ class Job:
     steps: int
     gamma: float | None = None
     power: float | None = None
+    trees: int | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Size:
         fcnet: Tables of Figure 4.
         nas: Data sets of Figure 5.
         ablated: Tables of Figures 6 and 9.
+        trees: Of a forest.
         repeats: By figure.
         few_repeats: Of methods with a forest, whose runs take longest, and of our own line, of which the paper says nothing.
     """
@@ -91,12 +96,13 @@ class Size:
     fcnet: tuple[str, ...]
     nas: tuple[str, ...]
     ablated: tuple[str, ...]
+    trees: int
     repeats: dict[str, int]
     few_repeats: int = 10
 
     def seeds(self, number: str, method: str) -> int:
         """Return the repeats of a method in a figure."""
-        few = method.endswith(" RF") or (method == OURS and number in ("4", "5"))
+        few = is_forest(method) or (method == OURS and number in ("4", "5"))
         return min(self.repeats[number], self.few_repeats) if few else self.repeats[number]
 
 
@@ -115,6 +121,7 @@ FULL = Size(
     fcnet=tuple(FCNET),
     nas=tuple(NAS),
     ablated=("protein",),
+    trees=1000,
     repeats={"3": 30, "4": _TABLES, "5": _TABLES, "6": _TABLES, "7": 10, "9": _TABLES, "11": 30, "C2": 10},
 )
 SMOKE = Size(
@@ -129,6 +136,7 @@ SMOKE = Size(
     fcnet=("protein",),
     nas=("imagenet",),
     ablated=("protein",),
+    trees=20,
     repeats={"3": 1, "4": 2, "5": 1, "6": 1, "7": 1, "9": 1, "11": 2, "C2": 1},
 )
 
@@ -149,15 +157,24 @@ def table_job(problem: str, method: str, size: Size, *, gamma: float | None = No
         gamma=(GAMMA if gamma is None else gamma) if free else None,
         # The weights of lambda = 1 are those of the improvement, so those runs are the same.
         power=None if power == 1.0 or not method.startswith(LFBO) else power,
+        trees=trees_of(method, size),
     )
 
 
-def classifier_of(name: str, seed: int) -> Classifier:
-    """Return the classifier of a name.
+def trees_of(method: str, size: Size) -> int | None:
+    """Return the trees of a method's forest; ``None`` if it has none."""
+    return size.trees if is_forest(method) else None
+
+
+def classifier_of(name: str, job: Job) -> Classifier:
+    """Return the classifier of a name for a job.
 
     Networks see columns and indicators from 0 to 1, as the paper's do, and each seed starts from a network of its own.
     """
-    return MLP(centred=False, seed=seed) if name == "MLP" else CLASSIFIERS[name]
+    if name == FOREST:
+        assert job.trees is not None, job
+        return RandomForest(trees=job.trees)
+    return MLP(centred=False, seed=job.seed) if name == "MLP" else CLASSIFIERS[name]
 
 
 def strategy(job: Job) -> Strategy:
@@ -167,7 +184,7 @@ def strategy(job: Job) -> Strategy:
     if job.method == COMPOSITE_LFBO:
         return composite_lfbo()
     way, _, name = job.method.partition(" ")
-    classifier, gamma = classifier_of(name, job.seed), GAMMA if job.gamma is None else job.gamma
+    classifier, gamma = classifier_of(name, job), GAMMA if job.gamma is None else job.gamma
     # On the tables the paper scores random candidates only; elsewhere, and in our own line, the library's search is used.
     random = name in PAPERS and job.problem not in ("environmental", "forrester")
     search = Mutation(scored=CANDIDATES, around=0) if random else None
