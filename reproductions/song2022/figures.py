@@ -19,6 +19,7 @@ from settings import (
     LFBO,
     LFBO_EI,
     LFBO_PI,
+    MEANS_METHODS,
     OURS,
     PAPERS,
     POWERS,
@@ -124,7 +125,8 @@ def _rows(number: str, size: Size) -> list[Row]:
         ]
     if number in ("4", "5"):
         tables = size.fcnet if number == "4" else size.nas
-        return [(problem, m, None, table_job(problem, m, size), "curve") for problem in tables for m in TABLE_METHODS]
+        methods = (*TABLE_METHODS, *MEANS_METHODS) if number == "4" else TABLE_METHODS
+        return [(problem, m, None, table_job(problem, m, size), "curve") for problem in tables for m in methods]
     if number == "6":
         method = f"{LFBO} XGBoost"
         return [

@@ -21,6 +21,7 @@ from settings import (
     LFBO,
     LFBO_EI,
     LFBO_PI,
+    MEANS_METHODS,
     NAS,
     OURS,
     RANDOM,
@@ -34,6 +35,7 @@ _COLOURS = {"MLP": "#2166ac", "RF": "#2a9d4b", "XGBoost": "#c0392b"}
 STYLES: dict[str, tuple[str, str]] = {
     **{f"{LFBO} {name}": (colour, "-") for name, colour in _COLOURS.items()},
     **{f"{BORE} {name}": (colour, "--") for name, colour in _COLOURS.items()},
+    **dict(zip(MEANS_METHODS, [("#7fb8d8", "-"), ("#7fb8d8", "--")], strict=True)),
     OURS: ("#111111", "-"),
     GP: ("#e0b000", "-"),
     GP_BOTORCH: ("#e0b000", "--"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 import warnings
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -55,19 +55,21 @@ def table_of(name: str) -> TableProblem:
 
 
 def table(job: Job) -> dict[str, Any]:
-    """Figures 4, 5, 6 and 9: a training drawn at random is measured; regret after each evaluation from the initial on.
+    """Figures 4, 5, 6 and 9: regret after each evaluation from the initial ones on.
 
-    ``curve`` is the regret of the mean over all trainings of the configuration that was measured best; ``measured`` is the
-    paper's, the best measurement itself less the best mean, which may be negative.
+    A training drawn at random is measured, or the mean of all if the job says so. ``curve`` is the regret of the mean over
+    all trainings of the configuration that was measured best; ``measured`` is the paper's, the best measurement itself less
+    the best mean, which may be negative.
     """
     task = table_of(job.problem)
     rng, noise = np.random.default_rng([job.seed, 1]), np.random.default_rng([job.seed, 2])
+    measure = task.objective if job.means else partial(task.measure, rng=noise)
     configurations = [task.params(int(row)) for row in rng.choice(task.size, job.initial, replace=False)]
-    values = [task.measure(params, noise) for params in configurations]
+    values = [measure(params) for params in configurations]
     if job.method == RANDOM:
         more = [task.params(int(row)) for row in rng.choice(task.size, job.steps, replace=False)]
         configurations += more
-        values += [task.measure(params, noise) for params in more]
+        values += [measure(params) for params in more]
     elif job.method == TPE:
         tpe = OptunaTPE(task.space(), task.direction, job.seed, job.initial)
         for params, value in zip(configurations, values, strict=True):
@@ -75,7 +77,7 @@ def table(job: Job) -> dict[str, Any]:
         for _ in range(job.steps):
             trial, params = tpe.ask()
             configurations.append(params)
-            values.append(task.measure(params, noise))
+            values.append(measure(params))
             tpe.tell(trial, values[-1])
     else:
         optimizer = Optimizer(
@@ -86,7 +88,7 @@ def table(job: Job) -> dict[str, Any]:
         for _ in range(job.steps):
             suggestion = optimizer.ask()
             configurations.append(dict(suggestion.params))
-            values.append(task.measure(suggestion.params, noise))
+            values.append(measure(suggestion.params))
             optimizer.tell(suggestion, values[-1])
     sign = 1.0 if task.direction == "maximize" else -1.0
     best = incumbents(sign * np.array(values))[job.initial - 1 :]

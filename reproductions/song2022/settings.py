@@ -17,6 +17,8 @@ LFBO, BORE, GP, TPE, RANDOM = "LFBO", "BORE", "GP-EI", "TPE", "random search"
 GP_BOTORCH, COMPOSITE_LFBO, COMPOSITE_EI = "GP-EI (BoTorch)", "composite LFBO", "composite EI (BoTorch)"
 LFBO_PI, LFBO_EI = "LFBO (PI)", "LFBO (EI)"
 OURS = "LFBO default"
+#: After a method's name: the mean of all trainings of a configuration is measured, not one of them.
+MEANS = ", means"
 
 FCNET = {
     "naval": "naval_propulsion",
@@ -52,6 +54,7 @@ class Job:
         gamma: Share of the points above the threshold; ``None`` for a method without one.
         power: Exponent of the utility (y - tau)^power; ``None`` for a method without one.
         trees: Of a forest; ``None`` for a method without one.
+        means: Whether the mean of all trainings of a configuration is measured; ``None`` if it is one of them.
     """
 
     problem: str
@@ -62,6 +65,7 @@ class Job:
     gamma: float | None = None
     power: float | None = None
     trees: int | None = None
+    means: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ class Size:
         trees: Of a forest.
         repeats: By figure.
         few_repeats: Of methods with a forest, whose runs take longest, and of our own line, of which the paper says nothing.
+        many_repeats: Of searches of means, of which more are needed to tell two methods apart.
     """
 
     observations: tuple[int, ...]
@@ -99,9 +104,12 @@ class Size:
     trees: int
     repeats: dict[str, int]
     few_repeats: int = 10
+    many_repeats: int = 60
 
     def seeds(self, number: str, method: str) -> int:
         """Return the repeats of a method in a figure."""
+        if method.endswith(MEANS):
+            return self.many_repeats
         few = is_forest(method) or (method == OURS and number in ("4", "5"))
         return min(self.repeats[number], self.few_repeats) if few else self.repeats[number]
 
@@ -137,12 +145,15 @@ SMOKE = Size(
     nas=("imagenet",),
     ablated=("protein",),
     trees=20,
+    many_repeats=2,
     repeats={"3": 1, "4": 2, "5": 1, "6": 1, "7": 1, "9": 1, "11": 2, "C2": 1},
 )
 
 
 #: What Figures 4 and 5 compare: the classifiers in LFBO and BORE, and the others; last is ours.
 TABLE_METHODS = (*(f"{way} {name}" for name in PAPERS for way in (LFBO, BORE)), TPE, GP, RANDOM, OURS)
+#: Beside them in Figure 4: the network where measurements have no noise.
+MEANS_METHODS = (f"{LFBO} MLP{MEANS}", f"{BORE} MLP{MEANS}")
 
 
 def table_job(problem: str, method: str, size: Size, *, gamma: float | None = None, power: float | None = None) -> Job:
@@ -158,6 +169,7 @@ def table_job(problem: str, method: str, size: Size, *, gamma: float | None = No
         # The weights of lambda = 1 are those of the improvement, so those runs are the same.
         power=None if power == 1.0 or not method.startswith(LFBO) else power,
         trees=trees_of(method, size),
+        means=True if method.endswith(MEANS) else None,
     )
 
 
@@ -183,7 +195,7 @@ def strategy(job: Job) -> Strategy:
         return gp_ei()
     if job.method == COMPOSITE_LFBO:
         return composite_lfbo()
-    way, _, name = job.method.partition(" ")
+    way, _, name = job.method.removesuffix(MEANS).partition(" ")
     classifier, gamma = classifier_of(name, job), GAMMA if job.gamma is None else job.gamma
     # On the tables the paper scores random candidates only; elsewhere, and in our own line, the library's search is used.
     random = name in PAPERS and job.problem not in ("environmental", "forrester")

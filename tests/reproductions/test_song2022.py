@@ -17,11 +17,14 @@ def test_every_figure_is_written_and_drawn(modules: dict[str, ModuleType], smoke
         assert (smoke / f"figure{number}.png").stat().st_size > 10_000
         assert json.loads((smoke / f"figure{number}.json").read_text())["rows"]
     curves = json.loads((smoke / "figure4.json").read_text())["rows"]
-    assert [row["method"] for row in curves] == list(modules["settings"].TABLE_METHODS)
+    trainings, means = modules["settings"].TABLE_METHODS, modules["settings"].MEANS_METHODS
+    assert [row["method"] for row in curves] == [*trainings, *means]
     for row in curves:
         assert row["evaluations"] == [4, 5, 6] and row["repeats"] == 2
         assert min(row["mean"]) >= 0.0, "regrets of means, unlike those of measurements, cannot be negative"
-    assert len({row["mean"][0] for row in curves}) == 1, "all methods start from the same points"
+    for methods in (trainings, means):
+        starts = {row["mean"][0] for row in curves if row["method"] in methods}
+        assert len(starts) == 1, "all methods start from the same points"
     composite = json.loads((smoke / "figure7.json").read_text())["rows"]
     assert len(composite) == 4 and len({row["mean"][0] for row in composite}) == 1
     assert all(np.all(np.diff(row["mean"]) <= 0.0) for row in composite)
@@ -113,8 +116,10 @@ def test_the_published_procedure_repeats_a_stored_search(
     published = modules["published"]
     stored = [json.loads(line) for line in published.RESULTS.read_text().splitlines()]
     run = next(run for run in stored if run["candidates"] == published.RELAXED and run["seed"] == 1)
-    assert published.search(run["problem"], run["way"], run["candidates"], run["seed"])[-1] == run["regret"]
+    settings = (run[name] for name in ("problem", "way", "candidates", "measured", "seed"))
+    assert published.search(*settings)[-1] == run["regret"]
     monkeypatch.setattr(published, "STEPS", 2)
     for candidates in (published.RELAXED, published.CONFIGURATIONS):
-        assert len(published.search("protein", "LFBO", candidates, 0)) == 3
-    assert "| relaxed |" in published.summary(stored)
+        assert len(published.search("protein", "LFBO", candidates, published.MEANS, 0)) == 3
+    pairs = [{**run, "way": way, "late": late} for way, late in (("LFBO", 0.0), ("BORE", 1.0))]
+    assert "| trainings | relaxed | 1 | 0 | 1 |" in published.summary(pairs)
