@@ -81,7 +81,7 @@ def by_family(by_problem: pd.DataFrame, *, leave_out: bool = False) -> pd.DataFr
 
 @dataclass(frozen=True)
 class Score:
-    """Problems won, tied and lost, by the median over common seeds, and how many seeds those were at least and at most."""
+    """Problems won, tied and lost on common seeds, and how many seeds those were at least and at most."""
 
     won: int
     tied: int
@@ -100,18 +100,35 @@ class Score:
         return (self.won + 0.5 * self.tied) / self.problems
 
 
-def wins(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> Score | None:
-    """Return on how many problems one optimizer has a smaller median regret than another; ``None`` without common runs."""
+def wins(frame: pd.DataFrame, evaluations: int, one: str, other: str, *, by_runs: bool = False) -> Score | None:
+    """Return on how many problems one optimizer does better than another; ``None`` without common runs.
+
+    Args:
+        frame: The results.
+        evaluations: After how many.
+        one: An optimizer.
+        other: Another one.
+        by_runs: Whether a problem is won by having the smaller regret in more of its common runs, which share their initial
+            points and their noise; else by the smaller median regret.
+    """
     regret = matrix(frame, f"regret_{evaluations}", [one, other])
     if regret.empty:
         return None
     initial = frame.groupby(["problem", "seed"])["initial"].first().reindex(regret.index)
-    medians = regret.groupby(level="problem").median()
-    near = TIE * initial.groupby(level="problem").median().reindex(medians.index)
-    ahead = medians[other] - medians[one]
     seeds = regret.groupby(level="problem").size()
-    won, lost = int((ahead > near).sum()), int((ahead < -near).sum())
-    return Score(won, len(medians) - won - lost, lost, int(seeds.min()), int(seeds.max()))
+    if by_runs:
+        ahead = _signs(regret[other] - regret[one], TIE * initial).groupby(level="problem").sum()
+    else:
+        medians = regret.groupby(level="problem").median()
+        near = TIE * initial.groupby(level="problem").median().reindex(medians.index)
+        ahead = _signs(medians[other] - medians[one], near)
+    won, lost = int((ahead > 0).sum()), int((ahead < 0).sum())
+    return Score(won, len(seeds) - won - lost, lost, int(seeds.min()), int(seeds.max()))
+
+
+def _signs(difference: pd.Series, near: pd.Series) -> pd.Series:
+    """Return 1 or -1, or 0 for differences of no more than some number."""
+    return (difference > near).astype(int) - (difference < -near).astype(int)
 
 
 def areas(frame: pd.DataFrame, evaluations: int, optimizers: Sequence[str]) -> pd.Series:

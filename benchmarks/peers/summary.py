@@ -79,12 +79,20 @@ def wins_table(frame: pd.DataFrame, reference: str, evaluations: Sequence[int]) 
     rows = []
     for other in sorted(set(frame["optimizer"]) - {reference}):
         scores = [comparing.wins(frame, n, reference, other) for n in evaluations]
+        pairs = [comparing.wins(frame, n, reference, other, by_runs=True) for n in evaluations]
         if any(scores):
-            shown = [f"{s.won} : {s.lost}" + (f" ({s.tied} tied)" if s.tied else "") if s else "" for s in scores]
-            last = next(s for s in reversed(scores) if s)
-            rows.append((f"`{other}`", *shown, f"{last.share:.0%}", last.problems, _span(last.fewest, last.most)))
-    header = (f"`{reference}` against", *(f"at {n}" for n in evaluations), "share won", "problems", "common seeds")
-    return table(header, rows)
+            medians, runs = (next(s for s in reversed(found) if s) for found in (scores, pairs))
+            seen = (medians.problems, _span(medians.fewest, medians.most))
+            by_medians, by_runs = (*map(_score, scores), f"{medians.share:.0%}"), (_score(runs), f"{runs.share:.0%}")
+            rows.append((f"`{other}`", *by_medians, *by_runs, *seen))
+    heads = (*(f"at {n}" for n in evaluations), "share won", "by runs", "share won", "problems", "common seeds")
+    return table((f"`{reference}` against", *heads), rows)
+
+
+def _score(score: comparing.Score | None) -> str:
+    if score is None:
+        return ""
+    return f"{score.won} : {score.lost}" + (f" ({score.tied} tied)" if score.tied else "")
 
 
 def coverage_table(frame: pd.DataFrame) -> str:
