@@ -101,8 +101,12 @@ def coverage_table(frame: pd.DataFrame) -> str:
     families = list(dict.fromkeys(made["family"]))
     by = made.groupby(["optimizer", "family"])
     coverage, crps = by["coverage"].mean().unstack(), by["crps"].median().unstack()
+    known = coverage.notna()
     rows = [
-        (f"`{name}`", *(f"{coverage.loc[name, f]:.2f} / {crps.loc[name, f]:.3f}" for f in families))
+        (
+            f"`{name}`",
+            *(f"{coverage.loc[name, f]:.2f} / {crps.loc[name, f]:.3f}" if known.loc[name, f] else "" for f in families),
+        )
         for name in coverage.index
     ]
     return table(("optimizer", *families), rows)
