@@ -135,10 +135,12 @@ class GradientBoosting(Classifier):
 
 @dataclass(frozen=True)
 class RandomForest(Classifier):
-    """A random forest of scikit-learn, with categorical columns as whole numbers.
+    """A random forest of scikit-learn's trees, with categorical columns as whole numbers.
 
     Its trees are regression trees of the labels, 0 and 1: squared errors rank splits as Gini's impurity does, and leaves hold
-    the same shares, in two thirds of the time of scikit-learn's classifier.
+    the same shares. Each is grown on a bootstrap sample in which rows keep their weights, as scikit-learn's forests did when
+    the paper was written; its present ones draw rows by their weights instead. A forest of scikit-learn would copy and
+    check every tree, which takes longer than growing it.
 
     Attributes:
         trees: Number of trees; the paper has 1,000, which takes five times as long and chooses nearly the same points.
@@ -155,17 +157,28 @@ class RandomForest(Classifier):
 
     def fit(self, labelled: Labelled, *, categories: tuple[int, ...], rng: np.random.Generator) -> LogOdds:
         import sklearn
-        from sklearn.ensemble import RandomForestRegressor
+        from sklearn.tree import DecisionTreeRegressor
 
-        seed = int(rng.integers(2**31))
-        forest: Any = RandomForestRegressor(
-            self.trees, min_samples_leaf=self.min_samples_leaf, max_features="sqrt", random_state=seed
-        )
-        encode = partial(codes, categories=categories, activity=labelled.activity)
+        def features(X: Array) -> np.ndarray:
+            return np.ascontiguousarray(codes(X, categories, labelled.activity), dtype=np.float32)
+
+        rows, labels = features(labelled.X), labelled.z[:, None]
+        times = rng.multinomial(len(rows), np.full(len(rows), 1.0 / len(rows)), size=self.trees)
+        random = np.random.RandomState(int(rng.integers(2**31)))
+        tree = DecisionTreeRegressor(min_samples_leaf=self.min_samples_leaf, max_features="sqrt", random_state=random)
+        missing = bool(np.isnan(rows).any())  # Only then does a tree have to look where.
         # Parameters are checked above; scikit-learn would check those of every tree.
-        with sklearn.config_context(skip_parameter_validation=True):
-            forest.fit(encode(labelled.X), labelled.z, sample_weight=labelled.weights)
-        return lambda X: log_odds(forest.predict(encode(X)))
+        with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
+            grown = [
+                tree.fit(rows, labels, sample_weight=labelled.weights * drawn, check_input=missing).tree_
+                for drawn in times
+            ]
+
+        def predict(X: Array) -> Array:
+            at = features(X)
+            return log_odds(sum(one.predict(at)[:, 0] for one in grown) / len(grown))
+
+        return predict
 
 
 def _edges(x: Array, weights: Array) -> Array | None:
