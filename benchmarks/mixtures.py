@@ -3,8 +3,8 @@
 Run with ``python benchmarks/mixtures.py feasibility`` and ``python benchmarks/mixtures.py regret``; the latter goes on where
 it was stopped. Ax has an environment of its own (``benchmarks/peers/requirements/ax.txt``), whose Python runs
 ``python benchmarks/mixtures.py regret --optimizer ax`` and ``... ax-seven``; calibo need not be installed there.
-``python benchmarks/mixtures.py table`` prints what is stored, ``python -m benchmarks.mixtures readme`` writes it into the
-README, and ``... optima`` stores the optima, which regrets are relative to.
+``python benchmarks/mixtures.py table`` prints what is stored, ``python -m benchmarks.mixtures page`` writes it into
+``mixtures.md``, and ``... optima`` stores the optima, which regrets are relative to.
 
 Ax has linear inequalities only: as its users do, the last component is left out and follows from the others.
 """
@@ -368,16 +368,16 @@ def _row(blend: Blend, name: str, own: Sequence[dict[str, Any]], best: float) ->
     return "| " + " | ".join(map(str, [*cells, f"{np.mean([r['cpu'] for r in own]):.2f}"])) + " |"
 
 
-def readme() -> None:
-    """Write the table of the stored regrets into the README."""
-    from benchmarks import readme_tables
+def page() -> None:
+    """Write the table of the stored regrets into the page."""
+    from benchmarks import page_tables
 
-    readme_tables.write("mixtures", table())
+    page_tables.write("mixtures", "mixtures", table())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["feasibility", "regret", "ax-seven", "optima", "table", "readme"])
+    parser.add_argument("what", choices=["feasibility", "regret", "ax-seven", "optima", "table", "page"])
     parser.add_argument("--optimizer", choices=list(OPTIMIZERS), default="calibo")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--components", type=int, nargs="+", default=list(COMPONENTS))
@@ -388,7 +388,7 @@ def main() -> None:
         "ax-seven": ax_at_seven,
         "optima": store_optima,
         "table": lambda: print(table()),
-        "readme": readme,
+        "page": page,
     }
     actions[arguments.what]()
 

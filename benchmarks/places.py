@@ -12,7 +12,7 @@ set up when everything had been chosen (``later_place_problems.py``), and those 
 
 Shown are the shares of measurements inside the 50, 80 and 95 % intervals, and the mean CRPS of a run over that of a plain
 Gaussian process fitted to the same data: the geometric mean of these ratios over seeds and then over problems, since outcomes
-of different runs differ by orders of magnitude. ``--readme`` writes the tables of the README from the stored results only.
+of different runs differ by orders of magnitude. ``--page`` writes the tables of ``places.md`` from the stored results only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from benchmarks import readme_tables
+from benchmarks import page_tables
 from benchmarks.later_place_problems import LATER
 from benchmarks.latest_place_problems import LATEST
 from benchmarks.place_problems import TASKS as EARLIER
@@ -232,7 +232,7 @@ def stored(path: Path = RESULTS) -> list[Row]:
 
 
 def tables() -> dict[str, str]:
-    """Return the tables of the README, by name, from the stored results."""
+    """Return the tables of the page, by name, from the stored results."""
     found = {}
     for half in ("reported", "later", "latest", "chosen"):
         order = {name: place for place, name in enumerate(TASKS[half])}
@@ -252,11 +252,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="three problems, one seed; nothing is written")
-    parser.add_argument("--readme", action="store_true", help="write the tables of the README from the stored results")
+    parser.add_argument("--page", action="store_true", help="write the tables of the page from the stored results")
     arguments = parser.parse_args()
-    if arguments.readme:
+    if arguments.page:
         for name, table in tables().items():
-            readme_tables.write(name, table)
+            page_tables.write("places", name, table)
         return
     halves = ["chosen", "reported"] if arguments.half == "both" else [arguments.half]
     for half in halves:

@@ -2,8 +2,8 @@
 
 Run with ``python benchmarks/several_objectives.py``; it goes on where it was stopped. No method is told a reference point;
 the hypervolume is judged by a fixed one, which none of them sees, as a share of the largest that is known. ``--table``
-prints the table from the stored results only, and ``python -m benchmarks.several_objectives --readme`` writes it into the
-README.
+prints the table from the stored results only, and ``python -m benchmarks.several_objectives --page`` writes it into
+``several_objectives.md``.
 """
 
 from __future__ import annotations
@@ -414,16 +414,16 @@ def main() -> None:
     parser.add_argument("--problems", nargs="+", default=list(JUDGING), choices=list(PROBLEMS))
     parser.add_argument("--largest", action="store_true", help="print the hypervolume of a long search only")
     parser.add_argument("--table", action="store_true", help="print the table of the stored runs only")
-    parser.add_argument("--readme", action="store_true", help="write the table of the stored runs into the README only")
+    parser.add_argument("--page", action="store_true", help="write the table of the stored runs into the page only")
     arguments = parser.parse_args()
     if arguments.largest:
         for name in arguments.problems:
             print(name, largest(PROBLEMS[name]), flush=True)
         return
-    if arguments.readme:
-        from benchmarks import readme_tables
+    if arguments.page:
+        from benchmarks import page_tables
 
-        readme_tables.write(RESULTS.stem, table(stored()))
+        page_tables.write(RESULTS.stem, RESULTS.stem, table(stored()))
         return
     done = stored()
     known = {(row["problem"], row["method"], row["seed"]) for row in done}

@@ -53,7 +53,7 @@ class Perceptron:
     """A recipe of networks: layers of equal width, trained by Adam.
 
     The default was chosen among about 30 on NAS-Bench-201, by accuracy where 15 networks of 100 points train in half a
-    second of CPU time (``benchmarks/README.md``).
+    second of CPU time (``benchmarks/neural_ensemble.md``).
 
     Attributes:
         layers: Number of hidden layers.
