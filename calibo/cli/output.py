@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calibo.data import COVERAGES
+from calibo.digits import interval_text, side_by_side
 from calibo.errors import DataError, SpaceError
 from calibo.formulas import inert_table
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Distributions in a table of predictions, and the headings of their columns.
 _DISTRIBUTIONS = {"measured": "next measurement", "mean": "mean value"}
+#: Significant digits of predictions, unless their intervals need more.
+_DIGITS = 5
 #: Values of a parameter that are compared with the text of a CSV file.
 _MOST_VALUES = 1000
 
@@ -82,11 +85,10 @@ def show_forecasts(trial: Trial, result: Result) -> None:
     for outcome in outcomes:
         forecast = trial.forecast_of(outcome, len(result.directions))
         if forecast is not None:
-            low, high = forecast.calibrated.interval(0.8)
             name = outcome if isinstance(outcome, str) else result.names[outcome] if result.names else ""
             which = f" of {name}" if name else f" of objective {outcome}" if len(result.directions) > 1 else ""
-            median = forecast.calibrated.icdf(0.5)
-            typer.echo(f"Forecast{which}: {median:.4g}, with 80 % probability {low:.4g} to {high:.4g}.")
+            median, low, high = side_by_side(forecast.calibrated.icdf(0.5), *forecast.calibrated.interval(0.8))
+            typer.echo(f"Forecast{which}: {median}, with 80 % probability {low} to {high}.")
     if trial.forecasts is None:
         typer.echo("No forecast: it was not chosen by a model.")
 
@@ -203,14 +205,19 @@ def _prediction(row: pd.Series, prefix: str) -> Table:
     name = prefix.removesuffix("_")
     heading = f"objective {name}" if name.isdigit() else name.removeprefix("constraint_")
     predictions = plain_table(heading, *_DISTRIBUTIONS.values())
-    predictions.add_row("mean", Text(f"{row[f'{prefix}mean']:.5g}"), "")
-    predictions.add_row("median", Text(f"{row[f'{prefix}median']:.5g}"), "")
-    for c in (round(100 * coverage) for coverage in COVERAGES):
-        ends = [
-            f"{row[f'{prefix}{distribution}_low_{c}']:.5g} to {row[f'{prefix}{distribution}_high_{c}']:.5g}"
-            for distribution in _DISTRIBUTIONS
-        ]
-        predictions.add_row(f"{c} %", *(Text(end) for end in ends))
+    percents = [round(100 * coverage) for coverage in COVERAGES]
+    ends = {
+        (kind, c): (float(row[f"{prefix}{kind}_low_{c}"]), float(row[f"{prefix}{kind}_high_{c}"]))
+        for kind in _DISTRIBUTIONS
+        for c in percents
+    }
+    middle = (float(row[f"{prefix}mean"]), float(row[f"{prefix}median"]))
+    mean, median, *_ = side_by_side(*middle, *ends["measured", percents[0]], least=_DIGITS)
+    predictions.add_row("mean", Text(mean), "")
+    predictions.add_row("median", Text(median), "")
+    for c in percents:
+        texts = (interval_text(*ends[kind, c], least=_DIGITS) for kind in _DISTRIBUTIONS)
+        predictions.add_row(f"{c} %", *map(Text, texts))
     predictions.add_row("rests on", Text(str(row[f"{prefix}calibration"])), "")
     return predictions
 

@@ -70,6 +70,13 @@ def test_predictions_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert rests.split() == ["rests", "on", "model", "alone"] and len(rests.rstrip()) <= 80
 
 
+def test_predictions_have_the_digits_that_their_intervals_need(capsys: pytest.CaptureFixture[str]) -> None:
+    far = 1e-4 * _predictions(1).select_dtypes("number") - 13245.0
+    show_predictions([{"lr": 0.1}], far.assign(calibration="model alone"))
+    printed = capsys.readouterr().out
+    assert "-13245.0003 to -13244.9996" in printed and "-13244.9998" in printed
+
+
 def test_predictions_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_predictions([{"lr": 0.1}, {"lr": 0.2}], _predictions(2), str(tmp_path / "out.csv"))
     table = pd.read_csv(tmp_path / "out.csv")
