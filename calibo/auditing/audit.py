@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibo.arguments import checked
-from calibo.auditing.forecasters import REFERENCE, STORED, Asked, asks_for_stored, forecasters_of
+from calibo.auditing.forecasters import REFERENCE, STORED, Asked, forecasters_of, names_of_stored
 from calibo.auditing.reading import Audited, read_study
 from calibo.auditing.replay import replayed
 from calibo.checks import check_seed
@@ -189,12 +189,13 @@ def audit(
         one.name: [None] * START + list(own) for one, own in zip(forecasters, made, strict=True)
     }
     about = {one.name: one.about for one in forecasters}
-    asked = methods is None or asks_for_stored(methods)
     stored: list[Forecast | None] = [None if one is None else one[0] for one in seen.data.forecasts]
     stored[:START] = [None] * START
-    if asked and any(one is not None for one in stored):
-        forecasts[STORED], about[STORED] = stored, _about_stored(seen)
-    elif methods is not None and asked:
+    names = [STORED] if methods is None else names_of_stored(methods)
+    if any(one is not None for one in stored):
+        forecasts |= dict.fromkeys(names, stored)
+        about |= dict.fromkeys(names, _about_stored(seen))
+    elif methods is not None and names:
         raise DataError(
             f"no result of study {seen.study_name!r} has a stored forecast: only studies made with calibo have some; "
             'leave "stored" out'

@@ -66,6 +66,7 @@ def test_stored_forecasts_are_judged_too() -> None:
     # The same forecaster replayed, but for hyperparameters that were fitted from other starts.
     assert frame.loc["stored", "relative_crps"] == pytest.approx(1.0, abs=0.1)
     assert "stored" not in audit(study, methods=["gp_ei"], progress=False).forecasts
+    assert set(audit(study, methods={"then": "stored"}, progress=False).forecasts) == {"gp_ei", "then"}
 
 
 def test_a_study_without_stored_forecasts(study: optuna.Study) -> None:
