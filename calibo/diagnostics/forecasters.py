@@ -139,6 +139,8 @@ class ForecasterTable(Table):
         if len(early) == len(self.rows):
             which = "this forecaster was" if len(early) == 1 else f"any of {len(early)} forecasters were"
             return f"It is too early to tell whether {which} honest: {self.results} results are too few."
+        if len(self.rows) == 1:
+            return self._alone(self.rows[0])
         none = "none was" if not early else "none was shown to be"
         count = {0: none, 1: "1 was", len(self.rows): "all were"}.get(len(honest), f"{len(honest)} were")
         said = f"Of {len(self.rows)} forecasters judged on {self.results} results, {count} honest"
@@ -148,6 +150,11 @@ class ForecasterTable(Table):
             said += f": {self._sharpest(honest[0])}"
         others = (self._others(verdict) for verdict in WORDS)
         return " ".join([f"{said}.", *(text for text in others if text)])
+
+    def _alone(self, row: ForecasterRow) -> str:
+        if row.verdict is Verdict.COMPATIBLE:
+            return f"On {self.results} results {row.name} was honest."
+        return f"On {self.results} results {row.name} was not honest: its intervals are {WORDS[row.verdict]}."
 
     def _sharpest(self, row: ForecasterRow) -> str:
         if row.name == self.reference or not np.isfinite(row.crps_ratio):
@@ -226,7 +233,9 @@ def shown_ratio(value: float) -> str:
     """Format a ratio of scores in at most 6 characters."""
     if not np.isfinite(value):
         return "-"
-    return f"{value:.2f}" if value < 99.5 else f"{value:.0e}"
+    if 99.5 <= value < 99_999.5:
+        return f"{value:.0f}"
+    return f"{value:.2f}" if 0.005 <= value < 99.5 or value == 0.0 else f"{value:.0e}"
 
 
 def _cut(name: str) -> str:
@@ -240,8 +249,8 @@ def _change(row: ForecasterRow, reference: str) -> str:
 
 
 def percent_change(ratio: float) -> str:
-    """Return a ratio in words: "12 % below", "about the same as", "8 % above", "3.2 times"."""
-    if ratio >= 2.0:
+    """Return a ratio in words: "12 % below", "about the same as", "8 % above", "3.2 times", "0.004 times"."""
+    if ratio >= 2.0 or ratio < 0.01:
         return f"{ratio:.2g} times"
     change = round(100 * (ratio - 1.0))
     return "about the same as" if change == 0 else f"{abs(change)} % {'above' if change > 0 else 'below'}"

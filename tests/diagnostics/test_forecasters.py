@@ -94,9 +94,16 @@ def test_the_reference_must_have_forecast_everything() -> None:
 
 
 def test_changes_in_words() -> None:
-    assert [percent_change(r) for r in (0.88, 1.0, 1.081, 3.17)] == [
-        *("12 % below", "about the same as", "8 % above", "3.2 times"),
+    assert [percent_change(r) for r in (0.004, 0.88, 1.0, 1.081, 3.17)] == [
+        *("0.004 times", "12 % below", "about the same as", "8 % above", "3.2 times"),
     ]
+
+
+def test_one_forecaster_is_spoken_of_in_the_singular() -> None:
+    said = {name: forecaster_table({name: made}, Y, reference=name).headline() for name, made in FORECASTS.items()}
+    assert said["right"] == "On 150 results right was honest."
+    assert said["narrow"] == "On 150 results narrow was not honest: its intervals are too narrow."
+    assert said["wide"] == "On 150 results wide was not honest: its intervals are too wide."
 
 
 def test_too_few_results_accuse_and_praise_nobody() -> None:
@@ -108,4 +115,5 @@ def test_too_few_results_accuse_and_praise_nobody() -> None:
 
 
 def test_ratios_of_any_size_fit() -> None:
-    assert [shown_ratio(v) for v in (0.844, 99.4, 1e290, float("nan"))] == ["0.84", "99.40", "1e+290", "-"]
+    ratios = (0.0, 0.0041, 0.844, 99.4, 131.2, 1e290, float("nan"))
+    assert [shown_ratio(v) for v in ratios] == ["0.00", "4e-03", "0.84", "99.40", "131", "1e+290", "-"]
