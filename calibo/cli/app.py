@@ -75,7 +75,8 @@ TrialTimeoutOption = Annotated[
     typer.Option(help="Seconds that one evaluation may take; it is ended then and has failed.", show_default=False),
 ]
 StorageArgument = Annotated[
-    str, typer.Argument(metavar="STORAGE", help="A URL such as sqlite:///study.db, or a .db file.")
+    str,
+    typer.Argument(metavar="STORAGE", help="A URL such as sqlite:///study.db, a .db file, or a journal of Optuna's."),
 ]
 StudyArgument = Annotated[
     str | None,
