@@ -17,7 +17,7 @@ from calibo.auditing.replay import replayed
 from calibo.checks import check_seed
 from calibo.data import Forecast
 from calibo.diagnostics.forecasters import ForecasterTable, forecaster_table
-from calibo.errors import DataError
+from calibo.errors import DataError, StudyError
 from calibo.trials import Trial, convert_forecasts
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def audit(
     Raises:
         DataError: If there are fewer than 10 results, or nothing varies.
         RecipeError: If a method or an objective is unknown.
-        StudyError: If there is no such study.
+        StudyError: If there is no such study, or the study given has another name.
 
     Example:
         >>> import calibo, optuna
@@ -222,6 +222,10 @@ def _opened(study: Any, study_name: str | None) -> optuna.Study:
     if isinstance(study, Result):
         study = study.study
     if isinstance(study, optuna.Study):
+        if study_name not in (None, study.study_name):
+            raise StudyError(
+                f"the study given is {study.study_name!r}, not {study_name!r}: a name is for a storage with several studies"
+            )
         return study
     return load_study(open_storage(study, create=False), study_name)
 

@@ -82,6 +82,9 @@ def test_from_a_storage_by_name(tmp_path: Path) -> None:
     assert by_name.to_frame().equals(alone.to_frame())
     with pytest.raises(StudyError, match="no study 'yours'"):
         audit(storage, "yours", methods=["gp_ei"])
+    mine = optuna.load_study(storage=storage, study_name="mine")
+    with pytest.raises(StudyError, match="the study given is 'mine', not 'yours'"):
+        audit(mine, "yours", methods=["gp_ei"])
 
 
 def test_the_report_is_one_file(found: Audit, tmp_path: Path) -> None:
