@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Distributions in a table of predictions, and the headings of their columns.
 _DISTRIBUTIONS = {"measured": "next measurement", "mean": "mean value"}
+#: Probabilities are shown down to this, and up to 1 less this: no model knows the tails of its forecasts better.
+_UNSURE = 0.001
 #: Significant digits of predictions, unless their intervals need more.
 _DIGITS = 5
 #: Values of a parameter that are compared with the text of a CSV file.
@@ -197,7 +199,21 @@ def show_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame) -
         for prefix in outcomes:
             console().print(_prediction(row, prefix))
         if "feasible" in table.columns:
-            typer.echo(f"meets all constraints with probability {row['feasible']:.3g}")
+            wrapped(f"meets all constraints with probability {_feasible(row)}")
+
+
+def _feasible(row: pd.Series) -> str:
+    """Return the probability that a point meets all constraints, and for which of them it rests on the model alone."""
+    from calibo.diagnostics.tables import listed
+    from calibo.models.base import MODEL_ALONE
+
+    chance, start, end = float(row["feasible"]), "constraint_", "_calibration"
+    text = f"{chance:.3g}"
+    if not _UNSURE <= chance <= 1.0 - _UNSURE:
+        text = f"below {_UNSURE:g}" if chance < 0.5 else f"above {1.0 - _UNSURE:g}"
+    columns = [name for name in row.index if name.startswith(start) and name.endswith(end)]
+    alone = [name.removeprefix(start).removesuffix(end) for name in columns if row[name] == MODEL_ALONE]
+    return f"{text} ({MODEL_ALONE} for {listed(alone)})" if alone else text
 
 
 def _prediction(row: pd.Series, prefix: str) -> Table:
