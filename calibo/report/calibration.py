@@ -213,7 +213,7 @@ def _forecast_summary(outcome: OutcomeData, coverage: float, *, missed: int, sho
     else:
         expected = round((1.0 - coverage) * total)
         text = (
-            f"{missed} of {counted(total, 'result')} fell outside their {percent(coverage)} interval "
+            f"{missed} of {counted(total, 'result')} fell outside the {percent(coverage)} interval "
             f"(about {expected} expected)."
         )
     text += draw.undrawable_note([outcome.value(i) for i in outcome.finished])
