@@ -202,10 +202,10 @@ def load(storage: str, study: str | None, space: str | None, method: str | None)
     return load_result(storage, study, space=where, method=chosen)
 
 
-def check_report(path: Path) -> None:
+def check_report(path: Path, what: str = "a report") -> None:
     """Fail before the first trial rather than after the last."""
     if reason := why_unwritable(path):
-        raise StudyError(f"a report cannot be written to {path} ({reason}): give a file in a folder you may write to")
+        raise StudyError(f"{what} cannot be written to {path} ({reason}): give a file in a folder you may write to")
 
 
 import calibo.cli.asking  # noqa: E402 (adds its commands to the app)
