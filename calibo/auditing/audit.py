@@ -64,9 +64,9 @@ class Audit:
         return [*self.table.sentences(), *self.notes()]
 
     def notes(self) -> list[str]:
-        """Return what was left out, and what a replay cannot show."""
+        """Return what was left out, who was judged on fewer results, and what a replay cannot show."""
         first = f"The first {START} of {len(self.audited.trials)} results are only learned from."
-        return [first, *self.audited.notes, LIMITS]
+        return [first, *self.table.partial(), *self.audited.notes, LIMITS]
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table as a pandas data frame, one row per forecaster; see ``ForecasterTable.to_frame``."""
@@ -197,8 +197,8 @@ def audit(
         about |= dict.fromkeys(names, _about_stored(seen))
     elif methods is not None and names:
         raise DataError(
-            f"no result of study {seen.study_name!r} has a stored forecast: only studies made with calibo have some; "
-            'leave "stored" out'
+            f"no result of study {seen.study_name!r} after the first {START} has a stored forecast: only studies made with "
+            'calibo have some; leave "stored" out'
         )
     users = {name: convert_forecasts(own, (seen.direction,) * len(own)) or () for name, own in forecasts.items()}
     judged = {name: [None if one is None else one.calibrated for one in own[START:]] for name, own in users.items()}

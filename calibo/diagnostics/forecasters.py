@@ -73,6 +73,12 @@ class ForecasterRow:
         return self.calibration.verdict
 
     @property
+    def results(self) -> int:
+        """Number of outcomes that it forecast."""
+        first = self.calibration.rows[0]
+        return first.of + first.unbounded
+
+    @property
     def preference(self) -> Preference:
         """Whether it scored better or worse than the reference by more than chance."""
         return Preference.UNCLEAR if self.comparison is None else self.comparison.preference
@@ -171,6 +177,15 @@ class ForecasterTable(Table):
         """Return every row in words."""
         return [row.sentence() for row in self.rows]
 
+    def partial(self) -> list[str]:
+        """Return in words which forecasters are judged on fewer results than the others, and so on other means."""
+        return [
+            f"{row.name} made {row.results} of {self.results} forecasts: its coverage and mean CRPS are of these, its ratios "
+            f"compare it with {self.reference} on the same results."
+            for row in self.rows
+            if row.results < self.results
+        ]
+
     def lines(self) -> list[str]:
         """Return the table as lines of at most 80 characters."""
         width = min(max(len("forecaster"), *(len(row.name) for row in self.rows)), _NAME)
@@ -259,7 +274,7 @@ def percent_change(ratio: float) -> str:
 def _record(row: ForecasterRow) -> dict[str, object]:
     record: dict[str, object] = {
         "forecaster": row.name,
-        "results": row.calibration.rows[0].of + row.calibration.rows[0].unbounded,
+        "results": row.results,
         "verdict": WORDS[row.verdict],
     }
     for one, (low, high) in zip(row.calibration.rows, row.intervals(), strict=True):

@@ -54,8 +54,9 @@ _COMPARED = (
     "worse on average, or the other way round."
 )
 _MEANING = (
-    "Each result was forecast from the results before it, in the order in which they arrived: that is what is meant "
-    "here where a figure says that something was forecast before a trial ran."
+    "Replayed forecasts are made from the results before, in the order in which these arrived: that is what is meant "
+    "here where a figure says that something was forecast before a trial ran. Forecasts that were stored with the trials "
+    "were made then."
 )
 
 

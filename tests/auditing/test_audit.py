@@ -66,6 +66,10 @@ def test_stored_forecasts_are_judged_too() -> None:
     # The same forecaster replayed, but for hyperparameters that were fitted from other starts.
     assert frame.loc["stored", "relative_crps"] == pytest.approx(1.0, abs=0.1)
     assert "stored" not in audit(study, methods=["gp_ei"], progress=False).forecasts
+    study.sampler = optuna.samplers.RandomSampler(seed=0)
+    study.optimize(lambda trial: (trial.suggest_float("x", -1, 2) - 0.4) ** 2, n_trials=4)
+    later = audit(study, methods=["stored"], progress=False)
+    assert later.notes()[1].startswith(f"stored made {frame.loc['stored', 'results']} of 15 forecasts: its coverage")
     assert set(audit(study, methods={"then": "stored"}, progress=False).forecasts) == {"gp_ei", "then"}
 
 

@@ -47,6 +47,11 @@ def test_a_forecaster_is_compared_where_it_made_forecasts() -> None:
     row = next(row for row in table.rows if row.name == "part")
     assert row.calibration.rows[0].of == 50 and row.crps_ratio == pytest.approx(1.0)
     assert table.to_frame().set_index("forecaster").loc["part", "results"] == 50
+    assert table.partial() == [
+        "part made 50 of 150 forecasts: its coverage and mean CRPS are of these, its ratios compare it with right on the "
+        "same results."
+    ]
+    assert forecaster_table(FORECASTS, Y, reference="right").partial() == []
 
 
 def test_infinite_intervals_are_neither_judged_nor_scored() -> None:
