@@ -194,7 +194,7 @@ def show_methods() -> None:
 def show_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame) -> None:
     """Print the predictions for each point: intervals of the next measurement, and of the mean value."""
     outcomes = [column.removesuffix("median") for column in table.columns if column.endswith("median")]
-    for point, (_, row) in zip(points, table.iterrows(), strict=True):
+    for point, row in zip(points, table.to_dict("records"), strict=True):
         typer.echo(", ".join(f"{name} = {shown(value)}" for name, value in point.items()))
         for prefix in outcomes:
             console().print(_prediction(row, prefix))
@@ -202,7 +202,7 @@ def show_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame) -
             wrapped(f"meets all constraints with probability {_feasible(row)}")
 
 
-def _feasible(row: pd.Series) -> str:
+def _feasible(row: Mapping[Any, Any]) -> str:
     """Return the probability that a point meets all constraints, and for which of them it rests on the model alone."""
     from calibo.diagnostics.tables import listed
     from calibo.models.base import MODEL_ALONE
@@ -211,12 +211,12 @@ def _feasible(row: pd.Series) -> str:
     text = f"{chance:.3g}"
     if not _UNSURE <= chance <= 1.0 - _UNSURE:
         text = f"below {_UNSURE:g}" if chance < 0.5 else f"above {1.0 - _UNSURE:g}"
-    columns = [name for name in row.index if name.startswith(start) and name.endswith(end)]
+    columns = [name for name in row if name.startswith(start) and name.endswith(end)]
     alone = [name.removeprefix(start).removesuffix(end) for name in columns if row[name] == MODEL_ALONE]
     return f"{text} ({MODEL_ALONE} for {listed(alone)})" if alone else text
 
 
-def _prediction(row: pd.Series, prefix: str) -> Table:
+def _prediction(row: Mapping[Any, Any], prefix: str) -> Table:
     """Return the prediction of one outcome at one point; `prefix` begins the names of its columns."""
     name = prefix.removesuffix("_")
     heading = f"objective {name}" if name.isdigit() else name.removeprefix("constraint_")
