@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibo.digits import side_by_side
 from calibo.errors import DataError
 
 Array = npt.NDArray[np.float64]
@@ -68,8 +69,8 @@ class Marginal:
     backed: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
-        low, high = self.interval(0.8)
-        return f"{type(self).__name__}(mean {self.mean:.4g}, 80 % interval {low:.4g} to {high:.4g})"
+        mean, low, high = side_by_side(self.mean, *self.interval(0.8))
+        return f"{type(self).__name__}(mean {mean}, 80 % interval {low} to {high})"
 
     def cdf(self, y: float) -> float:
         """Return the probability of an outcome at or below ``y``."""
@@ -167,8 +168,8 @@ class Forecast:
     stage_names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        low, high = self.calibrated.interval(0.8)
-        return f"mean {self.calibrated.mean:.3g}, 80 % interval {low:.3g} to {high:.3g}"
+        mean, low, high = side_by_side(self.calibrated.mean, *self.calibrated.interval(0.8), least=3)
+        return f"mean {mean}, 80 % interval {low} to {high}"
 
     def __repr__(self) -> str:
         return f"Forecast({self})"

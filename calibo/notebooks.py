@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from calibo.digits import interval_text, side_by_side
+
 if TYPE_CHECKING:
     from calibo.data import Forecast, Marginal
 
@@ -84,8 +86,8 @@ def _outcome_row(row: ShownOutcome) -> str:
     expected, drawn = "", ""
     if row.forecast is not None:
         marginal = row.forecast.calibrated
-        low, high = marginal.interval(0.8)
-        expected = f"{_shown(marginal.icdf(0.5))} ({_shown(low)} to {_shown(high)})"
+        median, low, high = side_by_side(marginal.icdf(0.5), *marginal.interval(0.8))
+        expected = f"{median} ({low} to {high})"
         drawn = interval_svg(marginal, _scale([marginal], row.value), row.value)
     cells = [*map(html.escape, row.cells), expected, "" if row.value is None else _shown(row.value), drawn]
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
@@ -100,8 +102,9 @@ def _rows(name: str, forecast: Forecast) -> list[str]:
 
 
 def _row(title: str, distribution: Marginal, scale: tuple[float, float]) -> str:
-    ends = (distribution.interval(coverage) for coverage in (0.5, 0.8, 0.95))
-    cells = [_shown(distribution.icdf(0.5)), *(f"{_shown(low)} to {_shown(high)}" for low, high in ends)]
+    ends = [distribution.interval(coverage) for coverage in (0.5, 0.8, 0.95)]
+    median, *_ = side_by_side(distribution.icdf(0.5), *ends[0])
+    cells = [median, *(interval_text(low, high) for low, high in ends)]
     drawn = interval_svg(distribution, scale)
     text = "".join(f"<td>{cell}</td>" for cell in cells)
     return f"<tr><th>{html.escape(title)}</th>{text}<td>{drawn}</td></tr>"

@@ -15,6 +15,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 _CORE = {
     "arguments",
     "data",
+    "digits",
     "errors",
     "files",
     "formulas",
@@ -35,7 +36,8 @@ _STUDYING = _OPTIMIZING | {"study", "methods", "report", "citation"}
 ALLOWED: dict[str, set[str]] = {
     "arguments": {"checks", "errors"},
     "checks": {"errors"},
-    "data": {"errors"},
+    "data": {"digits", "errors"},
+    "digits": set(),
     "errors": set(),
     "files": set(),
     "formulas": set(),
@@ -46,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {
     "scalarization": {"arguments", "checks", "data", "pareto"},
     "chemistry": {"data", "errors"},
     "networks": _CORE | {"spaces"},
-    "notebooks": {"data"},
+    "notebooks": {"data", "digits"},
     "spaces": _CORE | {"chemistry"},
     "distributions": _CORE,
     "models": _BELIEFS | {"networks"},

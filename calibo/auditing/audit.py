@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibo.arguments import checked
-from calibo.auditing.forecasters import REFERENCE, STORED, Asked, asks_for_stored, forecasters_of
+from calibo.auditing.forecasters import REFERENCE, STORED, Asked, forecasters_of, names_of_stored
 from calibo.auditing.reading import Audited, read_study
 from calibo.auditing.replay import replayed
 from calibo.checks import check_seed
 from calibo.data import Forecast
 from calibo.diagnostics.forecasters import ForecasterTable, forecaster_table
-from calibo.errors import DataError
+from calibo.errors import DataError, StudyError
 from calibo.trials import Trial, convert_forecasts
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ class Audit:
         return [*self.table.sentences(), *self.notes()]
 
     def notes(self) -> list[str]:
-        """Return what was left out, and what a replay cannot show."""
+        """Return what was left out, who was judged on fewer results, and what a replay cannot show."""
         first = f"The first {START} of {len(self.audited.trials)} results are only learned from."
-        return [first, *self.audited.notes, LIMITS]
+        return [first, *self.table.partial(), *self.audited.notes, LIMITS]
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table as a pandas data frame, one row per forecaster; see ``ForecasterTable.to_frame``."""
@@ -170,7 +170,7 @@ def audit(
     Raises:
         DataError: If there are fewer than 10 results, or nothing varies.
         RecipeError: If a method or an objective is unknown.
-        StudyError: If there is no such study.
+        StudyError: If there is no such study, or the study given has another name.
 
     Example:
         >>> import calibo, optuna
@@ -189,15 +189,16 @@ def audit(
         one.name: [None] * START + list(own) for one, own in zip(forecasters, made, strict=True)
     }
     about = {one.name: one.about for one in forecasters}
-    asked = methods is None or asks_for_stored(methods)
     stored: list[Forecast | None] = [None if one is None else one[0] for one in seen.data.forecasts]
     stored[:START] = [None] * START
-    if asked and any(one is not None for one in stored):
-        forecasts[STORED], about[STORED] = stored, _about_stored(seen)
-    elif methods is not None and asked:
+    names = [STORED] if methods is None else names_of_stored(methods)
+    if any(one is not None for one in stored):
+        forecasts |= dict.fromkeys(names, stored)
+        about |= dict.fromkeys(names, _about_stored(seen))
+    elif methods is not None and names:
         raise DataError(
-            f"no result of study {seen.study_name!r} has a stored forecast: only studies made with calibo have some; "
-            'leave "stored" out'
+            f"no result of study {seen.study_name!r} after the first {START} has a stored forecast: only studies made with "
+            'calibo have some; leave "stored" out'
         )
     users = {name: convert_forecasts(own, (seen.direction,) * len(own)) or () for name, own in forecasts.items()}
     judged = {name: [None if one is None else one.calibrated for one in own[START:]] for name, own in users.items()}
@@ -221,6 +222,10 @@ def _opened(study: Any, study_name: str | None) -> optuna.Study:
     if isinstance(study, Result):
         study = study.study
     if isinstance(study, optuna.Study):
+        if study_name not in (None, study.study_name):
+            raise StudyError(
+                f"the study given is {study.study_name!r}, not {study_name!r}: a name is for a storage with several studies"
+            )
         return study
     return load_study(open_storage(study, create=False), study_name)
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from calibo.auditing.replay import Forecaster
-from calibo.checks import did_you_mean, read_items, read_mapping, shown
+from calibo.checks import check_name, did_you_mean, read_items, read_mapping, shown
 from calibo.errors import RecipeError
 from calibo.methods import METHODS, spelled_as_stored, strategy
 from calibo.models.base import Surrogate
@@ -49,14 +49,15 @@ def forecasters_of(asked: Sequence[Asked] | Mapping[str, Asked] | None) -> list[
             the methods of ``DEFAULT``, and BoTorch's Gaussian process if it is installed. "stored" is passed over.
 
     Raises:
-        RecipeError: If a name is unknown, used twice, or a method makes no forecasts.
+        RecipeError: If a method is unknown or makes no forecasts, or if a name is used twice, is none, or is that of the
+            reference.
     """
     if asked is None:
         asked = [*DEFAULT, *([BOTORCH] if has_botorch() else [])]
     found = [_forecaster(name, one) for name, one in _named(asked) if one != STORED]
     if all(one.name != REFERENCE for one in found):
         found.append(_forecaster(None, REFERENCE))
-    names = [one.name for one in found]
+    names = [*(one.name for one in found), *names_of_stored(asked)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise RecipeError(
             f"two forecasters are called {', '.join(map(repr, twice))}: name them as in "
@@ -65,9 +66,9 @@ def forecasters_of(asked: Sequence[Asked] | Mapping[str, Asked] | None) -> list[
     return found
 
 
-def asks_for_stored(asked: Sequence[Asked] | Mapping[str, Asked] | Asked) -> bool:
-    """Return whether the forecasts that are stored with the trials are among what is asked for."""
-    return any(one == STORED for _, one in _named(asked))
+def names_of_stored(asked: Sequence[Asked] | Mapping[str, Asked] | Asked) -> list[str]:
+    """Return what the forecasts that are stored with the trials are called; nothing if they are not asked for."""
+    return [name or STORED for name, one in _named(asked) if one == STORED]
 
 
 def _named(asked: Sequence[Asked] | Mapping[str, Asked] | Asked) -> list[tuple[str | None, Asked]]:
@@ -81,8 +82,15 @@ def _named(asked: Sequence[Asked] | Mapping[str, Asked] | Asked) -> list[tuple[s
     items = None if found is not None else read_items(asked)
     if found is None and items is None:
         raise RecipeError(f"methods= takes names of methods, strategies or surrogates, got {shown(asked)}")
-    pairs = (found or {}).items() if items is None else ((None, one) for one in items)
-    return [(name, _as_stored(one)) for name, one in pairs]
+    if items is not None:
+        return [(None, _as_stored(one)) for one in items]
+    named = {check_name("the name of a forecaster", name): _as_stored(one) for name, one in (found or {}).items()}
+    if named.get(REFERENCE, REFERENCE) != REFERENCE:
+        raise RecipeError(
+            f"{REFERENCE!r} is the Gaussian process without calibration, with which all others are compared: give "
+            f"{shown(named[REFERENCE])} another name"
+        )
+    return list(named.items())
 
 
 def _as_stored(asked: Asked) -> Asked:

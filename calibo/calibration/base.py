@@ -118,7 +118,7 @@ class CalibratedModel(ModelWrapper):
         if self.by.learns_from_similar:
             return [in_words(count) for count in similar.tolist()]
         outcomes = int(self.evidence.outcomes.max()) + 1
-        return [f"{outcomes} past forecasts, {int(count)} of them similar" for count in similar.tolist()]
+        return [past_in_words(outcomes, int(count)) for count in similar.tolist()]
 
     @property
     def rests_on_similar(self) -> bool:
@@ -220,6 +220,13 @@ def similar_forecasts(evidence: Evidence, distribution: Distribution, X: Array, 
     order = np.argsort(outcome, kind="stable")
     first = np.searchsorted(outcome[order], np.arange(outcome.max() + 1))
     return np.maximum.reduceat(weights[:, order], first, axis=1).sum(axis=1)
+
+
+def past_in_words(forecasts: int, similar: int) -> str:
+    """Say what an interval rests on if one correction was learned from all past forecasts, so many of which are similar."""
+    if forecasts == 1:
+        return "1 past forecast, a similar one" if similar else "1 past forecast, not a similar one"
+    return f"{forecasts} past forecasts, {similar} of them similar"
 
 
 def in_words(similar: float) -> str:

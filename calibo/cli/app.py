@@ -75,7 +75,8 @@ TrialTimeoutOption = Annotated[
     typer.Option(help="Seconds that one evaluation may take; it is ended then and has failed.", show_default=False),
 ]
 StorageArgument = Annotated[
-    str, typer.Argument(metavar="STORAGE", help="A URL such as sqlite:///study.db, or a .db file.")
+    str,
+    typer.Argument(metavar="STORAGE", help="A URL such as sqlite:///study.db, a .db file, or a journal of Optuna's."),
 ]
 StudyArgument = Annotated[
     str | None,
@@ -201,10 +202,10 @@ def load(storage: str, study: str | None, space: str | None, method: str | None)
     return load_result(storage, study, space=where, method=chosen)
 
 
-def check_report(path: Path) -> None:
+def check_report(path: Path, what: str = "a report") -> None:
     """Fail before the first trial rather than after the last."""
     if reason := why_unwritable(path):
-        raise StudyError(f"a report cannot be written to {path} ({reason}): give a file in a folder you may write to")
+        raise StudyError(f"{what} cannot be written to {path} ({reason}): give a file in a folder you may write to")
 
 
 import calibo.cli.asking  # noqa: E402 (adds its commands to the app)

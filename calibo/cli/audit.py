@@ -47,6 +47,8 @@ def audit(
     """
     if output is not None:
         check_report(output)
+    if csv is not None and csv != "-":
+        check_report(Path(csv), "a table")
     from calibo.auditing import audit as audited
     from calibo.cli.output import write_csv
     from calibo.cli.records import table_records

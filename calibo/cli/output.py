@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calibo.data import COVERAGES
+from calibo.digits import interval_text, side_by_side
 from calibo.errors import DataError, SpaceError
 from calibo.formulas import inert_table
 
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 #: Distributions in a table of predictions, and the headings of their columns.
 _DISTRIBUTIONS = {"measured": "next measurement", "mean": "mean value"}
+#: Probabilities are shown down to this, and up to 1 less this: no model knows the tails of its forecasts better.
+_UNSURE = 0.001
+#: Significant digits of predictions, unless their intervals need more.
+_DIGITS = 5
 #: Values of a parameter that are compared with the text of a CSV file.
 _MOST_VALUES = 1000
 
@@ -82,11 +87,10 @@ def show_forecasts(trial: Trial, result: Result) -> None:
     for outcome in outcomes:
         forecast = trial.forecast_of(outcome, len(result.directions))
         if forecast is not None:
-            low, high = forecast.calibrated.interval(0.8)
             name = outcome if isinstance(outcome, str) else result.names[outcome] if result.names else ""
             which = f" of {name}" if name else f" of objective {outcome}" if len(result.directions) > 1 else ""
-            median = forecast.calibrated.icdf(0.5)
-            typer.echo(f"Forecast{which}: {median:.4g}, with 80 % probability {low:.4g} to {high:.4g}.")
+            median, low, high = side_by_side(forecast.calibrated.icdf(0.5), *forecast.calibrated.interval(0.8))
+            typer.echo(f"Forecast{which}: {median}, with 80 % probability {low} to {high}.")
     if trial.forecasts is None:
         typer.echo("No forecast: it was not chosen by a model.")
 
@@ -190,27 +194,46 @@ def show_methods() -> None:
 def show_predictions(points: Sequence[Mapping[str, Any]], table: pd.DataFrame) -> None:
     """Print the predictions for each point: intervals of the next measurement, and of the mean value."""
     outcomes = [column.removesuffix("median") for column in table.columns if column.endswith("median")]
-    for point, (_, row) in zip(points, table.iterrows(), strict=True):
+    for point, row in zip(points, table.to_dict("records"), strict=True):
         typer.echo(", ".join(f"{name} = {shown(value)}" for name, value in point.items()))
         for prefix in outcomes:
             console().print(_prediction(row, prefix))
         if "feasible" in table.columns:
-            typer.echo(f"meets all constraints with probability {row['feasible']:.3g}")
+            wrapped(f"meets all constraints with probability {_feasible(row)}")
 
 
-def _prediction(row: pd.Series, prefix: str) -> Table:
+def _feasible(row: Mapping[Any, Any]) -> str:
+    """Return the probability that a point meets all constraints, and for which of them it rests on the model alone."""
+    from calibo.diagnostics.tables import listed
+    from calibo.models.base import MODEL_ALONE
+
+    chance, start, end = float(row["feasible"]), "constraint_", "_calibration"
+    text = f"{chance:.3g}"
+    if not _UNSURE <= chance <= 1.0 - _UNSURE:
+        text = f"below {_UNSURE:g}" if chance < 0.5 else f"above {1.0 - _UNSURE:g}"
+    columns = [name for name in row if name.startswith(start) and name.endswith(end)]
+    alone = [name.removeprefix(start).removesuffix(end) for name in columns if row[name] == MODEL_ALONE]
+    return f"{text} ({MODEL_ALONE} for {listed(alone)})" if alone else text
+
+
+def _prediction(row: Mapping[Any, Any], prefix: str) -> Table:
     """Return the prediction of one outcome at one point; `prefix` begins the names of its columns."""
     name = prefix.removesuffix("_")
     heading = f"objective {name}" if name.isdigit() else name.removeprefix("constraint_")
     predictions = plain_table(heading, *_DISTRIBUTIONS.values())
-    predictions.add_row("mean", Text(f"{row[f'{prefix}mean']:.5g}"), "")
-    predictions.add_row("median", Text(f"{row[f'{prefix}median']:.5g}"), "")
-    for c in (round(100 * coverage) for coverage in COVERAGES):
-        ends = [
-            f"{row[f'{prefix}{distribution}_low_{c}']:.5g} to {row[f'{prefix}{distribution}_high_{c}']:.5g}"
-            for distribution in _DISTRIBUTIONS
-        ]
-        predictions.add_row(f"{c} %", *(Text(end) for end in ends))
+    percents = [round(100 * coverage) for coverage in COVERAGES]
+    ends = {
+        (kind, c): (float(row[f"{prefix}{kind}_low_{c}"]), float(row[f"{prefix}{kind}_high_{c}"]))
+        for kind in _DISTRIBUTIONS
+        for c in percents
+    }
+    middle = (float(row[f"{prefix}mean"]), float(row[f"{prefix}median"]))
+    mean, median, *_ = side_by_side(*middle, *ends["measured", percents[0]], least=_DIGITS)
+    predictions.add_row("mean", Text(mean), "")
+    predictions.add_row("median", Text(median), "")
+    for c in percents:
+        texts = (interval_text(*ends[kind, c], least=_DIGITS) for kind in _DISTRIBUTIONS)
+        predictions.add_row(f"{c} %", *map(Text, texts))
     predictions.add_row("rests on", Text(str(row[f"{prefix}calibration"])), "")
     return predictions
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibo.cli.app import Answer, Debug, Quiet, app, check_report, complete_methods, explained
+from calibo.digits import side_by_side
 from calibo.errors import DataError, MissingExtra
 from calibo.files import replacing, why_unwritable
 from calibo.formulas import inert_table
@@ -303,9 +304,7 @@ def _expected(forecasts: Sequence[tuple[float, float, float]]) -> list[str]:
     """Return means with their intervals, all to as many decimals as the narrowest interval is worth."""
     decimals = _decimals(min((high - low for mean, low, high in forecasts if mean == mean), default=nan))
     return [
-        "not known"
-        if three[0] != three[0]
-        else "{} ({} to {})".format(*(_rounded(number, decimals) for number in three))
+        "not known" if three[0] != three[0] else "{} ({} to {})".format(*_rounded(three, decimals))
         for three in forecasts
     ]
 
@@ -318,8 +317,8 @@ def _decimals(width: float) -> int | None:
     return decimals if -4 <= decimals <= 5 else None
 
 
-def _rounded(value: float, decimals: int | None) -> str:
-    return f"{value:.4g}" if decimals is None else f"{value:.{max(decimals, 0)}f}"
+def _rounded(numbers: Sequence[float], decimals: int | None) -> list[str]:
+    return side_by_side(*numbers) if decimals is None else [f"{number:.{max(decimals, 0)}f}" for number in numbers]
 
 
 def _percent(chance: float) -> str:

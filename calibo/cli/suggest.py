@@ -220,11 +220,12 @@ def _show_calibration(target: str, found: tuple[int, int, str] | None) -> None:
 def _expected(one: Experiment, outcome: int) -> str:
     if one.forecasts is None:
         return "not known"
+    from calibo.digits import side_by_side
     from calibo.optimize.reasons import COVERAGE
 
     known = one.forecasts[outcome].calibrated
-    low, high = known.interval(COVERAGE)
-    return f"{known.mean:.4g} ({low:.4g} to {high:.4g})"
+    mean, low, high = side_by_side(known.mean, *known.interval(COVERAGE))
+    return f"{mean} ({low} to {high})"
 
 
 def _percent(chance: float) -> str:

@@ -73,6 +73,12 @@ class ForecasterRow:
         return self.calibration.verdict
 
     @property
+    def results(self) -> int:
+        """Number of outcomes that it forecast."""
+        first = self.calibration.rows[0]
+        return first.of + first.unbounded
+
+    @property
     def preference(self) -> Preference:
         """Whether it scored better or worse than the reference by more than chance."""
         return Preference.UNCLEAR if self.comparison is None else self.comparison.preference
@@ -139,6 +145,8 @@ class ForecasterTable(Table):
         if len(early) == len(self.rows):
             which = "this forecaster was" if len(early) == 1 else f"any of {len(early)} forecasters were"
             return f"It is too early to tell whether {which} honest: {self.results} results are too few."
+        if len(self.rows) == 1:
+            return self._alone(self.rows[0])
         none = "none was" if not early else "none was shown to be"
         count = {0: none, 1: "1 was", len(self.rows): "all were"}.get(len(honest), f"{len(honest)} were")
         said = f"Of {len(self.rows)} forecasters judged on {self.results} results, {count} honest"
@@ -148,6 +156,11 @@ class ForecasterTable(Table):
             said += f": {self._sharpest(honest[0])}"
         others = (self._others(verdict) for verdict in WORDS)
         return " ".join([f"{said}.", *(text for text in others if text)])
+
+    def _alone(self, row: ForecasterRow) -> str:
+        if row.verdict is Verdict.COMPATIBLE:
+            return f"On {self.results} results {row.name} was honest."
+        return f"On {self.results} results {row.name} was not honest: its intervals are {WORDS[row.verdict]}."
 
     def _sharpest(self, row: ForecasterRow) -> str:
         if row.name == self.reference or not np.isfinite(row.crps_ratio):
@@ -163,6 +176,15 @@ class ForecasterTable(Table):
     def sentences(self) -> list[str]:
         """Return every row in words."""
         return [row.sentence() for row in self.rows]
+
+    def partial(self) -> list[str]:
+        """Return in words which forecasters are judged on fewer results than the others, and so on other means."""
+        return [
+            f"{row.name} made {row.results} of {self.results} forecasts: its coverage and mean CRPS are of these, its ratios "
+            f"compare it with {self.reference} on the same results."
+            for row in self.rows
+            if row.results < self.results
+        ]
 
     def lines(self) -> list[str]:
         """Return the table as lines of at most 80 characters."""
@@ -226,7 +248,9 @@ def shown_ratio(value: float) -> str:
     """Format a ratio of scores in at most 6 characters."""
     if not np.isfinite(value):
         return "-"
-    return f"{value:.2f}" if value < 99.5 else f"{value:.0e}"
+    if 99.5 <= value < 99_999.5:
+        return f"{value:.0f}"
+    return f"{value:.2f}" if 0.005 <= value < 99.5 or value == 0.0 else f"{value:.0e}"
 
 
 def _cut(name: str) -> str:
@@ -240,8 +264,8 @@ def _change(row: ForecasterRow, reference: str) -> str:
 
 
 def percent_change(ratio: float) -> str:
-    """Return a ratio in words: "12 % below", "about the same as", "8 % above", "3.2 times"."""
-    if ratio >= 2.0:
+    """Return a ratio in words: "12 % below", "about the same as", "8 % above", "3.2 times", "0.004 times"."""
+    if ratio >= 2.0 or ratio < 0.01:
         return f"{ratio:.2g} times"
     change = round(100 * (ratio - 1.0))
     return "about the same as" if change == 0 else f"{abs(change)} % {'above' if change > 0 else 'below'}"
@@ -250,7 +274,7 @@ def percent_change(ratio: float) -> str:
 def _record(row: ForecasterRow) -> dict[str, object]:
     record: dict[str, object] = {
         "forecaster": row.name,
-        "results": row.calibration.rows[0].of + row.calibration.rows[0].unbounded,
+        "results": row.results,
         "verdict": WORDS[row.verdict],
     }
     for one, (low, high) in zip(row.calibration.rows, row.intervals(), strict=True):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibo.data import Array, Forecast, shown_params, shown_value
+from calibo.digits import interval_text, side_by_side
 from calibo.models import Capability, Model
 from calibo.optimize.predictions import fitted_plan
 from calibo.optimize.reasons import BOTH, COVERAGE, GOOD, UNCERTAIN, chance_beyond, expectations, reasons
@@ -110,7 +111,7 @@ class Explanation:
             if (changed := calibration_change(forecast)) is not None:
                 found.append(("calibration", changed))
         if self.improvement is not None:
-            over = "no earlier one dominates" if self.best_before is None else f"it beats {self.best_before:.4g}"
+            over = "no earlier one dominates" if self.best_before is None else f"it beats {self._best_before()}"
             found.append(("improvement", f"{100 * self.improvement:.0f} % sure that {over}"))
         if self.trial.values is not None:
             found.append(("measured", self._values(self.trial)))
@@ -119,6 +120,11 @@ class Explanation:
         for one in self.alternatives:
             found.append(("or else", f"{shown_params(one.params)}: {self._all_expected(one.forecasts)}"))
         return found + ([("method", self.why_method)] if self.why_method else [])
+
+    def _best_before(self) -> str:
+        """Return the best value before, with as many digits as the forecast that it is read beside."""
+        beside = [end for forecast in (self.trial.forecasts or ())[:1] for end in forecast.interval(COVERAGE)]
+        return side_by_side(self.best_before or 0.0, *beside)[0]
 
     def _outcomes(self) -> list[str]:
         """Return the names of the outcomes, objectives first; of one that has no name its number, of the only one nothing."""
@@ -196,17 +202,17 @@ def calibration_change(forecast: Forecast) -> str | None:
     (low, high), (raw_low, raw_high) = forecast.interval(COVERAGE), forecast.raw.interval(COVERAGE)
     raw_width = raw_high - raw_low
     if not (np.isfinite(raw_width) and raw_width > 0.0 and np.isfinite(high - low)):
-        return f"the model alone said {raw_low:.4g} to {raw_high:.4g}"
+        return f"the model alone said {interval_text(raw_low, raw_high)}"
     factor = (high - low) / raw_width
     moved = abs((high + low) - (raw_high + raw_low)) / (2.0 * raw_width)
     if abs(factor - 1.0) < _CHANGED and moved < _CHANGED:
         return "hardly changed what the model said"
-    return f"{factor:.2g} times as wide as the model alone said ({raw_low:.4g} to {raw_high:.4g})"
+    return f"{factor:.2g} times as wide as the model alone said ({interval_text(raw_low, raw_high)})"
 
 
 def _expected(forecast: Forecast) -> str:
-    low, high = forecast.interval(COVERAGE)
-    return f"{forecast.median:.4g}, 80 % interval {low:.4g} to {high:.4g}"
+    median, low, high = side_by_side(forecast.median, *forecast.interval(COVERAGE))
+    return f"{median}, 80 % interval {low} to {high}"
 
 
 def _internal(trial: Trial, before: Progress) -> tuple[Forecast, ...]:

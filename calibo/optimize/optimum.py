@@ -12,6 +12,7 @@ import numpy as np
 from calibo.acquisition.base import base_samples
 from calibo.checks import check_between
 from calibo.data import Array, shown_value
+from calibo.digits import side_by_side
 from calibo.errors import DataError, RecipeError
 from calibo.models import SuccessModel
 from calibo.optimize.regret import CAREFUL, Belief
@@ -49,14 +50,17 @@ class Optimum:
 
     def __str__(self) -> str:
         lines = [f"With {100 * self.coverage:.0f} % probability each, by the model:"]
-        lines.append("  the best value lies between {:.4g} and {:.4g}".format(*self.value))
+        lines.append(f"  the best value {_lies(*side_by_side(*self.value))}")
         for name, (first, last) in self.intervals.items():
-            low, high = shown_value(first), shown_value(last)
-            lines.append(f"  its {name} is {low}" if low == high else f"  its {name} lies between {low} and {high}")
+            lines.append(f"  its {name} {_lies(shown_value(first), shown_value(last))}")
         for name, shares in self.shares.items():
             named = [f"{choice} ({100 * share:.0f} %)" for choice, share in shares.items() if share >= _LEAST_SHARE]
             lines.append(f"  its {name} is {', '.join(named)}")
         return "\n".join(lines)
+
+
+def _lies(low: str, high: str) -> str:
+    return f"is {low}" if low == high else f"lies between {low} and {high}"
 
 
 @dataclass(frozen=True, eq=False)

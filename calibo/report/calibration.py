@@ -25,6 +25,7 @@ from calibo.diagnostics import (
 )
 from calibo.diagnostics.coverage import bounded, central_intervals
 from calibo.diagnostics.reliability import BAND_LEVELS
+from calibo.digits import interval_text
 from calibo.errors import RecipeError
 from calibo.report import figure as draw
 from calibo.report.data import OutcomeData, ReportData
@@ -157,7 +158,7 @@ def _hover_texts(
     """Return the intervals (if there is a forecast) and parameters of each trial."""
     texts = {i: ("no forecast<br>", params_text(outcome.params[i], room)) for i in outcome.finished}
     for row, i in enumerate(forecasted):
-        lines = [f"{percent(level)}: {' to '.join(number(float(v)) for v in e[row])}<br>" for level, e in ends.items()]
+        lines = [f"{percent(level)}: {interval_text(*e[row].tolist())}<br>" for level, e in ends.items()]
         texts[i] = ("".join(lines), texts[i][1])
     return texts
 
@@ -212,7 +213,7 @@ def _forecast_summary(outcome: OutcomeData, coverage: float, *, missed: int, sho
     else:
         expected = round((1.0 - coverage) * total)
         text = (
-            f"{missed} of {counted(total, 'result')} fell outside their {percent(coverage)} interval "
+            f"{missed} of {counted(total, 'result')} fell outside the {percent(coverage)} interval "
             f"(about {expected} expected)."
         )
     text += draw.undrawable_note([outcome.value(i) for i in outcome.finished])

@@ -54,8 +54,9 @@ _COMPARED = (
     "worse on average, or the other way round."
 )
 _MEANING = (
-    "Each result was forecast from the results before it, in the order in which they arrived: that is what is meant "
-    "here where a figure says that something was forecast before a trial ran."
+    "Replayed forecasts are made from the results before, in the order in which these arrived: that is what is meant "
+    "here where a figure says that something was forecast before a trial ran. Forecasts that were stored with the trials "
+    "were made then."
 )
 
 
@@ -141,7 +142,7 @@ def _score_traces(rows: Sequence[ForecasterRow], reference: str) -> list[go.Scat
         hover = f"<b>%{{customdata[0]}}</b><br>{name}: %{{customdata[1]}} times that of {safe(reference)}"
         texts = [(safe(row.name), number(value, 3)) for _, row, value in shown]
         x = [float(np.clip(value, _SMALLEST, _LARGEST)) for *_, value in shown]
-        symbols = [symbol if at == value else "triangle-right" for at, (*_, value) in zip(x, shown, strict=True)]
+        symbols = [_edge(value) or symbol for *_, value in shown]
         marker = dict(color=[_CLEAR.get(row.compared, draw.RAW) for _, row, _ in shown], symbol=symbols, size=10)
         look = dict(customdata=texts, xaxis="x2", showlegend=False)
         traces.append(draw.dots(x, [y for y, *_ in shown], name, marker, hover, **look))
@@ -149,6 +150,11 @@ def _score_traces(rows: Sequence[ForecasterRow], reference: str) -> list[go.Scat
         grey = dict(color=draw.RAW, symbol=symbol, size=10)
         traces.append(draw.dots([None], [np.nan], name, grey, "", xaxis="x2"))
     return traces
+
+
+def _edge(ratio: float) -> str:
+    """Return the triangle that points to a ratio beyond the edge, or nothing for one that is drawn."""
+    return "triangle-left" if ratio < _SMALLEST else "triangle-right" if ratio > _LARGEST else ""
 
 
 def _score_axis(found: ForecasterTable) -> dict[str, object]:

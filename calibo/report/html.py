@@ -17,6 +17,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calibo.diagnostics import CalibrationTable, PlaceTable, Verdict
+from calibo.digits import shared_digits
 from calibo.errors import DataError
 from calibo.report.bundle import reduced
 from calibo.report.summary import percent, sentence
@@ -411,13 +412,8 @@ def _plain(value: Any) -> Any:
 
 def _digits(values: list[Any] | tuple[Any, ...]) -> int:
     """Return the significant digits to keep, more where numbers differ only in their later digits."""
-    numbers = [v for v in values if isinstance(v, float) and math.isfinite(v)]
-    if not numbers:
-        return _DIGITS
-    spread, largest = max(numbers) / 2 - min(numbers) / 2, max(abs(v) for v in numbers)
-    if spread == 0:
-        return _ALL_DIGITS
-    return min(_ALL_DIGITS, _DIGITS + max(0, math.ceil(math.log10(largest / 2 / spread))))
+    numbers = {v for v in values if isinstance(v, float) and math.isfinite(v)}
+    return _ALL_DIGITS if len(numbers) == 1 else min(_ALL_DIGITS, _DIGITS + shared_digits(numbers))
 
 
 def _rounded(value: float, digits: int) -> float | int | None:

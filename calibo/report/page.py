@@ -60,7 +60,7 @@ _LIMIT = "met at or below 0"
 _PROMISE = (
     "You may look at them after every trial: intervals that are right are called too narrow or too wide, now or at any "
     "later time, in at most 5 of 100 studies. Near the data, between and far from the data: by how far the model had to "
-    "reach (see Coverage by place); the first results, with which nothing can be compared yet, are in no group. "
+    "reach (see Coverage by place); results without a forecast are in no group. "
     "Calibration helps or hurts if its forecasts score better or worse than the raw model's by more than chance; that, "
     "too, is wrong in at most 5 of 100 studies."
 )
@@ -116,9 +116,10 @@ SECTIONS: tuple[Section, ...] = (
         "A model may be right near the data and wrong far from them, or the other way round. Forecasts are grouped by "
         "how far the model had to reach, which it says itself: near the data if the spread of the forecast, before its "
         f"last correction, was up to {percent(NEAR_BELOW)} of that of the results so far, far from the data if it was above "
-        f"{percent(FAR_ABOVE)}. In each group, from left to right, the 50, 80 and 95 % intervals: the short line is the "
-        "share of results that should be inside, the dot the share that was, and the bar where it stays at all times "
-        "if the intervals are right, in 95 of 100 studies. A dot below its bar: too narrow. Above: too wide.",
+        f"{percent(FAR_ABOVE)}, or while no two results with a forecast differed yet. In each group, from left to "
+        "right, the 50, 80 and 95 % intervals: the short line is the share of results that should be inside, the dot the "
+        "share that was, and the bar where it stays at all times if the intervals are right, in 95 of 100 studies. A dot "
+        "below its bar: too narrow. Above: too wide.",
     ),
     Section(
         "reliability",

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from calibo.arguments import checked
 from calibo.report import figure as draw
 from calibo.report.data import OutcomeData, ReportData
-from calibo.report.summary import counted, number, params_text, reference_text, room_for
+from calibo.report.summary import counted, met_text, number, params_text, reference_text, room_for
 
 
 @checked
@@ -117,7 +117,7 @@ def _summary(outcome: OutcomeData, best: Sequence[int]) -> str:
         last = outcome.numbers[best[-1]]
         text += f", improved {counted(len(best) - 1, 'time')}, last at trial {last}." if len(best) > 1 else "."
         if outcome.constrained:
-            text += f" {len(outcome.eligible)} of them meet all constraints."
+            text += f" Of the results {met_text(len(outcome.eligible))}."
     return f"{text} {counted(failed, 'trial')} failed." if failed else text
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from calibo.arguments import checked
+from calibo.digits import side_by_side
 from calibo.errors import DataError
 from calibo.report import figure as draw
 from calibo.report.html import document, figure_section, header, panel, table
@@ -128,7 +129,10 @@ def _plain(value: Any) -> Any:
 
 
 def _interval(mean: float, low: float, high: float) -> str:
-    return "not known" if mean != mean else f"{number(mean)} ({number(low)} to {number(high)})"
+    if mean != mean:
+        return "not known"
+    mean_text, *ends = side_by_side(mean, low, high)
+    return f"{mean_text} ({' to '.join(ends)})"
 
 
 def plot_rows(answer: pd.DataFrame, names: Sequence[str], target: str) -> go.Figure:
@@ -155,8 +159,8 @@ def plot_rows(answer: pd.DataFrame, names: Sequence[str], target: str) -> go.Fig
         go.Scatter(x=ends["y"], y=ends["x"], mode="lines", name="80 % interval", line=look, hoverinfo="skip")
     )
     boxes = [
-        f"<b>{safe(name)}</b><br>{number(mean)} expected<br>80 %: {number(low)} to {number(high)}"
-        for name, mean, low, high in zip(names, means, lows, highs, strict=True)
+        f"<b>{safe(name)}</b><br>{mean} expected<br>80 %: {low} to {high}"
+        for name, (mean, low, high) in zip(names, map(side_by_side, means, lows, highs), strict=True)
     ]
     hover = dict(customdata=boxes, hovertemplate="%{customdata}<extra></extra>")
     figure.add_trace(

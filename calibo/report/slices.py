@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from calibo.arguments import checked
 from calibo.data import Array
+from calibo.digits import interval_text, side_by_side
 from calibo.errors import RecipeError
 from calibo.report import figure as draw
 from calibo.report.data import OutcomeData
@@ -139,8 +140,11 @@ def _series_name(recalibrated: bool) -> str:
 def _ranges(piece: Slice) -> list[str]:
     """Return the median and 80 % intervals at each of the `g` grid points, for hover boxes."""
     columns = (piece.calibrated.median, *piece.calibrated.interval(0.8), *piece.raw.interval(RAW_COVERAGE))
-    rows = ([number(float(v)) for v in row] for row in zip(*columns, strict=True))
-    return [f"median {m}<br>80 %: {low} to {high}<br>raw 80 %: {a} to {b}" for m, low, high, a, b in rows]
+    texts: list[str] = []
+    for *shown, raw_low, raw_high in np.transpose(columns).tolist():
+        median, low, high = side_by_side(*shown)
+        texts.append(f"median {median}<br>80 %: {low} to {high}<br>raw 80 %: {interval_text(raw_low, raw_high)}")
+    return texts
 
 
 def _acquisition(piece: Slice, x: Sequence[Any], at: np.ndarray, mode: str) -> go.Scatter:

@@ -38,6 +38,11 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
+def met_text(count: int) -> str:
+    """Say how many results meet all constraints: "1 meets all constraints", "3 meet all constraints"."""
+    return f"{count} {'meets' if count == 1 else 'meet'} all constraints"
+
+
 def shortened(text: str, longest: int = _LONGEST) -> str:
     """Cut a text that is too long, with an ellipsis."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
@@ -158,7 +163,7 @@ def _front(data: ReportData) -> str:
         return "No trial has a value yet."
     if not data.met:
         return f"None of {results} meets all constraints yet, so there is no Pareto front."
-    among = f"{results}, of which {len(data.met)} meet all constraints" if data.constraints else results
+    among = f"{results}, of which {met_text(len(data.met))}" if data.constraints else results
     size = f"The Pareto front has {counted(len(data.front), 'trial')}, out of {among}."
     volume = float(data.hypervolumes[-1])
     if volume == 0.0:

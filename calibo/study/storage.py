@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -21,10 +22,11 @@ import sqlalchemy
 import sqlalchemy.event
 import sqlalchemy.exc
 import sqlalchemy.pool
-from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
+from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend
 from sqlalchemy.engine import URL, make_url
 
-from calibo.checks import is_text, shown
+from calibo.checks import is_text, message_of, shown
 from calibo.errors import MissingExtra, RecipeError, StudyError
 from calibo.secrets import redacted, without_secrets
 from calibo.study.database import SqlBackend
@@ -74,7 +76,8 @@ def open_storage(
 
     Args:
         storage: ``None`` for memory; a database URL (``sqlite:///study.db``, ``postgresql+psycopg://...``); the path of
-            a SQLite file ending in .db, .sqlite or .sqlite3; or an Optuna storage. One in memory is returned as it is.
+            a SQLite file ending in .db, .sqlite or .sqlite3, or of a journal that Optuna has written; or an Optuna storage.
+            One in memory is returned as it is.
         create: ``False`` refuses a SQLite file that does not exist, for those who only want to read.
         lease: Seconds without a sign of life after which other workers may take over the trials of this one.
         patience: Seconds for which a storage that cannot be used is tried again.
@@ -95,6 +98,10 @@ def open_storage(
         )
     if not is_text(storage) and not isinstance(storage, os.PathLike):
         raise StudyError(f"a storage is a URL, the path of a file, or an Optuna storage, got {shown(storage)}")
+    journal = _journal_file(os.fspath(storage))
+    if journal is not None:
+        spool = Spool(str(journal), journal)
+        return LeasedStorage(backend_of(_open_journal(journal)), lease=lease, patience=patience, spool=spool)
     url = _url(os.fspath(storage))
     opened, file = _open_database(url, create), _sqlite_file(url)
     if url.get_backend_name() == "sqlite" and file is None:
@@ -118,6 +125,25 @@ def _open_database(url: URL, create: bool) -> RDBStorage:
         if version is not None:
             _accepted.add(version)
         return storage
+
+
+def _journal_file(text: str) -> Path | None:
+    """Return the file of a journal: one that exists, and begins with a line of a journal of Optuna's; else ``None``."""
+    if "://" in text or text.endswith(FILE_ENDINGS):
+        return None
+    file = Path(text).expanduser().absolute()
+    with contextlib.suppress(OSError, ValueError):
+        with file.open("rb") as lines:
+            first = json.loads(lines.readline())
+        return file if isinstance(first, dict) and "op_code" in first else None
+    return None
+
+
+def _open_journal(file: Path) -> JournalStorage:
+    try:
+        return JournalStorage(JournalFileBackend(str(file)))
+    except Exception as error:  # of a damaged journal Optuna raises whatever comes
+        raise StudyError(f"{file} cannot be opened as a study store: {_remedy(file, message_of(error))}") from error
 
 
 def _seconds(name: str, given: float, least: float = 0.1) -> float:
@@ -190,8 +216,8 @@ def _url(text: str) -> URL:
         if text.endswith(FILE_ENDINGS):
             return URL.create("sqlite", database=text)
         raise StudyError(
-            f"a storage is a URL such as sqlite:///study.db or a file ending in {', '.join(FILE_ENDINGS)}, "
-            f"got {redacted(text)!r}"
+            f"a storage is a URL such as sqlite:///study.db, a file ending in {', '.join(FILE_ENDINGS)}, or a journal "
+            f"that Optuna has written, got {redacted(text)!r}"
         )
     try:
         return make_url(text)

@@ -19,6 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 from calibo.data import Array, Dataset, Forecasts, Suggestion
+from calibo.digits import side_by_side
 from calibo.errors import (
     ContextWarning,
     DataError,
@@ -153,7 +154,7 @@ def _forecast_cells(one: Experiment, targets: int) -> list[Any]:
     if one.forecasts is None:
         return [None] * (3 * targets + 1) + [one.reason]
     numbers = [(f.calibrated.mean, *f.calibrated.interval(COVERAGE)) for f in one.forecasts]
-    shown = [float(f"{number:.6g}") for three in numbers for number in three]
+    shown = [float(text) for three in numbers for text in side_by_side(*three, least=6)]
     return [*shown, float(f"{one.chance:.3g}"), one.reason]
 
 

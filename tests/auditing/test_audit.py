@@ -66,6 +66,11 @@ def test_stored_forecasts_are_judged_too() -> None:
     # The same forecaster replayed, but for hyperparameters that were fitted from other starts.
     assert frame.loc["stored", "relative_crps"] == pytest.approx(1.0, abs=0.1)
     assert "stored" not in audit(study, methods=["gp_ei"], progress=False).forecasts
+    study.sampler = optuna.samplers.RandomSampler(seed=0)
+    study.optimize(lambda trial: (trial.suggest_float("x", -1, 2) - 0.4) ** 2, n_trials=4)
+    later = audit(study, methods=["stored"], progress=False)
+    assert later.notes()[1].startswith(f"stored made {frame.loc['stored', 'results']} of 15 forecasts: its coverage")
+    assert set(audit(study, methods={"then": "stored"}, progress=False).forecasts) == {"gp_ei", "then"}
 
 
 def test_a_study_without_stored_forecasts(study: optuna.Study) -> None:
@@ -81,6 +86,9 @@ def test_from_a_storage_by_name(tmp_path: Path) -> None:
     assert by_name.to_frame().equals(alone.to_frame())
     with pytest.raises(StudyError, match="no study 'yours'"):
         audit(storage, "yours", methods=["gp_ei"])
+    mine = optuna.load_study(storage=storage, study_name="mine")
+    with pytest.raises(StudyError, match="the study given is 'mine', not 'yours'"):
+        audit(mine, "yours", methods=["gp_ei"])
 
 
 def test_the_report_is_one_file(found: Audit, tmp_path: Path) -> None:

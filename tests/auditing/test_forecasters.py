@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from calibo import methods
-from calibo.auditing.forecasters import DEFAULT, asks_for_stored, forecasters_of, has_botorch
+from calibo.auditing.forecasters import DEFAULT, forecasters_of, has_botorch, names_of_stored
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, QuantileTrees
 
@@ -37,7 +37,22 @@ def test_case_does_not_matter_in_names() -> None:
     found = forecasters_of(["CBO", " OCBO-Local", "Stored"])
     assert [one.name for one in found] == ["cbo", "ocbo_local", "gp_ei"]
     assert found[0].surrogate == methods.cbo(ratio=None).surrogate
-    assert asks_for_stored(["Stored"]) and not asks_for_stored({"stored": "OCBO"})
+    assert names_of_stored(["Stored"]) == ["stored"] and names_of_stored({"stored": "OCBO"}) == []
+
+
+def test_names_of_ones_own_are_kept_and_checked() -> None:
+    assert names_of_stored({"then": "stored", "now": "ocbo"}) == ["then"]
+    with pytest.raises(RecipeError, match="two forecasters are called 'stored'"):
+        forecasters_of(["stored", "ocbo", "stored"])
+    with pytest.raises(RecipeError, match="the name of a forecaster must have 1 to 512 characters"):
+        forecasters_of({"": "ocbo"})
+    with pytest.raises(RecipeError, match="must have no control characters, line breaks"):
+        forecasters_of({"of\nmine": "ocbo"})
+    with pytest.raises(
+        RecipeError, match="'gp_ei' is the Gaussian process without calibration.* give 'ocbo' another name"
+    ):
+        forecasters_of({"gp_ei": "ocbo"})
+    assert [one.name for one in forecasters_of({"gp_ei": "gp_ei", "b": "ocbo"})] == ["gp_ei", "b"]
 
 
 def test_methods_without_forecasts_are_refused() -> None:

@@ -52,7 +52,8 @@ def test_the_table_as_csv(storage: Path, tmp_path: Path) -> None:
         (["nobody"], "there is no study 'nobody': the storage has 'bowl'"),
         (["--objective", "speed"], "there is no objective 'speed'"),
         (["--methods", "magic"], "unknown method 'magic'"),
-        (["-o", "missing/audit.html"], "there is no folder missing"),
+        (["-o", "missing/audit.html"], "a report cannot be written to missing/audit.html (there is no folder missing)"),
+        (["--csv", "missing/audit.csv"], "a table cannot be written to missing/audit.csv (there is no folder missing)"),
     ],
 )
 def test_mistakes_are_explained(storage: Path, words: list[str], message: str) -> None:

@@ -70,6 +70,25 @@ def test_predictions_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert rests.split() == ["rests", "on", "model", "alone"] and len(rests.rstrip()) <= 80
 
 
+@pytest.mark.parametrize(
+    ("chance", "text"), [(2.2e-308, "below 0.001"), (0.4392, "0.439"), (0.9991, "above 0.999"), (1.0, "above 0.999")]
+)
+def test_no_probability_of_feasibility_is_certain(chance: float, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = _predictions(1).assign(constraint_mem_calibration="model alone", feasible=chance)
+    show_predictions([{"lr": 0.1}], table)
+    said = f"meets all constraints with probability {text}"
+    assert capsys.readouterr().out.endswith(f"\n{said} (model alone for mem)\n")
+    show_predictions([{"lr": 0.1}], table.assign(constraint_mem_calibration="5 similar forecasts"))
+    assert capsys.readouterr().out.endswith(f"\n{said}\n")
+
+
+def test_predictions_have_the_digits_that_their_intervals_need(capsys: pytest.CaptureFixture[str]) -> None:
+    far = 1e-4 * _predictions(1).select_dtypes("number") - 13245.0
+    show_predictions([{"lr": 0.1}], far.assign(calibration="model alone"))
+    printed = capsys.readouterr().out
+    assert "-13245.0003 to -13244.9996" in printed and "-13244.9998" in printed
+
+
 def test_predictions_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_predictions([{"lr": 0.1}, {"lr": 0.2}], _predictions(2), str(tmp_path / "out.csv"))
     table = pd.read_csv(tmp_path / "out.csv")

@@ -47,6 +47,11 @@ def test_a_forecaster_is_compared_where_it_made_forecasts() -> None:
     row = next(row for row in table.rows if row.name == "part")
     assert row.calibration.rows[0].of == 50 and row.crps_ratio == pytest.approx(1.0)
     assert table.to_frame().set_index("forecaster").loc["part", "results"] == 50
+    assert table.partial() == [
+        "part made 50 of 150 forecasts: its coverage and mean CRPS are of these, its ratios compare it with right on the "
+        "same results."
+    ]
+    assert forecaster_table(FORECASTS, Y, reference="right").partial() == []
 
 
 def test_infinite_intervals_are_neither_judged_nor_scored() -> None:
@@ -94,9 +99,16 @@ def test_the_reference_must_have_forecast_everything() -> None:
 
 
 def test_changes_in_words() -> None:
-    assert [percent_change(r) for r in (0.88, 1.0, 1.081, 3.17)] == [
-        *("12 % below", "about the same as", "8 % above", "3.2 times"),
+    assert [percent_change(r) for r in (0.004, 0.88, 1.0, 1.081, 3.17)] == [
+        *("0.004 times", "12 % below", "about the same as", "8 % above", "3.2 times"),
     ]
+
+
+def test_one_forecaster_is_spoken_of_in_the_singular() -> None:
+    said = {name: forecaster_table({name: made}, Y, reference=name).headline() for name, made in FORECASTS.items()}
+    assert said["right"] == "On 150 results right was honest."
+    assert said["narrow"] == "On 150 results narrow was not honest: its intervals are too narrow."
+    assert said["wide"] == "On 150 results wide was not honest: its intervals are too wide."
 
 
 def test_too_few_results_accuse_and_praise_nobody() -> None:
@@ -108,4 +120,5 @@ def test_too_few_results_accuse_and_praise_nobody() -> None:
 
 
 def test_ratios_of_any_size_fit() -> None:
-    assert [shown_ratio(v) for v in (0.844, 99.4, 1e290, float("nan"))] == ["0.84", "99.40", "1e+290", "-"]
+    ratios = (0.0, 0.0041, 0.844, 99.4, 131.2, 1e290, float("nan"))
+    assert [shown_ratio(v) for v in ratios] == ["0.00", "4e-03", "0.84", "99.40", "131", "1e+290", "-"]

@@ -128,3 +128,12 @@ def test_what_calibration_changed() -> None:
     assert calibration_change(Forecast((raw, raw))) == "hardly changed what the model said"
     assert (calibration_change(Forecast((raw, Marginal(0.0, 2.0)))) or "").startswith("2 times as wide")
     assert "1.28" in (calibration_change(Forecast((raw, Marginal(5.0, 1.0)))) or "")
+
+
+def test_values_far_from_zero_have_the_digits_that_tell_them_apart(optimizer: Optimizer) -> None:
+    found = optimizer.explain(optimizer.trials[-1].number)
+    near = Forecast((Marginal(-13245.6775, 0.001),))
+    trial = replace(found.trial, suggestion=replace(found.trial.suggestion, forecasts=(near,)))
+    words = dict(replace(found, trial=trial, improvement=0.5, best_before=-13245.6781).rows())
+    assert words["expected"] == "-13245.6775, 80 % interval -13245.6788 to -13245.6762"
+    assert words["improvement"] == "50 % sure that it beats -13245.6781"

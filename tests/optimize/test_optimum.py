@@ -37,6 +37,8 @@ def test_intervals_of_the_optimum_hold_it() -> None:
 def test_an_interval_of_one_value_is_that_value() -> None:
     words = str(Optimum((0.0, 0.5), {"k": (1, 1), "x": (0.25, 0.5)}, {}, {}, 0.8)).splitlines()
     assert words[2:] == ["  its k is 1", "  its x lies between 0.25 and 0.5"]
+    assert "  the best value is -7\n" in str(Optimum((-7.0, -7.0), {"k": (1, 1)}, {}, {}, 0.8))
+    assert "value lies between -13245.68 and -13245.61" in str(Optimum((-13245.68, -13245.61), {}, {}, {}, 0.8))
 
 
 def test_importance_finds_what_matters() -> None:

@@ -34,6 +34,9 @@ def test_scores_beyond_the_edge_are_drawn_there() -> None:
     (ranked,) = (trace for trace in plot_forecasters(found()).data if trace.name == "CRPS" and len(trace.x) == 2)
     assert max(ranked.x) == 4.0 and ranked.marker.symbol[list(ranked.x).index(4.0)] == "triangle-right"
     assert any(text[1].startswith("1") for text in ranked.customdata)
+    sharp = forecaster_table({"far": [Marginal(0.0, 30.0)] * N, "right": [Marginal(0.0, 1.0)] * N}, Y, reference="far")
+    (ranked,) = (trace for trace in plot_forecasters(sharp).data if trace.name == "CRPS" and trace.x[0] is not None)
+    assert ranked.x == (0.25,) and ranked.marker.symbol == ("triangle-left",)
 
 
 def test_the_page_has_every_forecaster_and_names_are_escaped() -> None:

@@ -65,6 +65,9 @@ def test_one_objective(single: ReportData) -> None:
     assert places.headline() in text
     for row in (row for place in places.rows for row in place.calibration.rows):
         assert f"<td>{row.contained} of {row.of}</td>" in text
+    # Every result with a forecast is in a group, as the page says.
+    assert sum(row.of for row in places.rows) == len(single.objectives[0].forecasted)
+    assert "results without a forecast are in no group" in text
     figures = figures_of(text)
     assert list(figures) == [section.name for section in SECTIONS]
     assert text.count("How to read this") == len(SECTIONS) == 7

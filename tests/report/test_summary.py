@@ -11,6 +11,7 @@ from calibo.report import OutcomeData, ReportData
 from calibo.report.summary import (
     facts,
     headline,
+    met_text,
     number,
     params_text,
     room_for,
@@ -100,3 +101,7 @@ def test_calibration_of_each_objective(report: Report) -> None:
         "yes for c, but they are wider than they need to be."
         in headline(report([right, narrow, wide, right], names=("a", "b", "c", "d")))
     )
+
+
+def test_one_result_meets_and_several_meet() -> None:
+    assert [met_text(count) for count in (1, 3)] == ["1 meets all constraints", "3 meet all constraints"]

@@ -12,7 +12,8 @@ from typing import Any
 
 import optuna
 import pytest
-from optuna.storages import InMemoryStorage, RDBStorage
+from optuna.storages import InMemoryStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from calibo.errors import MissingExtra, StudyError
@@ -88,6 +89,24 @@ def test_ways_to_name_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     mine = InMemoryStorage()
     assert open_storage(mine) is mine and isinstance(open_storage(None), InMemoryStorage)
     assert isinstance(open_storage("sqlite://"), RDBStorage)
+
+
+def test_a_journal_is_named_by_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "with spaces" / "optuna_journal_storage.log"
+    file.parent.mkdir()
+    written = JournalStorage(JournalFileBackend(str(file)))
+    optuna.create_study(storage=written, study_name="mine").optimize(_objective, n_trials=3)
+    before = file.read_bytes()
+    read = optuna.load_study(storage=open_storage(file, create=False), study_name="mine")
+    assert len(read.trials) == 3 and file.read_bytes() == before
+    assert [one.study_name for one in open_storage(str(file)).get_all_studies()] == ["mine"]
+
+    file.write_bytes(before.replace(b'"op_code":4', b'"op_code":"?"'))
+    with pytest.raises(StudyError, match="cannot be opened as a study store"):
+        open_storage(file)
+    file.write_text("number,value\n0,1.5\n")
+    with pytest.raises(StudyError, match="or a journal that Optuna has written"):
+        open_storage(file)
 
 
 def test_a_store_survives_pickling(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from calibo.data import Forecast, Marginal
 from calibo.errors import DataError, RecipeError, StudyError
 from calibo.spaces import Categorical, Float, Int, Mixture, ProductSpace, Space
-from calibo.tables.experiments import Batch, next_experiments, rounded
+from calibo.tables.experiments import Batch, Experiment, next_experiments, rounded
 from calibo.tables.sheets import Dialect, write_sheet
 from calibo.tables.study_file import EXPERIMENTS, StudyFile
+from calibo.trials import Direction
 
 SPACE = ProductSpace(
     {
@@ -158,6 +160,13 @@ def test_several_outcomes(tmp_path: Path) -> None:
     assert [len(one.forecasts or ()) for one in second.experiments] == [2, 2]
     added = ["yield_mean", "yield_low_80", "yield_high_80", "cost_mean", "cost_low_80", "cost_high_80"]
     assert list(second.rows()[0])[7:] == [*added, "probability_of_improvement", "reason"]
+
+
+def test_forecasts_in_the_table_have_the_digits_that_their_intervals_need() -> None:
+    near = Forecast((Marginal(-13245.6775, 1e-4),))
+    made = (Experiment(0, {"x": 0.5}, "why", (near,), 0.5),)
+    row = Batch(2, made, ("x",), ("energy",), (Direction.MINIMIZE,), measured=9, failed=0, pending=0).rows()[0]
+    assert row["low_80"] == -13245.67763 and row["high_80"] == -13245.67737
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import BayesianRidge
 
 from calibo.calibration import Calibrated, Conformal, Split, Temperature
-from calibo.calibration.base import ENOUGH_SIMILAR, SOME_SIMILAR, in_words
+from calibo.calibration.base import ENOUGH_SIMILAR, SOME_SIMILAR, in_words, past_in_words
 from calibo.data import COVERAGES, Dataset
 from calibo.errors import FallbackWarning
 from calibo.methods import cbo, conformal_trees, gp_ei, locbo, ocbo, ocbo_local
@@ -54,6 +54,13 @@ def in_a_corner(method: Any, **settings: Any) -> Optimizer:
 )
 def test_what_it_rests_on_in_words(similar: float, words: str) -> None:
     assert in_words(float(similar)) == words
+
+
+def test_what_one_correction_for_all_rests_on_in_words() -> None:
+    assert past_in_words(8, 1) == "8 past forecasts, 1 of them similar"
+    assert [past_in_words(1, similar) for similar in (0, 1)] == [
+        *("1 past forecast, not a similar one", "1 past forecast, a similar one"),
+    ]
 
 
 @pytest.mark.parametrize("make", [ocbo, locbo, ocbo_local])
