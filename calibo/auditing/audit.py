@@ -161,7 +161,7 @@ def audit(
         study_name: Name of the study in the storage; not needed if there is only one.
         objective: Which of several objectives: its index, or its name if the study has ``metric_names``.
         methods: Names of calibo's methods, "botorch" (BoTorch's Gaussian process), "stored" (forecasts stored with
-            the trials), strategies or surrogates; a mapping names them. By default ocbo, locbo, ocbo_local, cbo, gp_ei
+            the trials), strategies or surrogates; a mapping names them. By default auto, ocbo, locbo, ocbo_local, cbo, gp_ei
             and cqr, botorch if it is installed, and stored if there are any. ``gp_ei``, the Gaussian process without
             calibration, is always there, for comparison.
         seed: Seed of forecasters that use random numbers.

@@ -20,7 +20,7 @@ BOTORCH = "botorch"
 #: The forecasts that were stored with the trials.
 STORED = "stored"
 #: Forecasters of an audit, if none are named.
-DEFAULT = ("ocbo", "locbo", "ocbo_local", "cbo", REFERENCE, "cqr")
+DEFAULT = ("auto", "ocbo", "locbo", "ocbo_local", "cbo", REFERENCE, "cqr")
 #: Settings of a method as a forecaster: a replay has no search from which a density ratio could be learned.
 _SETTINGS: dict[str, dict[str, Any]] = {"cbo": {"ratio": None}}
 _ABOUT = {

@@ -22,7 +22,7 @@ def audit(
         str | None,
         typer.Option(
             help='Forecasters, such as "ocbo,cqr": see `calibo methods`; also botorch, and stored for the forecasts '
-            "stored with the trials. By default ocbo, locbo, ocbo_local, cbo, gp_ei, cqr, botorch if it is installed, "
+            "stored with the trials. By default auto, ocbo, locbo, ocbo_local, cbo, gp_ei, cqr, botorch if it is installed, "
             "and stored if there are any.",
             show_default=False,
         ),

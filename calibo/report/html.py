@@ -88,7 +88,7 @@ table { border-collapse: collapse; width: 100%; font-size: .95rem; }
 th, td { text-align: left; vertical-align: top; padding: 6px 10px 6px 0; border-top: 1px solid var(--line); }
 tr:first-child > * { border-top: 0; }
 th { font-weight: 600; white-space: nowrap; }
-.scroll { max-height: 340px; overflow: auto; }
+.scroll { max-height: 480px; overflow: auto; }
 .wide { width: auto; min-width: 60%; }
 .wide td { white-space: nowrap; font-variant-numeric: tabular-nums; padding-right: 22px; }
 .wide th { padding-right: 22px; }

@@ -13,7 +13,7 @@ from calibo.models import GaussianProcess, QuantileTrees
 def test_the_default_ones_are_the_methods_by_name() -> None:
     found = forecasters_of(None)
     assert [one.name for one in found] == [*DEFAULT, *(["botorch"] if has_botorch() else [])]
-    assert found[0].surrogate == methods.ocbo().surrogate
+    assert found[0].surrogate == methods.auto().forecasting and found[1].surrogate == methods.ocbo().surrogate
     assert all(one.about for one in found)
 
 
