@@ -148,6 +148,20 @@ class TestRegretBelow:
         assert not verdict.stop
         assert "no result meets all constraints" in verdict.sentence
 
+    @pytest.mark.parametrize("outcome", [0.0, 7.0])
+    def test_equal_results_say_nothing_of_other_points(self, outcome: float) -> None:
+        optimizer = Optimizer(SPACE, seed=0)
+        for x in np.linspace(-1.0, 1.0, 9):
+            optimizer.tell({"x": float(x)}, outcome)
+        verdict = optimizer.stopping(RegretBelow(0.1))
+        assert not verdict.stop and "all 9 results are the same" in verdict.sentence
+        optimizer.tell({"x": 0.1}, outcome + 0.01)
+        assert "results are the same" not in optimizer.stopping(RegretBelow(0.1)).sentence
+        rows = Optimizer([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}], seed=0)
+        for x in (0.0, 0.5, 1.0):
+            rows.tell({"x": x}, outcome)
+        assert "results are the same" not in rows.stopping(RegretBelow(0.1)).sentence
+
     def test_constraints_and_failures(self) -> None:
         """A slope that ends at a constraint or at failures: the best point is at the border, and known to be."""
         optimizer = Optimizer(SPACE, "gp_ei", direction="maximize", seed=0)
