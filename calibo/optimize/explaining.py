@@ -19,6 +19,7 @@ from calibo.search.base import in_chunks
 from calibo.search.multistart import scattered
 from calibo.spaces import Space
 from calibo.trials import Trial, completed, convert_forecasts, feasible, objective_values, outcome_directions
+from calibo.trials.direction import convert_values
 
 #: Random points of the space, and points around the best ones, among which the reason and the alternatives are found.
 _SAMPLED, _AROUND = 512, 64
@@ -176,7 +177,7 @@ def explain(trial: Trial, before: Progress, names: tuple[str, ...] = ()) -> Expl
         trial=trial,
         reason=_meaning(told, improvement),
         improvement=improvement,
-        best_before=float(front.max()) * before.directions[0].value if single else None,
+        best_before=float(convert_values([[front.max()]], before.directions)[0, 0]) if single else None,
         neighbours=_neighbours(trial, done, plan.models[0], before.space),
         alternatives=_alternatives(plan, others, trial.x, before),
         why_method=why,

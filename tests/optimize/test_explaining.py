@@ -44,6 +44,14 @@ def test_a_late_point_near_the_best_is_exploitation(optimizer: Optimizer) -> Non
     assert found.neighbours[0].distance <= found.neighbours[1].distance <= found.neighbours[2].distance
 
 
+def test_there_is_no_negative_zero_to_beat() -> None:
+    made = Optimizer({"x": Float(-1, 1)}, seed=0)
+    for x in (-1.0, 0.0, 0.4, 1.0):
+        made.tell({"x": x}, x**2)
+    asked = made.ask()
+    assert asked.forecasts is not None and dict(made.explain(asked).rows())["improvement"].endswith("it beats 0")
+
+
 def test_a_good_value_that_improves_nothing_is_called_so(optimizer: Optimizer) -> None:
     """Where nothing is left to gain, the reason does not contradict the probability beside it."""
     asked = optimizer.ask()
