@@ -257,7 +257,7 @@ class Patience(StoppingRule):
         before = len(merit) - 1 - self.trials
         if before < 0 or merit[before] == -np.inf:
             return StoppingVerdict(False, f"fewer than {self.trials} trials since the first result")
-        gained = float(merit[-1] - merit[before])
+        gained = float(merit[-1]) - float(merit[before])
         more = f" by more than {shown_value(self.least)}" if self.least else ""
         where = f"in the last {self.trials} trials" if self.trials > 1 else "in the last trial"
         if gained > self.least:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibo import Float, Optimizer, Patience, RegretBelow, methods
-from calibo.errors import RecipeError
+from calibo.errors import FallbackWarning, RecipeError
 from calibo.models import GaussianProcess
 from calibo.optimize import ModelBased, Progress, StoppingRule
 from calibo.optimize.stopping import AnyOf, as_rule
@@ -85,6 +85,10 @@ class TestPatience:
                 assert not optimizer.stopping(Patience(2)).stop
         assert not optimizer.stopping(Patience(1)).stop
         assert optimizer.stopping(Patience(3, least=20.0)).stop
+
+    def test_improvements_beyond_all_floats_are_improvements(self) -> None:
+        with np.errstate(all="raise"), pytest.warns(FallbackWarning, match="outcomes beyond 1e"):
+            assert not told(1.7e308, -1.7e308).stopping(Patience(1)).stop
 
     def test_works_with_every_method(self) -> None:
         _, optimizer = run(methods.lfbo(search=RandomDraw(32, 16)), 8)
