@@ -67,7 +67,7 @@ class Auto(Strategy):
                                                                 unless that gave the same outcome again
     two objectives, and such noise in one of them               hypervolume improvement and its noisy form in turns
     less, or a list of rows                                     expected improvement, or that of the hypervolume
-    all outcomes the same so far, and no failure                further points of the initial design
+    all outcomes the same so far                                further points of the initial design
     up to ``large`` results                                     exact Gaussian process
     more                                                        Gaussian process of nearest neighbours
     ==========================================================  ========================================================
@@ -150,12 +150,13 @@ class Auto(Strategy):
 
 
 def nothing_differs(data: Dataset) -> bool:
-    """Return whether nothing says where to search: three outcomes or more, all the same, and no failure.
+    """Return whether nothing says where to search: three outcomes or more, all the same.
 
     A model of equal outcomes has length scales far beyond the space, so that it is unsure at the ends of it only, and
-    measures there again and again: what differs in the middle, be it half of the space, may never be found.
+    measures there again and again: what differs in the middle, be it half of the space, may never be found. Failures say
+    where not to go, which does not help to find it: they count as tried, as they do before there is an outcome.
     """
-    return len(data) >= _ENOUGH_ALIKE and not len(data.X_failed) and all_alike(data.Y)
+    return len(data) >= _ENOUGH_ALIKE and all_alike(data.Y)
 
 
 def acts_on_ranks(data: Dataset) -> bool:
