@@ -221,8 +221,8 @@ def hypervolumes(Y: Array, reference: Array) -> Array:
             total += max(float(np.prod(y)) - taken, 0.0)
             front = np.vstack([front[(front > y).any(axis=1)], y])
         volumes[i] = total
-    with np.errstate(over="ignore"):
-        return volumes * np.prod(unit)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(volumes > 0.0, volumes * np.prod(unit), 0.0)
 
 
 def planar_boxes(Y: Array, reference: Array) -> tuple[Array, Array]:

@@ -175,3 +175,5 @@ def test_volumes_of_any_size(scale: float) -> None:
 def test_a_volume_beyond_all_floats_is_infinite_and_not_nan() -> None:
     Y = np.array([[1e200, 2e200], [2e200, 1e200]])
     assert hypervolume(Y, np.zeros(2)) == np.inf and hypervolumes(Y, np.zeros(2)).tolist() == [np.inf, np.inf]
+    after_one_below = hypervolumes(np.vstack([[-1e200, 1e200], Y]), np.zeros(2))
+    assert after_one_below.tolist() == [0.0, np.inf, np.inf]

@@ -35,6 +35,8 @@ _SHIFT = 1000.0
 _DRAWS_OF_BEST = 256
 #: Best points at which the noise is judged.
 _BEST_POINTS = 5
+#: Largest standard deviation, in units of the good outcomes' spread, when noise is judged: its square is a float.
+_WIDEST = 1e150
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,7 @@ def noise_share(model: Model, data: Dataset) -> float:
     if not spread > 0.0:
         return 0.0
     latent = model.predict(data.X[np.argsort(-y, kind="stable")[:_BEST_POINTS]], latent=True)
-    value, measurement = latent.spread / spread, latent.measurement.spread / spread
+    value, measurement = (np.minimum(s, _WIDEST * spread) / spread for s in (latent.spread, latent.measurement.spread))
     return float(np.median(np.sqrt(np.maximum(np.square(measurement) - np.square(value), 0.0))))
 
 

@@ -79,7 +79,9 @@ class OutcomeScale:
             log_distance: Logarithms of the distances of their points from the data, if known.
         """
         median, spread = distribution.measurement.median_and_spread
-        return Reach(log_ratio(spread, self._log_std), _finite(np.interp(median, *self._ranks)), log_distance)
+        values, scores = self._ranks
+        rank = _finite(np.interp(median, values, scores), scores)
+        return Reach(log_ratio(spread, self._log_std), rank, log_distance)
 
     def log_spread(self, distribution: Distribution) -> Array:
         """Return the first part of ``reach`` alone, which is quicker."""
@@ -90,9 +92,9 @@ class OutcomeScale:
         return math.log(self.std) if self.std > 0.0 else -math.inf
 
 
-def _finite(ranks: Array) -> Array:
-    """Return ranks with 0 where the median overflowed."""
-    return np.where(np.isnan(ranks), 0.0, ranks)
+def _finite(ranks: Array, scores: Array) -> Array:
+    """Return ranks with 0 where the median overflowed, and those at the ends between outcomes too close for a slope."""
+    return np.nan_to_num(ranks, nan=0.0, posinf=scores[-1], neginf=scores[0])
 
 
 @dataclass(frozen=True)

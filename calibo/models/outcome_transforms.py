@@ -100,10 +100,12 @@ def half_rank(y: Array) -> HalfRank | None:
 
     Its unit is the spread of the outcomes above the median, so that both halves fit together.
     """
-    if not _transformable(y):
+    # Of bad outcomes no squares are taken: they may be as large as they like.
+    near = np.maximum(y, -_LARGEST)
+    if not _transformable(near) or float(np.median(y)) < -_LARGEST:
         return None
-    median, scale = good_half(y)
-    if not _is_spread(scale, median, y):
+    median, scale = good_half(near)
+    if not _is_spread(scale, median, near):
         return None
     ordered = np.sort(y)
     bad = np.unique(ordered[ordered < median])

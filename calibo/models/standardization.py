@@ -13,6 +13,8 @@ from calibo.errors import DataError
 
 #: Of outcomes of this size predictions may lie beyond the largest float, of which a little is left for rounding.
 _LARGE, _LARGEST = 1e290, float(np.finfo(np.float64).max) * (1.0 - 1e-12)
+#: Outcomes whose standard deviation is at most this share of the largest differ by rounding only.
+_ROUNDING = 1e-14
 #: Largest standard deviation of noise, relative to that of the outcomes: beyond it nothing is learned anyway.
 _MOST_NOISE = 1e60
 
@@ -38,7 +40,7 @@ class Standardization:
         relative = y / unit
         location = float(relative.mean()) if y.size else 0.0
         spread = float(np.sqrt(np.square(relative - location).mean())) if y.size > 1 else 0.0
-        return cls(unit, location, spread if spread > 1e-14 else 1.0)
+        return cls(unit, location, spread if spread > _ROUNDING else 1.0)
 
     def forward(self, y: Array) -> Array:
         """Return standardized outcomes."""
@@ -74,6 +76,15 @@ class Standardization:
         """Return the distribution of outcomes from that of standardized ones; without `noise_std` it has no noise."""
         noise = 0.0 if noise_std is None else self.backward_std(np.asarray(noise_std))
         return Gaussian(self.backward(mean), self.backward_std(std), correlation, noise)
+
+
+def all_alike(Y: Array) -> bool:
+    """Return whether several outcomes, `n x m` of at least one point, are the same at all points, but for rounding.
+
+    Then standardized outcomes are zero, and a model fitted to them knows nothing of where they might differ.
+    """
+    unit = np.max(np.abs(Y), axis=0)
+    return bool(np.all((Y / np.where(unit > 0.0, unit, 1.0)).std(axis=0) <= _ROUNDING))
 
 
 def single_outcome(Y: Array) -> Array:

@@ -24,6 +24,7 @@ from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.models import Surrogate
 from calibo.models.outcome_transforms import FEWEST_OUTCOMES
+from calibo.models.standardization import all_alike
 from calibo.models.subsets import point_keys
 from calibo.optimize.strategy import ModelBased, Strategy
 from calibo.search import Plan, Search
@@ -31,6 +32,8 @@ from calibo.spaces import Space
 
 _LOGGER = logging.getLogger("calibo")
 
+#: Equal outcomes that are enough to go on with the initial design.
+_ENOUGH_ALIKE = 3
 #: Share of the better half of the results on a plateau above which outcomes come in steps.
 _ON_PLATEAUS = 0.25
 #: Nearest good results of which one has the same outcome on a plateau, and most good results that are looked at.
@@ -64,6 +67,7 @@ class Auto(Strategy):
                                                                 unless that gave the same outcome again
     two objectives, and such noise in one of them               hypervolume improvement and its noisy form in turns
     less, or a list of rows                                     expected improvement, or that of the hypervolume
+    all outcomes the same so far                                further points of the initial design
     up to ``large`` results                                     exact Gaussian process
     more                                                        Gaussian process of nearest neighbours
     ==========================================================  ========================================================
@@ -113,6 +117,9 @@ class Auto(Strategy):
     def compares_rows(self) -> bool:
         return self.method.compares_rows
 
+    def designs_on(self, data: Dataset) -> bool:
+        return nothing_differs(data)
+
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         stepped = in_steps(data)
         ranked = _ranks_may_tell(data) and not stepped
@@ -140,6 +147,16 @@ class Auto(Strategy):
     def _model(self, data: Dataset) -> str:
         exact = len(data) <= self.large
         return "exact Gaussian process" if exact else f"Gaussian process of neighbours, over {self.large} results"
+
+
+def nothing_differs(data: Dataset) -> bool:
+    """Return whether nothing says where to search: three outcomes or more, all the same.
+
+    A model of equal outcomes has length scales far beyond the space, so that it is unsure at the ends of it only, and
+    measures there again and again: what differs in the middle, be it half of the space, may never be found. Failures say
+    where not to go, which does not help to find it: they count as tried, as they do before there is an outcome.
+    """
+    return len(data) >= _ENOUGH_ALIKE and all_alike(data.Y)
 
 
 def acts_on_ranks(data: Dataset) -> bool:
@@ -212,6 +229,8 @@ def _acting(data: Dataset, ranked: bool, stepped: bool) -> str:
 
 def _rule(data: Dataset, plan: Plan) -> str:
     """Say which acquisition function is used, and why if measurements decided it."""
+    if nothing_differs(data):
+        return "further points of the initial design, as all outcomes are the same so far"
     name = _RULES.get(plan.rule, plan.rule)
     if plan.rule == HypervolumeInTurns.__name__:
         return f"{name}, as measurements are noisy"

@@ -20,6 +20,7 @@ from calibo.search.base import in_chunks
 from calibo.search.multistart import scattered
 from calibo.spaces import Space
 from calibo.trials import Trial, completed, convert_forecasts, feasible, objective_values, outcome_directions
+from calibo.trials.direction import convert_values
 
 #: Random points of the space, and points around the best ones, among which the reason and the alternatives are found.
 _SAMPLED, _AROUND = 512, 64
@@ -41,6 +42,7 @@ _MEANING = {
 #: Added to an expectation of a good value where an improvement is less probable than this: good beside other points only.
 _HARDLY, _NOT_BETTER = 0.01, ", though hardly a better one than before"
 DESIGNED = "initial design: spread over the space, before there was a model"
+DESIGNED_ON = "initial design: spread over the space, as outcomes do not say yet where to search"
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,9 +182,9 @@ def explain(trial: Trial, before: Progress, names: tuple[str, ...] = ()) -> Expl
     single = m == 1 and len(front) > 0
     return Explanation(
         trial=trial,
-        reason=_meaning(told, improvement),
+        reason=DESIGNED_ON if before.strategy.designs_on(before.data) else _meaning(told, improvement),
         improvement=improvement,
-        best_before=float(front.max()) * before.directions[0].value if single else None,
+        best_before=float(convert_values([[front.max()]], before.directions)[0, 0]) if single else None,
         neighbours=_neighbours(trial, done, plan.models[0], before.space),
         alternatives=_alternatives(plan, others, trial.x, before),
         why_method=why,

@@ -172,6 +172,8 @@ def importance(progress: Progress) -> tuple[Importance, ...]:
     X = progress.space.sample(_POINTS, rng)
     base = base_samples(int(rng.integers(2**63)), _DRAWS, len(X))
     values = belief.models[0].predict(X, latent=True).draws(base)
+    # Shares have no unit; in a power of two near the largest value squares do not overflow, and nothing is rounded.
+    values = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
     total = values.var(axis=1)
     found: list[Importance] = []
     for j, (name, column) in enumerate(zip(progress.space.names, progress.space.columns, strict=True)):

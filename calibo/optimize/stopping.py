@@ -14,6 +14,7 @@ from calibo.checks import check_between, check_instance, check_whole, read_items
 from calibo.data import Array, Dataset, Params, shown_value
 from calibo.errors import RecipeError
 from calibo.models import Model, SuccessModel
+from calibo.models.standardization import all_alike
 from calibo.optimize.predictions import fitted_plan
 from calibo.optimize.regret import CAREFUL, QUICK, Belief, Regret
 from calibo.optimize.strategy import Strategy, fit_models
@@ -187,9 +188,8 @@ class RegretBelow(StoppingRule):
     def judge(self, progress: Progress) -> StoppingVerdict:
         self.check(progress.strategy, len(progress.directions))
         data = progress.data
-        if not len(data) or not data.feasible.any():
-            lacking = "there is no result yet" if not len(data) else "no result meets all constraints yet"
-            return StoppingVerdict(False, f"{lacking}, so there is nothing to recommend", 0.0)
+        if (lacking := _lacking(data, progress.space)) is not None:
+            return StoppingVerdict(False, lacking, 0.0)
         rng = progress.generator()
         success = SuccessModel.of(data, rng=rng) if len(data.X_failed) else None
         belief = Belief(data, progress.space, progress.models, success)
@@ -208,6 +208,21 @@ class RegretBelow(StoppingRule):
         asked = f"{'asked for' if stop else 'too low: asked for'} was {self.confidence:g}"
         params = progress.space.decode(progress.data.X[[regret.row]])[0]
         return StoppingVerdict(stop, f"{claim} ({asked})", probability, bound, params)
+
+
+def _lacking(data: Dataset, space: Space) -> str | None:
+    """Say why nothing can be said of the regret yet; ``None`` if something can.
+
+    A model of equal outcomes has no scale: it would be sure at once that they are the same everywhere.
+    """
+    if not len(data):
+        return "there is no result yet, so there is nothing to recommend"
+    if not data.feasible.any():
+        return "no result meets all constraints yet, so there is nothing to recommend"
+    untried = space.size is None or len(np.unique(data.X, axis=0)) < space.size
+    if len(data) > 1 and untried and all_alike(data.Y[:, :1]):
+        return f"all {len(data)} results are the same, so that nothing says how much better another point may be"
+    return None
 
 
 @dataclass(frozen=True)
@@ -242,7 +257,7 @@ class Patience(StoppingRule):
         before = len(merit) - 1 - self.trials
         if before < 0 or merit[before] == -np.inf:
             return StoppingVerdict(False, f"fewer than {self.trials} trials since the first result")
-        gained = float(merit[-1] - merit[before])
+        gained = float(merit[-1]) - float(merit[before])
         more = f" by more than {shown_value(self.least)}" if self.least else ""
         where = f"in the last {self.trials} trials" if self.trials > 1 else "in the last trial"
         if gained > self.least:

@@ -73,6 +73,10 @@ class Strategy(ABC):
         """Whether values of the acquisition function can be compared between any two rows of a table, as ranking must."""
         return False
 
+    def designs_on(self, data: Dataset) -> bool:
+        """Whether the initial design goes on beyond its size, as a plan for the data could only guess."""
+        return False
+
     @abstractmethod
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         """Return the plan for the next suggestions.

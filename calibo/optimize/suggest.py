@@ -191,9 +191,13 @@ def _announce_broken_defaults(space: Space) -> None:
 def _designed(
     data: Dataset, space: Space, strategy: Strategy, *, seed: int, number: int, size: int, q: int
 ) -> list[Suggestion]:
-    """Return the points of an initial design of a size that are still to be tried, at most q."""
+    """Return the points of an initial design of a size that are still to be tried, at most q.
+
+    It goes on until there is an outcome, and as long as the strategy says so.
+    """
     suggestions = list[Suggestion]()
-    while len(suggestions) < q and not (len(data) and len(data.tried) >= size):
+    goes_on = not len(data) or strategy.designs_on(data)
+    while len(suggestions) < q and (goes_on or len(data.tried) < size):
         suggestions.append(_design_point(data, space, strategy, seed, number + len(suggestions)))
         data = data.with_pending(suggestions[-1].x[None, :])
     return suggestions

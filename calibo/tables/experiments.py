@@ -486,7 +486,8 @@ def _explained(
     """Return suggestions as experiments: rounded, with the probability of improvement and the reason."""
     space = optimizer.space
     enough = min(initial_size(space.dimension), space.size or math.inf)
-    designed = len(suggestions) if not len(data) else max(0, int(enough) - len(data.tried))
+    all_designed = not len(data) or optimizer.strategy.designs_on(data)
+    designed = len(suggestions) if all_designed else max(0, int(enough) - len(data.tried))
     why = [DESIGN] * min(designed, len(suggestions))
     chosen = suggestions[len(why) :]
     if chosen:

@@ -16,7 +16,7 @@ from calibo.data import Array, Forecast
 from calibo.errors import DataError, RecipeError
 from calibo.pareto import hypervolumes, inferred_reference, pareto_mask
 from calibo.trials.direction import Direction, convert_values, reference_values
-from calibo.trials.trial import Trial, completed, constraint_names
+from calibo.trials.trial import Trial, as_counted, completed, constraint_names
 
 if TYPE_CHECKING:
     from calibo.diagnostics import CalibrationTable, FeasibilityTable, PlaceTable
@@ -72,8 +72,8 @@ def pareto_trials(trials: Sequence[Trial], directions: Sequence[Direction]) -> l
 
 @checked
 def objective_values(trials: Sequence[Trial], directions: Sequence[Direction]) -> Array:
-    """Return the objectives of `n` complete trials in the internal sign, `n x m`."""
-    return convert_values([trial.values or () for trial in trials], directions)
+    """Return the objectives of `n` complete trials as they count, in the internal sign, `n x m`."""
+    return as_counted(convert_values([trial.values or () for trial in trials], directions))
 
 
 @checked
@@ -89,7 +89,7 @@ def hypervolume_after(
     """
     met, done = some_feasible(trials), completed(trials)
     given = reference_values(reference, directions)
-    point = np.array(given) if given else inferred_reference(objective_values(met, directions))
+    point = as_counted(np.array(given)) if given else inferred_reference(objective_values(met, directions))
     names = constraint_names(trials)
     # A trial that is not feasible adds nothing, as a point at the reference does.
     values = objective_values(done, directions)
@@ -128,10 +128,12 @@ def calibration_by_place_of(
 def _observed(
     trials: Sequence[Trial], directions: Sequence[Direction], outcome: int | str
 ) -> list[tuple[Forecast | None, float]]:
-    """Return the values observed of one outcome, in their order, each with its forecast if there was one."""
+    """Return the values of one outcome as they count, in their order, each with its forecast if there was one."""
     check_outcome(outcome, len(directions), constraint_names(trials))
     pairs = [(trial.forecast_of(outcome, len(directions)), trial.observed(outcome)) for trial in completed(trials)]
-    return [(forecast, value) for forecast, value in pairs if value is not None]
+    known = [(forecast, value) for forecast, value in pairs if value is not None]
+    values = as_counted(np.array([value for _, value in known])).tolist()
+    return list(zip([forecast for forecast, _ in known], values, strict=True))
 
 
 @checked

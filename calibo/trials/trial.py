@@ -27,7 +27,7 @@ from calibo.data import (
 from calibo.errors import DataError, FallbackWarning, warn
 from calibo.trials.direction import Direction, convert_values, outcome_directions, signed_forecasts
 
-#: Outcomes beyond this size, in either direction, count as this for strategies: differences and sums of many stay floats.
+#: Outcomes beyond this size, in either direction, count as this: differences and sums of many stay floats.
 LARGEST_OUTCOME = 1e300
 
 
@@ -253,8 +253,12 @@ def _bounded(Y: Array) -> Array:
             "for a float: measure in larger units, or on a log scale. They are stored as they are",
             FallbackWarning,
         )
-        return np.clip(Y, -LARGEST_OUTCOME, LARGEST_OUTCOME)
-    return Y
+    return as_counted(Y)
+
+
+def as_counted(Y: Array) -> Array:
+    """Return outcomes as they count, where they are learned from and where forecasts are compared with them."""
+    return np.clip(Y, -LARGEST_OUTCOME, LARGEST_OUTCOME)
 
 
 def _vectors(done: list[Trial]) -> Array | None:

@@ -290,6 +290,12 @@ class TestImprovementByNoise:
         one, other = self.noisy_data(0.3), self.noisy_data(0.3, scale=scale)
         assert noise_share(self.model(one), one) == pytest.approx(noise_share(self.model(other), other), rel=1e-3)
 
+    def test_an_outcome_far_beyond_all_others_does_not_overflow(self) -> None:
+        data = self.noisy_data(0.3)
+        far = replace(data, Y=np.where(np.arange(60)[:, None] == 7, -1e300, 1e-9 * data.Y))
+        with np.errstate(all="raise", under="ignore"):
+            assert np.isfinite(noise_share(self.model(far), far))
+
     def test_outcomes_that_are_all_alike_have_none(self) -> None:
         data = Dataset(X=np.linspace(0.0, 1.0, 12)[:, None], Y=np.full((12, 1), 2.0))
         assert noise_share(self.model(data), data) == 0.0

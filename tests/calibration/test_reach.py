@@ -55,6 +55,14 @@ def test_a_latent_value_counts_with_its_noise() -> None:
     np.testing.assert_allclose(scale.reach(latent).log_spread, scale.reach(measured).log_spread)
 
 
+def test_ranks_between_outcomes_too_close_for_a_slope_are_finite() -> None:
+    """Outcomes that underflow differ by less than the inverse of the largest float."""
+    y = 1e-310 * np.arange(5.0)
+    scale = OutcomeScale(np.append(y, 1.0))
+    ranks = scale.reach(Gaussian(np.append(y, 2.5e-310), np.full(6, 1e-3))).rank
+    assert np.isfinite(ranks).all() and np.abs(ranks).max() < 1.5
+
+
 def test_ranks_are_normal_scores_of_medians_among_the_outcomes() -> None:
     scale = OutcomeScale(np.array([3.0, 1.0, 1.0, 2.0, 2.0, 1.0]))
     medians = np.array([-50.0, 1.0, 1.5, 2.0, 3.0, 50.0])

@@ -70,7 +70,7 @@ def test_half_of_the_outcomes_alike_leave_no_ranks() -> None:
     assert half_rank(np.array([1.0] * 12 + [0.0, -1.0, -2.0])) is None
 
 
-@pytest.mark.parametrize("penalty", [1e6, 1e13, 1e20, 1e99])
+@pytest.mark.parametrize("penalty", [1e6, 1e13, 1e20, 1e99, 1e160, 1e300])
 @pytest.mark.parametrize("spread", [1.0, 1e-7])
 def test_one_very_bad_outcome_changes_nothing_above_it(penalty: float, spread: float) -> None:
     """However large a penalty is, and however close the search has come, the others keep their ranks."""
@@ -80,6 +80,10 @@ def test_one_very_bad_outcome_changes_nothing_above_it(penalty: float, spread: f
     assert plain is not None and bad is not None
     np.testing.assert_allclose(bad.forward(y[1:]), plain.forward(y[1:]), atol=1e-6)
     np.testing.assert_allclose(bad.inverse(bad.forward(y[1:])), y[1:], rtol=1e-6, atol=1e-12 * spread)
+
+
+def test_more_than_half_of_the_outcomes_far_beyond_the_others_leave_no_ranks() -> None:
+    assert half_rank(np.append(-1e300 * np.arange(1.0, 12.0), np.arange(9.0))) is None
 
 
 def test_the_good_half_does_not_overflow() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibo.errors import DataError
-from calibo.models.standardization import Standardization, single_outcome
+from calibo.models.standardization import Standardization, all_alike, single_outcome
 
 outcomes = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8).map(np.array)
 
@@ -32,6 +32,13 @@ def test_equal_outcomes_get_a_usable_scale(y: list[float]) -> None:
     np.testing.assert_allclose(units.forward(np.array(y)), 0.0, atol=1e-12)
     assert units.scale > 0 and units.unit > 0
     assert float(units.backward_std(np.array(1e-9))) > 0
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 1.0, 1e12, 1e300])
+def test_outcomes_that_differ_by_rounding_are_alike(scale: float) -> None:
+    y = scale * np.array([1.0, 1.0 + 4e-16, 1.0])
+    assert all_alike(np.column_stack([y, np.zeros(3)])) and Standardization.of(y).scale == 1.0
+    assert not all_alike(np.column_stack([y, y * np.array([1.0, 1.0, 1.0 + 1e-12])]))
 
 
 def test_nothing_to_standardise() -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import optuna
 import pytest
+from scipy.spatial.distance import cdist
 
 import calibo
 from calibo import Float, Optimizer, methods
@@ -16,7 +17,7 @@ from calibo.acquisition import NoisyExpectedImprovement
 from calibo.data import Dataset
 from calibo.errors import CaliboWarning, RecipeError
 from calibo.optimize import Auto
-from calibo.optimize.auto import acts_on_ranks, default_for_rows, in_steps, log_change
+from calibo.optimize.auto import acts_on_ranks, default_for_rows, in_steps, log_change, nothing_differs
 from calibo.study.attributes import read_suggestion
 
 RNG = np.random.default_rng
@@ -275,3 +276,35 @@ def test_only_compositions_that_show_the_same_are_taken() -> None:
 
 def test_tables_with_categories_are_ranked_by_conformal_sets() -> None:
     assert (default_for_rows((0, 0)), default_for_rows((0, 3)), default_for_rows(())) == ("auto", "cbo", "auto")
+
+
+class TestNothingDiffers:
+    """As long as all outcomes are the same, the initial design goes on."""
+
+    @staticmethod
+    def asked(outcome: float, n: int = 40) -> tuple[Optimizer, np.ndarray]:
+        optimizer = Optimizer({"x": Float(-1, 1), "y": Float(-1, 1)}, seed=0)
+        for _ in range(n):
+            optimizer.tell(optimizer.ask(), outcome)
+        return optimizer, np.stack([trial.x for trial in optimizer.trials])
+
+    @pytest.mark.parametrize("outcome", [0.0, 7.0, -1e300, 1e-310])
+    def test_points_fill_the_space(self, outcome: float) -> None:
+        optimizer, X = self.asked(outcome)
+        assert cdist(RNG(0).random((500, 2)), X).min(axis=1).max() < 0.25
+        why = optimizer.ask().why_method
+        assert why is not None
+        assert why.endswith("further points of the initial design, as all outcomes are the same so far")
+
+    def test_what_differs_is_searched_around(self) -> None:
+        optimizer, _ = self.asked(0.0)
+        optimizer.tell({"x": 0.5, "y": 0.5}, -1.0)
+        suggestion = optimizer.ask()
+        assert suggestion.why_method is not None and "initial design" not in suggestion.why_method
+        assert not nothing_differs(optimizer.data())
+
+    def test_failures_and_other_methods(self) -> None:
+        same = Dataset(X=RNG(0).random((3, 2)), Y=np.full((3, 2), 5.0))
+        assert nothing_differs(same) and methods.auto().designs_on(same) and not methods.gp_ei().designs_on(same)
+        assert nothing_differs(replace(same, X_failed=np.full((1, 2), 0.5)))
+        assert not nothing_differs(Dataset(X=same.X[:2], Y=same.Y[:2]))

@@ -11,7 +11,7 @@ import pytest
 from calibo import Categorical, Float, Optimizer, minimize
 from calibo.data import Forecast, Marginal
 from calibo.errors import DataError
-from calibo.optimize.explaining import DESIGNED, calibration_change, explain
+from calibo.optimize.explaining import DESIGNED, DESIGNED_ON, calibration_change, explain
 from calibo.trials import State, Trial
 
 
@@ -42,6 +42,21 @@ def test_a_late_point_near_the_best_is_exploitation(optimizer: Optimizer) -> Non
     assert asked.forecasts is not None
     assert found.improvement == pytest.approx(asked.forecasts[0].calibrated.cdf(best), abs=1e-9)
     assert found.neighbours[0].distance <= found.neighbours[1].distance <= found.neighbours[2].distance
+
+
+def test_a_point_of_the_design_that_goes_on_is_called_so() -> None:
+    made = Optimizer({"x": Float(-1, 1)}, seed=0)
+    for _ in range(12):
+        made.tell(made.ask(), 0.0)
+    assert made.explain(made.ask()).reason == DESIGNED_ON
+
+
+def test_there_is_no_negative_zero_to_beat() -> None:
+    made = Optimizer({"x": Float(-1, 1)}, seed=0)
+    for x in (-1.0, 0.0, 0.4, 1.0):
+        made.tell({"x": x}, x**2)
+    asked = made.ask()
+    assert asked.forecasts is not None and dict(made.explain(asked).rows())["improvement"].endswith("it beats 0")
 
 
 def test_a_good_value_that_improves_nothing_is_called_so(optimizer: Optimizer) -> None:

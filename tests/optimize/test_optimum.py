@@ -50,6 +50,16 @@ def test_importance_finds_what_matters() -> None:
     assert all(one.low <= one.share <= one.high for one in found.values())
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_importance_has_no_unit(unit: float) -> None:
+    optimizer = Optimizer({"x": Float(-1, 1), "y": Float(-1, 1)}, seed=0)
+    for x, y in np.random.default_rng(0).uniform(-1, 1, (12, 2)):
+        optimizer.tell({"x": x, "y": y}, unit * (x**2 + 0.1 * y**2))
+    with np.errstate(over="raise", invalid="raise"):
+        found = {one.name: one.share for one in optimizer.importance()}
+    assert found["x"] > 0.7 > 0.3 > found["y"]
+
+
 def test_the_main_effect_of_nothing_is_zero_on_average() -> None:
     rng = np.random.default_rng(0)
     draws, groups = rng.normal(size=(2000, 64)), np.arange(64) % 8

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibo import Float, Optimizer, Patience, RegretBelow, methods
-from calibo.errors import RecipeError
+from calibo.errors import FallbackWarning, RecipeError
 from calibo.models import GaussianProcess
 from calibo.optimize import ModelBased, Progress, StoppingRule
 from calibo.optimize.stopping import AnyOf, as_rule
@@ -86,6 +86,10 @@ class TestPatience:
         assert not optimizer.stopping(Patience(1)).stop
         assert optimizer.stopping(Patience(3, least=20.0)).stop
 
+    def test_improvements_beyond_all_floats_are_improvements(self) -> None:
+        with np.errstate(all="raise"), pytest.warns(FallbackWarning, match="outcomes beyond 1e"):
+            assert not told(1.7e308, -1.7e308).stopping(Patience(1)).stop
+
     def test_works_with_every_method(self) -> None:
         _, optimizer = run(methods.lfbo(search=RandomDraw(32, 16)), 8)
         assert isinstance(optimizer.stopping(Patience(3)).stop, bool)
@@ -147,6 +151,20 @@ class TestRegretBelow:
         verdict = told(1, 2, 3, limits=(1, 1, 1)).stopping(RegretBelow(100.0, 0.1))
         assert not verdict.stop
         assert "no result meets all constraints" in verdict.sentence
+
+    @pytest.mark.parametrize("outcome", [0.0, 7.0])
+    def test_equal_results_say_nothing_of_other_points(self, outcome: float) -> None:
+        optimizer = Optimizer(SPACE, seed=0)
+        for x in np.linspace(-1.0, 1.0, 9):
+            optimizer.tell({"x": float(x)}, outcome)
+        verdict = optimizer.stopping(RegretBelow(0.1))
+        assert not verdict.stop and "all 9 results are the same" in verdict.sentence
+        optimizer.tell({"x": 0.1}, outcome + 0.01)
+        assert "results are the same" not in optimizer.stopping(RegretBelow(0.1)).sentence
+        rows = Optimizer([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}], seed=0)
+        for x in (0.0, 0.5, 1.0):
+            rows.tell({"x": x}, outcome)
+        assert "results are the same" not in rows.stopping(RegretBelow(0.1)).sentence
 
     def test_constraints_and_failures(self) -> None:
         """A slope that ends at a constraint or at failures: the best point is at the border, and known to be."""

@@ -69,6 +69,16 @@ def test_three_rounds(tmp_path: Path, ending: str, dialect: Dialect) -> None:
     assert len(StudyFile.open(kept, EXPERIMENTS).rows) == 16
 
 
+def test_rounds_of_equal_results_spread_further(tmp_path: Path) -> None:
+    kept, tables = tmp_path / "study.json", list[Path]()
+    batch = asked(10, study=kept, method="auto")
+    for number in (1, 2):
+        tables.append(tmp_path / f"round{number}.csv")
+        write_sheet(tables[-1], filled(batch, lambda _, row: row.update({"yield": 0.0})), Dialect())
+        batch = asked(4, study=kept, results=tables, method="auto")
+        assert {one.reason for one in batch.experiments} == {"start: spread over the space"}
+
+
 def test_all_results_may_be_appended_to_one_table_without_names(tmp_path: Path) -> None:
     kept, table = tmp_path / "study.json", tmp_path / "results.csv"
     own = [{"heat": 30.0 + 10 * i, "dose": 0.1, "base": "KOH", "k": 1 + i % 3, "yield": 50.0 + i} for i in range(6)]

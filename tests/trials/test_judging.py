@@ -88,3 +88,15 @@ def test_places_are_told_apart_by_the_outcomes_with_a_forecast() -> None:
     assert [row.of for row in calibration_by_place_of(later, [MIN]).rows] == [0, 0, 2]
     with pytest.raises(RecipeError, match="no constraint 'c'"):
         calibration_by_place_of(start, [MIN], "c")
+
+
+def test_outcomes_beyond_the_largest_count_as_that() -> None:
+    """They are compared as they were learned from, and neither volumes nor mean scores overflow."""
+    forecast = (Forecast((Marginal(0.0, 1e299), Marginal(0.0, 5e299))),)
+    trials = [trial(i, (-1.0) ** i * 1.7e308, forecasts=forecast) for i in range(8)]
+    comparison = calibration_of(trials, [MIN]).comparison
+    assert comparison is not None and np.isfinite(comparison.crps)
+    assert len(calibration_by_place_of(trials, [MIN]).rows) > 0
+    front = [trial(i, share * 1.7e308, (1.0 - share) * 1e-300) for i, share in enumerate((-0.9, 0.1, 0.9))]
+    volumes = hypervolume_after(front, [MIN, MIN])
+    assert np.isfinite(volumes).all() and np.isfinite(hypervolume_after(front, [MIN, MIN], [1.7e308, 1.0])).all()
