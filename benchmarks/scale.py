@@ -1,10 +1,11 @@
 """CPU seconds and peak memory of a suggestion of the default method from 100 to 100,000 results, and what the model loses.
 
 Run with ``python benchmarks/scale.py``; ``--sizes 100 1000`` takes fewer results, and nothing is written unless all sizes
-ran. Each measurement is a process of its own, on one thread, so that its peak memory is its own: n trials of Levy's function
-in 6 and 20 columns with noise, half of them spread evenly and half around the best point, every one with a stored forecast of
-three stages, are turned into a dataset and the next point is suggested. The first suggestion has no hyperparameters to start
-from and chooses the transform of the outcomes; the others go on from it.
+ran. ``python -m benchmarks.scale --page`` writes the tables of ``scale.md`` from the stored results only. Each measurement is
+a process of its own, on one thread, so that its peak memory is its own: n trials of Levy's function in 6 and 20 columns with
+noise, half of them spread evenly and half around the best point, every one with a stored forecast of three stages, are turned
+into a dataset and the next point is suggested. The first suggestion has no hyperparameters to start from and chooses the
+transform of the outcomes; the others go on from it.
 
 The loss of the model is the mean CRPS, and the coverage of 80 % intervals, of fresh points, spread evenly and around the best
 point, beside those of an exact Gaussian process with the same hyperparameters. Coverage is that of what is shown, too.
@@ -24,6 +25,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +51,7 @@ COVERED, FRESH = (1_000, 10_000, 100_000), 400
 #: Suggestions after the first.
 FURTHER = 3
 METHOD = "auto"
-HERE = Path(__file__).parent
+RESULTS = Path(__file__).parent / "results" / "scale.json"
 
 
 def points(n: int, d: int, best: Array, rng: np.random.Generator) -> Array:
@@ -194,14 +196,71 @@ def child(what: str, d: int, n: int) -> dict[str, Any]:
     return row
 
 
+def tables() -> dict[str, str]:
+    """Return the tables of the page, by name, from the stored results."""
+    found = json.loads(RESULTS.read_text())
+    times = ("first", "further", "slowest")
+    heads = ("first, s", "further, s", "slowest, s", "peak, MB", "of which trials, MB")
+    asked = [
+        _cells(r, [*(f"{r[key]:.2f}" for key in times), f"{r['peak_mb']:.0f}", f"{r['trials_mb']:.0f}"])
+        for r in found["suggestions"]
+    ]
+    exact, near = "exact", "neighbours"
+    compared_heads = [f"{what} {name}" for what in ("CRPS", "coverage", "s") for name in (exact, near)]
+    models = [
+        _cells(
+            r,
+            [
+                *(f"{r[f'{name}_crps']:.4f}" for name in (exact, near)),
+                *(f"{r[f'{name}_coverage']:.3f}" for name in (exact, near)),
+                *(f"{r[f'{name}_s']:.2f}" for name in (exact, near)),
+            ],
+        )
+        for r in found["model"]
+    ]
+    shares = [f"{name}_{where}" for where in ("even", "near") for name in ("raw", "shown")]
+    ratios = [f"CRPS {where}, shown / raw" for where in ("even", "near")]
+    coverage = [
+        _cells(
+            r,
+            [
+                *(f"{r[key]:.2f}" for key in shares),
+                *(f"{r[f'shown_{where}_crps'] / r[f'raw_{where}_crps']:.2f}" for where in ("even", "near")),
+            ],
+        )
+        for r in found["coverage"]
+    ]
+    return {
+        "scale suggestions": _table(heads, asked),
+        "scale models": _table(compared_heads, models),
+        "scale coverage": _table(("even, raw", "even, shown", "near, raw", "near, shown", *ratios), coverage),
+    }
+
+
+def _cells(row: dict[str, Any], more: list[str]) -> str:
+    return "| " + " | ".join((str(row["d"]), f"{row['n']:,}", *more)) + " |"
+
+
+def _table(heads: Sequence[str], rows: list[str]) -> str:
+    columns = ("columns", "n", *heads)
+    return "\n".join([f"| {' | '.join(columns)} |", "|" + "---|" * len(columns), *rows])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--page", action="store_true", help="write the tables of the page from the stored results only")
     parser.add_argument("--child", nargs=3)
     arguments = parser.parse_args()
     if arguments.child:
         what, d, n = arguments.child
         print(json.dumps({"ask": measured, "tell": told, "compare": compared, "cover": covered}[what](int(d), int(n))))
+        return
+    if arguments.page:
+        from benchmarks import page_tables
+
+        for name, table in tables().items():
+            page_tables.write("scale", name, table)
         return
     asked = [child("ask", d, n) for d in DIMENSIONS for n in arguments.sizes]
     if tuple(arguments.sizes) == SIZES:
@@ -209,7 +268,7 @@ def main() -> None:
         models = [child("compare", d, n) for d in DIMENSIONS for n in COMPARED]
         coverage = [child("cover", d, n) for d in DIMENSIONS for n in COVERED]
         found = {"suggestions": asked, "tells": tells, "model": models, "coverage": coverage}
-        (HERE / "results" / "scale.json").write_text(json.dumps(found, indent=1) + "\n")
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

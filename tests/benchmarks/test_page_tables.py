@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import mixtures, page_tables, places, several_objectives
+from benchmarks import mixtures, page_tables, places, scale, several_objectives
 
 FOLDER = page_tables.FOLDER
 PAGES = sorted(page.stem for page in FOLDER.glob("*.md") if page.stem != "README")
@@ -26,6 +26,11 @@ def test_the_page_shows_the_stored_regrets_of_mixtures() -> None:
 def test_the_page_shows_the_stored_coverages() -> None:
     for name, table in places.tables().items():
         assert page_tables.shown("places", name) == table, "python -m benchmarks.places --page"
+
+
+def test_the_page_shows_the_stored_times_of_many_results() -> None:
+    for name, table in scale.tables().items():
+        assert page_tables.shown("scale", name) == table, "python -m benchmarks.scale --page"
 
 
 def test_only_the_table_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
