@@ -1,17 +1,20 @@
 """The private parts of Optuna that calibo uses, all of them.
 
 Optuna has no public way to write system attributes, which a user's own attributes cannot collide with, to mark a storage's
-transactions as reading, or to write several things to a trial in one transaction. A part that has moved raises a
-``StudyError`` that names it when it is used; importing this package always works.
+transactions as reading, to write several things to a trial in one transaction, or to tell where a journal lies. A part that
+has moved raises a ``StudyError`` that names it when it is used; importing this package always works.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import optuna
+from optuna.storages import BaseStorage, JournalStorage
+from optuna.storages.journal import JournalFileBackend
 
 from calibo.errors import StudyError
 
@@ -23,6 +26,9 @@ PRIVATE: dict[str, tuple[str, ...]] = {
     "optuna.trial.FrozenTrial": ("_trial_id",),
     # A database that was not opened by calibo is behind this cache.
     "optuna.storages._CachedStorage": ("_backend",),
+    # Where a journal lies, to keep beside it what it does not take.
+    "optuna.storages.JournalStorage": ("_backend",),
+    "optuna.storages.journal.JournalFileBackend": ("_file_path",),
     # Optuna's cache in front of a database calls these instead of the public methods.
     "optuna.storages.RDBStorage": ("_get_trials", "_get_best_trial_id", "_get_stale_trial_ids"),
 }
@@ -80,6 +86,12 @@ def part(owner: object, name: str) -> Any:
             f"Optuna {optuna.__version__} has no {kind.__name__}.{name}, which calibo uses: install optuna>=5,<6, and "
             "report the version"
         ) from None
+
+
+def journal_file(storage: BaseStorage) -> Path | None:
+    """Return the file of a journal; ``None`` for other storages, and for journals that are not files."""
+    backend = part(storage, "_backend") if isinstance(storage, JournalStorage) else None
+    return Path(part(backend, "_file_path")).absolute() if isinstance(backend, JournalFileBackend) else None
 
 
 @contextlib.contextmanager

@@ -32,7 +32,7 @@ from calibo.secrets import redacted, without_secrets
 from calibo.study.database import SqlBackend
 from calibo.study.leased import LeasedStorage, backend_of
 from calibo.study.leases import LEASE_SECONDS
-from calibo.study.optuna_private import PRIVATE, part, table_names
+from calibo.study.optuna_private import PRIVATE, journal_file, part, table_names
 from calibo.study.persistence import PATIENCE
 from calibo.study.spool import Spool
 from calibo.study.transactions import begin, reading
@@ -92,16 +92,12 @@ def open_storage(
     if isinstance(storage, InMemoryStorage | LeasedStorage):
         return storage
     if isinstance(storage, BaseStorage):
-        address = storage.url if isinstance(storage, RDBStorage) else type(storage).__name__
-        return LeasedStorage(
-            backend_of(storage), lease=lease, patience=patience, spool=Spool(_without_password(address))
-        )
+        return LeasedStorage(backend_of(storage), lease=lease, patience=patience, spool=_spool_of(storage))
     if not is_text(storage) and not isinstance(storage, os.PathLike):
         raise StudyError(f"a storage is a URL, the path of a file, or an Optuna storage, got {shown(storage)}")
     journal = _journal_file(os.fspath(storage))
     if journal is not None:
-        spool = Spool(str(journal), journal)
-        return LeasedStorage(backend_of(_open_journal(journal)), lease=lease, patience=patience, spool=spool)
+        return open_storage(_open_journal(journal), lease=lease, patience=patience)
     url = _url(os.fspath(storage))
     opened, file = _open_database(url, create), _sqlite_file(url)
     if url.get_backend_name() == "sqlite" and file is None:
@@ -144,6 +140,14 @@ def _open_journal(file: Path) -> JournalStorage:
         return JournalStorage(JournalFileBackend(str(file)))
     except Exception as error:  # of a damaged journal Optuna raises whatever comes
         raise StudyError(f"{file} cannot be opened as a study store: {_remedy(file, message_of(error))}") from error
+
+
+def _spool_of(storage: BaseStorage) -> Spool:
+    """Return where outcomes are kept that an Optuna storage does not take: beside its file if it is a journal."""
+    if isinstance(storage, RDBStorage):
+        return Spool(_without_password(storage.url))
+    file = journal_file(storage)
+    return Spool(type(storage).__name__) if file is None else Spool(str(file), file)
 
 
 def _seconds(name: str, given: float, least: float = 0.1) -> float:

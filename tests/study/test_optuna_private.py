@@ -8,8 +8,9 @@ from typing import Any
 
 import optuna
 import pytest
-from optuna.storages import RDBStorage
+from optuna.storages import JournalStorage, RDBStorage
 from optuna.storages import get_storage as cached
+from optuna.storages.journal import JournalFileBackend
 
 import calibo.study
 from calibo.errors import StudyError
@@ -19,15 +20,18 @@ from calibo.study.optuna_private import PRIVATE, part, tables
 
 
 @pytest.fixture(scope="module")
-def owners() -> dict[str, Any]:
+def owners(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The objects of Optuna's whose private parts are used."""
     study = optuna.create_study()
+    journal = JournalFileBackend(str(tmp_path_factory.mktemp("journal") / "journal.log"))
     return {
         "optuna.Study": study,
         "optuna.Trial": study.ask(),
         "optuna.trial.FrozenTrial": study.trials[0],
         "optuna.storages.RDBStorage": RDBStorage,
         "optuna.storages._CachedStorage": cached("sqlite://"),
+        "optuna.storages.JournalStorage": JournalStorage(journal),
+        "optuna.storages.journal.JournalFileBackend": journal,
     }
 
 

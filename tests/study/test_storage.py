@@ -18,6 +18,7 @@ from optuna.trial import TrialState
 
 from calibo.errors import MissingExtra, StudyError
 from calibo.study import open_storage
+from calibo.study.leased import LeasedStorage
 
 WORKERS, TRIALS = 8, 5
 
@@ -107,6 +108,23 @@ def test_a_journal_is_named_by_its_file(tmp_path: Path) -> None:
     file.write_text("number,value\n0,1.5\n")
     with pytest.raises(StudyError, match="or a journal that Optuna has written"):
         open_storage(file)
+
+
+def spool_folders(storage: Path | JournalStorage) -> tuple[Path, ...]:
+    opened = open_storage(storage)
+    assert isinstance(opened, LeasedStorage) and opened.spool is not None
+    return opened.spool.folders
+
+
+def test_journals_keep_what_they_do_not_take_apart(tmp_path: Path) -> None:
+    """Two studies of the same name in two journals must not get each other's outcomes."""
+    files = [tmp_path / name for name in ("a.log", "b.log")]
+    for file in files:
+        optuna.create_study(storage=JournalStorage(JournalFileBackend(str(file))), study_name="s")
+    spools = [spool_folders(JournalStorage(JournalFileBackend(str(file)))) for file in files]
+    assert not set(spools[0]) & set(spools[1])
+    assert [spool_folders(file) for file in files] == spools
+    assert spools[0][0] == tmp_path / "a.log.spool"
 
 
 def test_a_store_survives_pickling(tmp_path: Path) -> None:
