@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from calibo.report.summary import number, percent, safe, sentence, shortened
 _COVERAGE_END, _SCORES_BEGIN = 0.64, 0.70
 #: Distance of the rows of one forecaster for its intervals of 50, 80 and 95 %.
 _APART = 0.22
+#: Characters of a line under the title, which fit a notebook, and the room of a further one in pixels: the title is centred.
+_LINE, _LINE_ROOM = 105, 36
 #: Ratios of scores beyond these are drawn at the edge, as triangles.
 _SMALLEST, _LARGEST = 0.25, 4.0
 _COLOURS = {
@@ -67,7 +70,7 @@ def plot_forecasters(found: ForecasterTable) -> go.Figure:
         found: The table of forecasters.
     """
     rows = found.rows[::-1]  # the first row of the table is drawn on top
-    figure = draw.blank("Who was honest, who was sharp", x="inside the interval", y="", height=150 + 62 * len(rows))
+    figure = draw.blank("Who was honest, who was sharp", x="inside the interval", y="", height=180 + 62 * len(rows))
     figure.update_layout(
         xaxis=dict(domain=[0, _COVERAGE_END], range=[-0.02, 1.02], tickformat=".0%"),
         xaxis2=dict(
@@ -102,7 +105,9 @@ def plot_forecasters(found: ForecasterTable) -> go.Figure:
         y1=1,
         line=dict(color=draw.OUTCOME, width=1, dash="dot"),
     )
-    draw.subtitle(figure, safe(found.headline()))
+    lines = textwrap.wrap(safe(found.headline()), _LINE, break_on_hyphens=False, break_long_words=False)
+    draw.subtitle(figure, "<br>".join(lines))
+    figure.update_layout(margin=dict(t=figure.layout.margin.t + _LINE_ROOM * (len(lines) - 1)))
     return figure
 
 

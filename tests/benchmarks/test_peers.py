@@ -231,6 +231,11 @@ def test_ranks_and_wins_are_those_of_counting() -> None:
     runs = comparing.wins(frame, 60, "o0", "o2", by_runs=True)
     more = np.sign(regret[:, :, 2] - regret[:, :, 0]).sum(axis=1)
     assert runs is not None and (runs.won, runs.lost) == ((more > 0).sum(), (more < 0).sum())
+    assert comparing.lost(frame, 60, "o0", "o2") == [NAMES[i] for i in np.flatnonzero(medians[:, 0] > medians[:, 2])]
+    logs = np.log10(regret[:2, :, 0] / regret[:2, :, 2]).ravel()
+    ratio = comparing.ratios(frame, 60, "o0", "o2")["bbob5"]
+    assert (ratio.mean, ratio.error) == pytest.approx((logs.mean(), logs.std(ddof=1) / np.sqrt(6)))
+    assert (ratio.won, ratio.lost) == ((logs < 0).sum(), (logs > 0).sum())
     families = comparing.by_family(found)
     assert families.loc["o1", "bbob5"] == pytest.approx(found.loc[["bbob_f2_5d", "bbob_f7_5d"], "o1"].mean())
     left = comparing.by_family(found, leave_out=True)

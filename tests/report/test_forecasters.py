@@ -30,6 +30,13 @@ def test_every_share_and_its_band_is_drawn() -> None:
     assert figure.layout.yaxis.ticktext == ("&lt;b&gt;narrow&lt;/b&gt;", "wide", "right")
 
 
+def test_what_is_said_under_the_title_fits_a_notebook() -> None:
+    title = plot_forecasters(found()).layout.title
+    lines = title.subtitle.text.split("<br>")
+    assert " ".join(lines) == found().headline().replace("<b>narrow</b>", "&lt;b&gt;narrow&lt;/b&gt;")
+    assert 1 < len(lines) <= 3 and max(map(len, lines)) <= 105
+
+
 def test_scores_beyond_the_edge_are_drawn_there() -> None:
     (ranked,) = (trace for trace in plot_forecasters(found()).data if trace.name == "CRPS" and len(trace.x) == 2)
     assert max(ranked.x) == 4.0 and ranked.marker.symbol[list(ranked.x).index(4.0)] == "triangle-right"
