@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from benchmarks.peers.problems import family_of
-from benchmarks.peers.results import TARGETS
+from benchmarks.peers.results import FLOOR, TARGETS
 
 #: Level of the intervals, and draws of the bootstrap.
 LEVEL, DRAWS = 0.9, 4000
@@ -119,16 +119,64 @@ def wins(frame: pd.DataFrame, evaluations: int, one: str, other: str, *, by_runs
     if by_runs:
         ahead = _signs(regret[other] - regret[one], TIE * initial).groupby(level="problem").sum()
     else:
-        medians = regret.groupby(level="problem").median()
-        near = TIE * initial.groupby(level="problem").median().reindex(medians.index)
+        medians, near = _medians(frame, evaluations, one, other)
         ahead = _signs(medians[other] - medians[one], near)
     won, lost = int((ahead > 0).sum()), int((ahead < 0).sum())
     return Score(won, len(seeds) - won - lost, lost, int(seeds.min()), int(seeds.max()))
 
 
+def _medians(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Return the median regrets of two optimizers by problem, over common seeds, and which differences count as none."""
+    regret = matrix(frame, f"regret_{evaluations}", [one, other])
+    initial = frame.groupby(["problem", "seed"])["initial"].first().reindex(regret.index)
+    return regret.groupby(level="problem").median(), TIE * initial.groupby(level="problem").median()
+
+
 def _signs(difference: pd.Series, near: pd.Series) -> pd.Series:
     """Return 1 or -1, or 0 for differences of no more than some number."""
     return (difference > near).astype(int) - (difference < -near).astype(int)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How the regrets of two optimizers compare in runs that both have.
+
+    Attributes:
+        mean: Mean of log10 of the ratio of the regrets, neither below ``FLOOR`` of the initial one.
+        error: Its standard error over runs.
+        won: Runs in which the first has the smaller regret, by more than ``TIE``.
+        lost: Runs in which it has the larger one.
+    """
+
+    mean: float
+    error: float
+    won: int
+    lost: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.2f} ± {self.error:.2f} ({self.won} : {self.lost})"
+
+
+def ratios(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> dict[str, Ratio]:
+    """Return how two optimizers compare on each family of which both have two runs or more."""
+    regret = matrix(frame, f"regret_{evaluations}", [one, other])
+    initial = frame.groupby(["problem", "seed"])["initial"].first().reindex(regret.index)
+    relative = np.log10(np.maximum(regret.div(initial, axis=0), FLOOR))
+    difference, sign = relative[one] - relative[other], _signs(regret[other] - regret[one], TIE * initial)
+    families = regret.index.get_level_values("problem").map(family_of)
+    found = {}
+    for family in dict.fromkeys(families):
+        own, signs = difference[families == family], sign[families == family]
+        if len(own) > 1:
+            error = float(own.std() / np.sqrt(len(own)))
+            found[str(family)] = Ratio(float(own.mean()), error, int((signs > 0).sum()), int((signs < 0).sum()))
+    return found
+
+
+def lost(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> list[str]:
+    """Return the problems on which one optimizer has the larger median regret, by more than ``TIE``."""
+    medians, near = _medians(frame, evaluations, one, other)
+    return sorted(medians.index[medians[one] - medians[other] > near])
 
 
 def areas(frame: pd.DataFrame, evaluations: int, optimizers: Sequence[str]) -> pd.Series:

@@ -173,7 +173,7 @@ def robust_spread(values: np.ndarray) -> float:
 
 
 _ALL5 = tuple(f"bbob_f{f}_5d" for f in FUNCTIONS)
-_TEN = tuple(f"bbob_f{f}_10d" for f in (2, 7, 9, 12, 18, 22))
+_ALL10 = tuple(f"bbob_f{f}_10d" for f in FUNCTIONS)
 _NOISY = tuple(f"{name}_noisy" for name in _ALL5)
 _TRAININGS = tuple(f"train_{name}" for name in ("svm_breast_cancer", "boosting_diabetes", "mlp_digits", "linear_wine"))
 _FURTHER = tuple(
@@ -187,9 +187,9 @@ _TABLES = ("fcnet_protein", "fcnet_naval", "hpobench_australian", "hpobench_car"
 _FURTHER_TABLES = ("fcnet_parkinsons", "fcnet_slice", "hpobench_blood", "hpobench_credit")
 #: Problems of each suite; "all" is what is shown at 60 evaluations, "long" at 200; "further" is beside it, to check choices.
 SUITES: dict[str, tuple[str, ...]] = {
-    "all": (*_ALL5, *_TEN, *_NOISY, *_TRAININGS, *_TABLES),
+    "all": (*_ALL5, *_ALL10, *_NOISY, *_TRAININGS, *_TABLES),
     "bbob5": _ALL5,
-    "bbob10": _TEN,
+    "bbob10": _ALL10,
     "noisy": _NOISY,
     "trainings": _TRAININGS,
     "tables": _TABLES,

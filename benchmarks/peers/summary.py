@@ -19,15 +19,14 @@ from benchmarks.peers.results import FOLDER
 
 ROOT = Path(__file__).parents[2]
 PAGE, PICTURES = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmarks"
-#: Share of the problems on which a ranked optimizer has runs; and from how many seeds in the second table.
-_SHARE, _SEEDS = 0.8, 6
+#: Share of the problems on which a ranked optimizer has runs.
+_SHARE = 0.9
 
 
-def ranked(frame: pd.DataFrame, evaluations: int, names: Sequence[str], seeds: int = 1) -> list[str]:
-    """Return the optimizers with runs of that length on most of the problems, from so many seeds at least."""
+def ranked(frame: pd.DataFrame, evaluations: int, names: Sequence[str]) -> list[str]:
+    """Return the optimizers with runs of that length on most of the problems."""
     long = frame[frame[f"regret_{evaluations}"].notna() & frame["problem"].isin(names)]
-    runs = long.groupby(["optimizer", "problem"])["seed"].nunique()
-    counts = runs[runs >= seeds].groupby(level="optimizer").size()
+    counts = long.groupby("optimizer")["problem"].nunique()
     return sorted(str(name) for name in counts.index[counts >= _SHARE * len(names)])
 
 
@@ -89,6 +88,23 @@ def wins_table(frame: pd.DataFrame, reference: str, evaluations: Sequence[int]) 
     return table((f"`{reference}` against", *heads), rows)
 
 
+def ratio_table(frame: pd.DataFrame, reference: str, evaluations: int) -> str:
+    """How the regret of the reference compares with that of every other optimizer, run by run, family by family."""
+    families = list(dict.fromkeys(frame["family"]))
+    rows = []
+    for other in sorted(set(frame["optimizer"]) - {reference}):
+        if found := comparing.ratios(frame, evaluations, reference, other):
+            rows.append((f"`{other}`", *(found.get(family, "") for family in families)))
+    return table((f"`{reference}` against", *families), rows)
+
+
+def lost_table(frame: pd.DataFrame, reference: str, evaluations: int, others: Sequence[str]) -> str:
+    """On which problems the reference is behind other optimizers by the median."""
+    found = {other: comparing.lost(frame, evaluations, reference, other) for other in others if other != reference}
+    rows = [(f"`{other}`", len(names), ", ".join(names)) for other, names in found.items() if names]
+    return table(("ahead by the median", "problems", "which"), rows)
+
+
 def _score(score: comparing.Score | None) -> str:
     if score is None:
         return ""
@@ -142,13 +158,14 @@ def fill(page: str, name: str, text: str) -> str:
 def parts(frame: pd.DataFrame, reference: str, folder: Path) -> dict[str, str]:
     """Return the text of each marked part of the page."""
     short = frame[frame["problem"].isin(SUITES["all"])]
-    optimizers, many = (ranked(short, 60, SUITES["all"], seeds) for seeds in (1, _SEEDS))
+    optimizers, few = ranked(short, 60, SUITES["all"]), frame[frame["problem"].isin(SUITES["few"])]
     found = {
         "rank": rank_table(short, optimizers, 60),
-        "rank-seeds": rank_table(short, many, 60),
         "families": family_tables(short, optimizers, 60),
-        "families-seeds": family_tables(short, many, 60),
+        "rank-few": rank_table(few, ranked(few, 60, SUITES["few"]), 60),
         "wins": wins_table(short, reference, (30, 60)),
+        "ratios": ratio_table(short, reference, 60),
+        "lost": lost_table(short, reference, 60, [name for name in optimizers if name in PEERS]),
         "coverage": coverage_table(short),
     }
     if (folder / "footprint.csv").exists():
