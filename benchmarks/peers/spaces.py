@@ -49,10 +49,11 @@ class Parameter:
     def clean(self, value: Any) -> Any:
         """Return a suggested value as the problem takes it: a plain number within the bounds, or a choice.
 
-        Optimizers may return arrays' scalars, numbers outside by rounding, or choices as text.
+        Optimizers may return arrays' scalars, numbers outside by rounding, choices as text, or 1.0 for the choice 1.
         """
         if self.choices:
-            return self.choices[[str(choice) for choice in self.choices].index(str(value))]
+            texts = [str(choice) for choice in self.choices]
+            return self.choices[self.choices.index(value) if value in self.choices else texts.index(str(value))]
         inside = min(max(float(value), self.low), self.high)
         return round(inside) if self.kind == "int" else inside
 

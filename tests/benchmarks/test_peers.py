@@ -39,6 +39,12 @@ def test_a_point_is_the_same_after_every_conversion(u: list[float]) -> None:
         assert back == pytest.approx(params[name]) if parameter.kind == "float" else back == params[name]
 
 
+def test_a_choice_is_found_by_its_value_or_as_text() -> None:
+    mixed = Parameter("ordinal", choices=(1e-08, 0.1, 1))
+    assert [mixed.clean(value) for value in (1.0, "1", np.float64(0.1), "1e-08")] == [1, 1, 0.1, 1e-08]
+    assert isinstance(mixed.clean(1.0), int)
+
+
 @pytest.mark.parametrize("name", ["depth", "size", "kernel"])
 def test_whole_numbers_and_choices_share_the_unit_interval_equally(name: str) -> None:
     values = [SPACE[name].from_unit(u) for u in (np.arange(1200) + 0.5) / 1200]
