@@ -31,6 +31,7 @@ class AxClient(Adapter):
         self.client.configure_generation_strategy(
             method="fast", initialization_budget=n_initial, initialize_with_center=False
         )
+        self.floats = {name for name, p in space.items() if _kind(p) == "float"}
         self.trial: int | None = None
 
     def ask(self) -> Params:
@@ -40,16 +41,22 @@ class AxClient(Adapter):
     def tell(self, params: Params, value: float) -> None:
         trial, self.trial = self.trial, None
         if trial is None:
-            trial = self.client.attach_trial(parameters=params)
+            typed = {name: float(value) if name in self.floats else value for name, value in params.items()}
+            trial = self.client.attach_trial(parameters=typed)
         self.client.complete_trial(trial_index=trial, raw_data={"value": value})
 
 
+def _kind(parameter: Parameter) -> Any:
+    """Return the one type that Ax gives all values of a parameter."""
+    kinds = {type(choice).__name__ for choice in parameter.choices} or {parameter.kind}
+    return kinds.pop() if len(kinds) == 1 else "float"
+
+
 def _config(name: str, parameter: Parameter) -> Any:
+    kind = _kind(parameter)
     if not parameter.choices:
-        kind, scaling = parameter.kind, "log" if parameter.log else "linear"
+        scaling = "log" if parameter.log else "linear"
         bounds = (parameter.low, parameter.high) if kind == "float" else (int(parameter.low), int(parameter.high))
         return RangeParameterConfig(name=name, parameter_type=kind, bounds=bounds, scaling=scaling)
-    kinds = {type(choice).__name__ for choice in parameter.choices}
-    kind = kinds.pop() if len(kinds) == 1 else "float"
     values = [float(choice) for choice in parameter.choices] if kind == "float" else list(parameter.choices)
     return ChoiceParameterConfig(name=name, parameter_type=kind, values=values, is_ordered=parameter.kind == "ordinal")
