@@ -199,42 +199,46 @@ def child(what: str, d: int, n: int) -> dict[str, Any]:
 def tables() -> dict[str, str]:
     """Return the tables of the page, by name, from the stored results."""
     found = json.loads(RESULTS.read_text())
-    times = ("first", "further", "slowest")
-    heads = ("first, s", "further, s", "slowest, s", "peak, MB", "of which trials, MB")
-    asked = [
-        _cells(r, [*(f"{r[key]:.2f}" for key in times), f"{r['peak_mb']:.0f}", f"{r['trials_mb']:.0f}"])
-        for r in found["suggestions"]
-    ]
-    exact, near = "exact", "neighbours"
-    compared_heads = [f"{what} {name}" for what in ("CRPS", "coverage", "s") for name in (exact, near)]
-    models = [
-        _cells(
-            r,
-            [
-                *(f"{r[f'{name}_crps']:.4f}" for name in (exact, near)),
-                *(f"{r[f'{name}_coverage']:.3f}" for name in (exact, near)),
-                *(f"{r[f'{name}_s']:.2f}" for name in (exact, near)),
-            ],
-        )
-        for r in found["model"]
-    ]
-    shares = [f"{name}_{where}" for where in ("even", "near") for name in ("raw", "shown")]
-    ratios = [f"CRPS {where}, shown / raw" for where in ("even", "near")]
-    coverage = [
-        _cells(
-            r,
-            [
-                *(f"{r[key]:.2f}" for key in shares),
-                *(f"{r[f'shown_{where}_crps'] / r[f'raw_{where}_crps']:.2f}" for where in ("even", "near")),
-            ],
-        )
-        for r in found["coverage"]
-    ]
     return {
-        "scale suggestions": _table(heads, asked),
-        "scale models": _table(compared_heads, models),
-        "scale coverage": _table(("even, raw", "even, shown", "near, raw", "near, shown", *ratios), coverage),
+        "scale suggestions": _suggestions_table(found["suggestions"]),
+        "scale models": _models_table(found["model"]),
+        "scale coverage": _coverage_table(found["coverage"]),
     }
+
+
+def _suggestions_table(rows: Sequence[dict[str, Any]]) -> str:
+    def cells(row: dict[str, Any]) -> list[str]:
+        seconds = [f"{row[key]:.2f}" for key in ("first", "further", "slowest")]
+        return [*seconds, f"{row['peak_mb']:.0f}", f"{row['trials_mb']:.0f}"]
+
+    heads = ("first, s", "further, s", "slowest, s", "peak, MB", "of which trials, MB")
+    return _table(heads, [_cells(row, cells(row)) for row in rows])
+
+
+def _models_table(rows: Sequence[dict[str, Any]]) -> str:
+    shown = {"crps": ("CRPS", ".4f"), "coverage": ("coverage", ".3f"), "s": ("s", ".2f")}
+    pairs = [(key, name) for key in shown for name in ("exact", "neighbours")]
+    heads = [f"{shown[key][0]} {name}" for key, name in pairs]
+    return _table(
+        heads, [_cells(row, [f"{row[f'{name}_{key}']:{shown[key][1]}}" for key, name in pairs]) for row in rows]
+    )
+
+
+def _coverage_table(rows: Sequence[dict[str, Any]]) -> str:
+    def cells(row: dict[str, Any]) -> list[str]:
+        shares = [row[f"{name}_{where}"] for where in places for name in ("raw", "shown")]
+        ratios = [row[f"shown_{where}_crps"] / row[f"raw_{where}_crps"] for where in places]
+        return [f"{value:.2f}" for value in (*shares, *ratios)]
+
+    places = ("even", "near")
+    heads = [
+        "even, raw",
+        "even, shown",
+        "near, raw",
+        "near, shown",
+        *(f"CRPS {where}, shown / raw" for where in places),
+    ]
+    return _table(heads, [_cells(row, cells(row)) for row in rows])
 
 
 def _cells(row: dict[str, Any], more: list[str]) -> str:

@@ -34,7 +34,7 @@ def interval_text(low: float, high: float, least: int = 4) -> str:
 
 
 def shared_digits(numbers: Iterable[float]) -> int:
-    """Return how many leading digits the finite ones of some numbers have in common; 0 if all are equal."""
+    """Return about how many leading digits pass before some numbers, the finite ones, differ; 0 if all are equal."""
     finite = [float(number) for number in numbers if math.isfinite(number)]
     # By halves, since the difference of two floats need not be one.
     spread = max(finite, default=0.0) / 2 - min(finite, default=0.0) / 2

@@ -111,25 +111,23 @@ def wins(frame: pd.DataFrame, evaluations: int, one: str, other: str, *, by_runs
         by_runs: Whether a problem is won by having the smaller regret in more of its common runs, which share their initial
             points and their noise; else by the smaller median regret.
     """
-    regret = matrix(frame, f"regret_{evaluations}", [one, other])
+    regret, near = _paired(frame, evaluations, one, other)
     if regret.empty:
         return None
-    initial = frame.groupby(["problem", "seed"])["initial"].first().reindex(regret.index)
     seeds = regret.groupby(level="problem").size()
     if by_runs:
-        ahead = _signs(regret[other] - regret[one], TIE * initial).groupby(level="problem").sum()
+        ahead = _signs(regret[other] - regret[one], near).groupby(level="problem").sum()
     else:
-        medians, near = _medians(frame, evaluations, one, other)
-        ahead = _signs(medians[other] - medians[one], near)
+        medians = regret.groupby(level="problem").median()
+        ahead = _signs(medians[other] - medians[one], near.groupby(level="problem").median())
     won, lost = int((ahead > 0).sum()), int((ahead < 0).sum())
     return Score(won, len(seeds) - won - lost, lost, int(seeds.min()), int(seeds.max()))
 
 
-def _medians(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Return the median regrets of two optimizers by problem, over common seeds, and which differences count as none."""
+def _paired(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Return the regrets of two optimizers in their common runs, and up to which difference they count as equal."""
     regret = matrix(frame, f"regret_{evaluations}", [one, other])
-    initial = frame.groupby(["problem", "seed"])["initial"].first().reindex(regret.index)
-    return regret.groupby(level="problem").median(), TIE * initial.groupby(level="problem").median()
+    return regret, TIE * frame.groupby(["problem", "seed"])["initial"].first().reindex(regret.index)
 
 
 def _signs(difference: pd.Series, near: pd.Series) -> pd.Series:
@@ -159,10 +157,9 @@ class Ratio:
 
 def ratios(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> dict[str, Ratio]:
     """Return how two optimizers compare on each family of which both have two runs or more."""
-    regret = matrix(frame, f"regret_{evaluations}", [one, other])
-    initial = frame.groupby(["problem", "seed"])["initial"].first().reindex(regret.index)
-    relative = np.log10(np.maximum(regret.div(initial, axis=0), FLOOR))
-    difference, sign = relative[one] - relative[other], _signs(regret[other] - regret[one], TIE * initial)
+    regret, near = _paired(frame, evaluations, one, other)
+    relative = np.log10(np.maximum(regret.div(near / TIE, axis=0), FLOOR))
+    difference, sign = relative[one] - relative[other], _signs(regret[other] - regret[one], near)
     families = regret.index.get_level_values("problem").map(family_of)
     found = {}
     for family in dict.fromkeys(families):
@@ -175,8 +172,9 @@ def ratios(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> dict[
 
 def lost(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> list[str]:
     """Return the problems on which one optimizer has the larger median regret, by more than ``TIE``."""
-    medians, near = _medians(frame, evaluations, one, other)
-    return sorted(medians.index[medians[one] - medians[other] > near])
+    regret, near = _paired(frame, evaluations, one, other)
+    medians = regret.groupby(level="problem").median()
+    return sorted(medians.index[medians[one] - medians[other] > near.groupby(level="problem").median()])
 
 
 def areas(frame: pd.DataFrame, evaluations: int, optimizers: Sequence[str]) -> pd.Series:

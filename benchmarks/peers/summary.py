@@ -195,14 +195,16 @@ def main(arguments: list[str] | None = None) -> None:
     for name, text in found.items():
         page = fill(page, name, text)
     given.page.write_text(page, encoding="utf-8")
+    draw(frame, given.page.parent / PICTURES.name)
+
+
+def draw(frame: pd.DataFrame, folder: Path) -> None:
+    """Draw the figures of the page into a folder."""
     short = frame[frame["problem"].isin(SUITES["all"])]
     optimizers = ranked(short, 60, SUITES["all"])
-    pictures = given.page.parent / PICTURES.name
-    pictures.mkdir(exist_ok=True)
-    figures.draw_ranks(
-        comparing.mean_ranks(comparing.ranks(short, 60, optimizers)), pictures / "ranks.png", peers=PEERS
-    )
-    figures.draw_reached(comparing.reached(short, 60, optimizers), pictures / "targets.png", peers=PEERS)
+    folder.mkdir(exist_ok=True)
+    figures.draw_ranks(comparing.mean_ranks(comparing.ranks(short, 60, optimizers)), folder / "ranks.png", peers=PEERS)
+    figures.draw_reached(comparing.reached(short, 60, optimizers), folder / "targets.png", peers=PEERS)
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ def audit(
     Raises:
         DataError: If there are fewer than 10 results, or nothing varies.
         RecipeError: If a method or an objective is unknown.
-        StudyError: If there is no such study, or the study given has another name.
+        StudyError: If there is no such study, or ``study_name`` is not the name of the study given.
 
     Example:
         >>> import calibo, optuna

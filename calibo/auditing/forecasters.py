@@ -49,8 +49,8 @@ def forecasters_of(asked: Sequence[Asked] | Mapping[str, Asked] | None) -> list[
             the methods of ``DEFAULT``, and BoTorch's Gaussian process if it is installed. "stored" is passed over.
 
     Raises:
-        RecipeError: If a method is unknown or makes no forecasts, or if a name is used twice, is none, or is that of the
-            reference.
+        RecipeError: If a method is unknown or makes no forecasts, or if a name is used twice, cannot be a name, or is that
+            of the reference and given to another forecaster.
     """
     if asked is None:
         asked = [*DEFAULT, *([BOTORCH] if has_botorch() else [])]

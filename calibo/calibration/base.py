@@ -225,7 +225,7 @@ def similar_forecasts(evidence: Evidence, distribution: Distribution, X: Array, 
 def past_in_words(forecasts: int, similar: int) -> str:
     """Say what an interval rests on if one correction was learned from all past forecasts, so many of which are similar."""
     if forecasts == 1:
-        return "1 past forecast, a similar one" if similar else "1 past forecast, not a similar one"
+        return "1 past forecast, which is similar" if similar else "1 past forecast, which is not similar"
     return f"{forecasts} past forecasts, {similar} of them similar"
 
 

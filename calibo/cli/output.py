@@ -209,8 +209,10 @@ def _feasible(row: Mapping[Any, Any]) -> str:
 
     chance, start, end = float(row["feasible"]), "constraint_", "_calibration"
     text = f"{chance:.3g}"
-    if not _UNSURE <= chance <= 1.0 - _UNSURE:
-        text = f"below {_UNSURE:g}" if chance < 0.5 else f"above {1.0 - _UNSURE:g}"
+    if chance < _UNSURE:
+        text = f"below {_UNSURE:g}"
+    elif chance > 1.0 - _UNSURE:
+        text = f"above {1.0 - _UNSURE:g}"
     columns = [name for name in row if name.startswith(start) and name.endswith(end)]
     alone = [name.removeprefix(start).removesuffix(end) for name in columns if row[name] == MODEL_ALONE]
     return f"{text} ({MODEL_ALONE} for {listed(alone)})" if alone else text

@@ -230,7 +230,7 @@ def _acting(data: Dataset, ranked: bool, stepped: bool) -> str:
 def _rule(data: Dataset, plan: Plan) -> str:
     """Say which acquisition function is used, and why if measurements decided it."""
     if nothing_differs(data):
-        return "further points of the initial design, as all outcomes are the same so far"
+        return "all outcomes are the same so far, which does not say where to search"
     name = _RULES.get(plan.rule, plan.rule)
     if plan.rule == HypervolumeInTurns.__name__:
         return f"{name}, as measurements are noisy"

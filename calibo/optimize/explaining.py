@@ -113,7 +113,9 @@ class Explanation:
             if (changed := calibration_change(forecast)) is not None:
                 found.append(("calibration", changed))
         if self.improvement is not None:
-            over = "no earlier one dominates" if self.best_before is None else f"it beats {self._best_before()}"
+            over = (
+                "no earlier one dominates" if self.best_before is None else f"it beats {self._beside(self.best_before)}"
+            )
             found.append(("improvement", f"{100 * self.improvement:.0f} % sure that {over}"))
         if self.trial.values is not None:
             found.append(("measured", self._values(self.trial)))
@@ -123,10 +125,10 @@ class Explanation:
             found.append(("or else", f"{shown_params(one.params)}: {self._all_expected(one.forecasts)}"))
         return found + ([("method", self.why_method)] if self.why_method else [])
 
-    def _best_before(self) -> str:
-        """Return the best value before, with as many digits as the forecast that it is read beside."""
-        beside = [end for forecast in (self.trial.forecasts or ())[:1] for end in forecast.interval(COVERAGE)]
-        return side_by_side(self.best_before or 0.0, *beside)[0]
+    def _beside(self, value: float) -> str:
+        """Return a value with as many digits as tell it from the ends of the interval that it is read beside."""
+        ends = [end for forecast in (self.trial.forecasts or ())[:1] for end in forecast.interval(COVERAGE)]
+        return side_by_side(value, *ends)[0]
 
     def _outcomes(self) -> list[str]:
         """Return the names of the outcomes, objectives first; of one that has no name its number, of the only one nothing."""

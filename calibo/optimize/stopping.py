@@ -219,7 +219,8 @@ def _lacking(data: Dataset, space: Space) -> str | None:
         return "there is no result yet, so there is nothing to recommend"
     if not data.feasible.any():
         return "no result meets all constraints yet, so there is nothing to recommend"
-    untried = space.size is None or len(np.unique(data.X, axis=0)) < space.size
+    seen = np.vstack([data.X, data.X_failed])
+    untried = space.size is None or len(np.unique(seen, axis=0)) < space.size
     if len(data) > 1 and untried and all_alike(data.Y[:, :1]):
         return f"all {len(data)} results are the same, so that nothing says how much better another point may be"
     return None

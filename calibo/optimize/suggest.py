@@ -148,11 +148,10 @@ def propose(
         data = replace(data, held=space.repair)
     elif not len(data.tried):
         _announce_broken_defaults(space)
-    enough = initial_size(data.X.shape[1]) if n_initial is None else n_initial
-    design, plan = min(enough, space.size or enough), None
+    designed, plan = designs_due(data, space, strategy, q, n_initial=n_initial), None
     # Its matrices are small; a table's candidates, which are many, are scored with all threads.
     with single_threaded():
-        suggestions = _designed(data, space, strategy, seed=seed, number=number, size=design, q=q)
+        suggestions = _designed(data, space, strategy, seed=seed, number=number, count=designed)
         for column in [] if suggestions else branches_due(data):
             found = branch_point(data, column, space=space, strategy=strategy, seed=seed, number=number)
             if found is not None:
@@ -188,17 +187,24 @@ def _announce_broken_defaults(space: Space) -> None:
         )
 
 
-def _designed(
-    data: Dataset, space: Space, strategy: Strategy, *, seed: int, number: int, size: int, q: int
-) -> list[Suggestion]:
-    """Return the points of an initial design of a size that are still to be tried, at most q.
+def designs_due(data: Dataset, space: Space, strategy: Strategy, q: int, *, n_initial: int | None = None) -> int:
+    """Return how many of the next q suggestions belong to the initial design.
 
     It goes on until there is an outcome, and as long as the strategy says so.
     """
+    if not len(data) or strategy.designs_on(data):
+        return q
+    enough = initial_size(data.X.shape[1]) if n_initial is None else n_initial
+    return min(max(min(enough, space.size or enough) - len(data.tried), 0), q)
+
+
+def _designed(
+    data: Dataset, space: Space, strategy: Strategy, *, seed: int, number: int, count: int
+) -> list[Suggestion]:
+    """Return the next points of the initial design."""
     suggestions = list[Suggestion]()
-    goes_on = not len(data) or strategy.designs_on(data)
-    while len(suggestions) < q and (goes_on or len(data.tried) < size):
-        suggestions.append(_design_point(data, space, strategy, seed, number + len(suggestions)))
+    for i in range(count):
+        suggestions.append(_design_point(data, space, strategy, seed, number + i))
         data = data.with_pending(suggestions[-1].x[None, :])
     return suggestions
 

@@ -117,7 +117,7 @@ def _summary(outcome: OutcomeData, best: Sequence[int]) -> str:
         last = outcome.numbers[best[-1]]
         text += f", improved {counted(len(best) - 1, 'time')}, last at trial {last}." if len(best) > 1 else "."
         if outcome.constrained:
-            text += f" Of the results {met_text(len(outcome.eligible))}."
+            text += f" {met_text(len(outcome.eligible), ' of the results')}."
     return f"{text} {counted(failed, 'trial')} failed." if failed else text
 
 

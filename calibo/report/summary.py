@@ -38,9 +38,9 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def met_text(count: int) -> str:
-    """Say how many results meet all constraints: "1 meets all constraints", "3 meet all constraints"."""
-    return f"{count} {'meets' if count == 1 else 'meet'} all constraints"
+def met_text(count: int, among: str = "") -> str:
+    """Say how many meet all constraints: "1 meets all constraints", "3 of the results meet all constraints"."""
+    return f"{count}{among} {'meets' if count == 1 else 'meet'} all constraints"
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:

@@ -57,6 +57,8 @@ READING = (
 #: Versions of the tables that Optuna has accepted in this process: to ask it takes a tenth of a second.
 _accepted: set[str] = set()
 
+#: Longest first line of a journal in bytes: another file may be one long line.
+_LONGEST_LINE = 1 << 20
 #: What Optuna and the drivers of databases raise if a storage cannot be opened, wrong settings in its URL included.
 _FAILURES = (optuna.exceptions.StorageInternalError, RuntimeError, TypeError, ValueError)
 
@@ -130,7 +132,7 @@ def _journal_file(text: str) -> Path | None:
     file = Path(text).expanduser().absolute()
     with contextlib.suppress(OSError, ValueError):
         with file.open("rb") as lines:
-            first = json.loads(lines.readline())
+            first = json.loads(lines.readline(_LONGEST_LINE))
         return file if isinstance(first, dict) and "op_code" in first else None
     return None
 

@@ -31,8 +31,8 @@ from calibo.errors import (
     ValueRejected,
 )
 from calibo.optimize import Optimizer, Strategy, fitted_plan, generator
-from calibo.optimize.design import initial_size
 from calibo.optimize.reasons import BOTH, COVERAGE, GOOD, UNCERTAIN, chance_beyond, expectations, reasons
+from calibo.optimize.suggest import designs_due
 from calibo.pareto import pareto_front
 from calibo.spaces import Float, Space, checked_context, held_values
 from calibo.tables.answer import own_columns
@@ -485,10 +485,7 @@ def _explained(
 ) -> list[Experiment]:
     """Return suggestions as experiments: rounded, with the probability of improvement and the reason."""
     space = optimizer.space
-    enough = min(initial_size(space.dimension), space.size or math.inf)
-    all_designed = not len(data) or optimizer.strategy.designs_on(data)
-    designed = len(suggestions) if all_designed else max(0, int(enough) - len(data.tried))
-    why = [DESIGN] * min(designed, len(suggestions))
+    why = [DESIGN] * designs_due(data, space, optimizer.strategy, len(suggestions))
     chosen = suggestions[len(why) :]
     if chosen:
         why += _reasons(optimizer, data, np.stack([s.x for s in chosen]), held)

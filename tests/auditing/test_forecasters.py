@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import get_type_hints
+
 import pytest
 
-from calibo import methods
+import calibo.cli.audit as cli
+from calibo import audit, methods
 from calibo.auditing.forecasters import DEFAULT, forecasters_of, has_botorch, names_of_stored
 from calibo.errors import RecipeError
 from calibo.models import GaussianProcess, QuantileTrees
@@ -15,6 +18,13 @@ def test_the_default_ones_are_the_methods_by_name() -> None:
     assert [one.name for one in found] == [*DEFAULT, *(["botorch"] if has_botorch() else [])]
     assert found[0].surrogate == methods.auto().forecasting and found[1].surrogate == methods.ocbo().surrogate
     assert all(one.about for one in found)
+
+
+def test_help_and_documentation_name_the_default_ones() -> None:
+    help_text = get_type_hints(cli.audit, include_extras=True)["methods"].__metadata__[0].help
+    assert f"By default {', '.join(DEFAULT)}, botorch" in help_text
+    documented = " ".join((audit.__doc__ or "").split())
+    assert f"By default {', '.join(DEFAULT[:-1])} and {DEFAULT[-1]}, botorch" in documented
 
 
 def test_the_reference_is_always_there() -> None:

@@ -165,6 +165,12 @@ class TestRegretBelow:
         for x in (0.0, 0.5, 1.0):
             rows.tell({"x": x}, outcome)
         assert "results are the same" not in rows.stopping(RegretBelow(0.1)).sentence
+        rows = Optimizer([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}], seed=0)
+        for x in (0.0, 0.5):
+            rows.tell({"x": x}, outcome)
+        assert "all 2 results are the same" in rows.stopping(RegretBelow(0.1)).sentence
+        rows.tell_failed({"x": 1.0})
+        assert "results are the same" not in rows.stopping(RegretBelow(0.1)).sentence
 
     def test_constraints_and_failures(self) -> None:
         """A slope that ends at a constraint or at failures: the best point is at the border, and known to be."""

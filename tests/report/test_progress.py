@@ -58,7 +58,7 @@ def test_infeasible_results_are_hollow_and_never_best(outcome: Outcome, trace_of
     assert (hollow.x, hollow.y, hollow.marker.symbol) == ((1,), (1.0,), "circle-open")
     assert trace_of(figure, "results").x == (0, 2, 3)
     assert figure.layout.title.subtitle.text == (
-        "Minimize: 2 after 4 results, improved 1 time, last at trial 2. Of the results 3 meet all constraints."
+        "Minimize: 2 after 4 results, improved 1 time, last at trial 2. 3 of the results meet all constraints."
     )
     nothing = plot_best_so_far(outcome([3.0, 1.0], feasible=(False, False)))
     assert nothing.layout.title.subtitle.text == "Minimize: none of 2 results meets all constraints yet."

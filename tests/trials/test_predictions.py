@@ -59,7 +59,7 @@ def test_what_it_rests_on_in_words(similar: float, words: str) -> None:
 def test_what_one_correction_for_all_rests_on_in_words() -> None:
     assert past_in_words(8, 1) == "8 past forecasts, 1 of them similar"
     assert [past_in_words(1, similar) for similar in (0, 1)] == [
-        *("1 past forecast, not a similar one", "1 past forecast, a similar one"),
+        *("1 past forecast, which is not similar", "1 past forecast, which is similar"),
     ]
 
 
