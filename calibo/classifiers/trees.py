@@ -175,8 +175,10 @@ class RandomForest(Classifier):
             ]
 
         def predict(X: Array) -> Array:
-            at = features(X)
-            return log_odds(sum(one.predict(at)[:, 0] for one in grown) / len(grown))
+            at, total = features(X), np.zeros(len(X))
+            for one in grown:
+                total += one.predict(at)[:, 0]
+            return log_odds(total / len(grown))
 
         return predict
 
