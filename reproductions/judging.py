@@ -131,8 +131,11 @@ def share(part: str, text: str, holds: Array, *, low: float = 0.0, high: float =
     """Return the claim that something holds in a share of all searches between two numbers.
 
     The interval is the exact one of Clopper and Pearson: resampled seeds that all agree would have an interval of no width.
+    Without any search nothing can be told.
     """
     n, count = len(holds), float(holds.sum())
+    if not n:
+        return Claim(part, text, claimed, "no search", "-" if claimed == "-" else CANNOT_TELL)
     tail = 0.5 - CONFIDENCE / 2
     least = float(betaincinv(count, n - count + 1, tail)) if count > 0 else 0.0
     most = float(betaincinv(count + 1, n - count, 1.0 - tail)) if count < n else 1.0

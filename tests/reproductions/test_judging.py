@@ -86,6 +86,7 @@ def test_shares_have_exact_intervals(modules: dict[str, ModuleType]) -> None:
     assert none.ours == f"0.00 (0.00 to {1 - 0.05 ** (1 / 30):.2f})" and none.verdict == "refuted"
     assert share("1", "won", np.array([1.0, 1.0, 0.0, 0.0, 0.0]), low=0.5, claimed="0.8").verdict == "cannot tell"
     assert share("1", "won", np.ones(4), low=0.1, claimed="0.8").verdict == "cannot tell"
+    assert share("1", "won", np.ones(0), low=0.5, claimed="> 0.5").verdict == "cannot tell"
     for count in range(13):
         exact = binomtest(count, 12).proportion_ci(0.9, "exact")
         shown = share("1", "won", (np.arange(12) < count).astype(np.float64)).ours
