@@ -45,5 +45,8 @@ def test_a_script_that_is_built_in_another_way_stays_as_it_is() -> None:
 def test_the_real_script_becomes_small() -> None:
     whole = get_plotlyjs()
     found = reduced(whole, frozenset({"scatter", "bar"}))
+    if "plotly.js v4." not in whole[:80]:
+        assert found == whole, "of a version that was not looked at in a browser the whole script is used"
+        return
     assert len(found) < 0.35 * len(whole) and 'name:"bar"' in found and 'name:"scatter3d"' not in found
     assert reduced(whole, frozenset({"scatter", "bar"})) is found, "it is made once"

@@ -1,0 +1,1 @@
+"""Measurements: what calibo costs and what it is worth; see README.md."""
