@@ -7,11 +7,13 @@ under cross-validation. ``optimizer_`` has what scikit-learn knows nothing of: f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state
 
@@ -106,13 +108,20 @@ class SearchCV(BaseSearchCV):
         self.noise = noise
         self.random_state = random_state
 
+    def fit(self, X: Any, y: Any = None, **params: Any) -> SearchCV:
+        """Run the search, as scikit-learn's searches do; splits that can be read only once are kept."""
+        if isinstance(self.cv, Iterator):
+            self.cv = list(self.cv)
+        super().fit(X, y, **params)
+        return self
+
     def _run_search(self, evaluate_candidates: Callable[..., Results]) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Choose candidates by an optimizer and score them, ``batch_size`` at a time."""
         n_iter = check_whole("n_iter, the number of candidates,", self.n_iter)
         batch = check_whole("batch_size, the candidates chosen at a time,", self.batch_size)
         if self.noise is not None:
             check_one_of("noise", self.noise, ("folds",))
-        splits = _SameSplits(self._checked_cv_orig)
+        splits = _SameSplits(self.cv, classifier=is_classifier(self.estimator))
         scores = _Scores(_metrics(self.scoring, self.refit), self.noise == "folds")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         ways = ["maximize"] * len(scores.metrics)
@@ -157,16 +166,17 @@ def _asked(optimizer: Optimizer, q: int) -> list[Suggestion]:
 
 
 class _SameSplits:
-    """The splits of a splitter, the same at every call: candidates are compared on the same folds."""
+    """The splits that ``cv`` stands for, the same at every call: candidates are compared on the same folds."""
 
-    def __init__(self, splitter: Any) -> None:
-        self._splitter = splitter
+    def __init__(self, cv: Any, *, classifier: bool) -> None:
+        self._cv, self._classifier = cv, classifier
         self._splits: list[tuple[Any, Any]] | None = None
 
     def split(self, X: Any, y: Any = None, **groups: Any) -> list[tuple[Any, Any]]:
         """Return the pairs of training and test rows, drawn at the first call."""
         if self._splits is None:
-            self._splits = list(self._splitter.split(X, y, **groups))
+            splitter: Any = check_cv(self._cv, y, classifier=self._classifier)
+            self._splits = list(splitter.split(X, y, **groups))
         return self._splits
 
 

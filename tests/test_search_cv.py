@@ -64,6 +64,16 @@ def test_random_splits_are_drawn_once() -> None:
     assert (folds[:, 0] == folds[:, 1]).all()
 
 
+def test_splits_that_can_be_read_once_serve_every_candidate() -> None:
+    given = list(ShuffleSplit(3, random_state=0).split(X))
+    search, same = (
+        SearchCV(SVC(), {"C": Float(0.1, 10, log=True)}, n_iter=3, cv=cv, random_state=0).fit(X, Y)
+        for cv in (iter(given), given)
+    )
+    assert len(search.cv_results_["params"]) == 3 and search.n_splits_ == 3
+    assert (search.cv_results_["mean_test_score"] == same.cv_results_["mean_test_score"]).all()
+
+
 def test_several_metrics_optimize_the_one_of_refit() -> None:
     search = searched(scoring=["accuracy", "f1_macro"], refit="f1_macro")
     assert len(search.optimizer_.directions) == 1
