@@ -111,23 +111,23 @@ def wins(frame: pd.DataFrame, evaluations: int, one: str, other: str, *, by_runs
         by_runs: Whether a problem is won by having the smaller regret in more of its common runs, which share their initial
             points and their noise; else by the smaller median regret.
     """
-    regret, near = _paired(frame, evaluations, one, other)
+    regret, initial = _paired(frame, evaluations, one, other)
     if regret.empty:
         return None
     seeds = regret.groupby(level="problem").size()
     if by_runs:
-        ahead = _signs(regret[other] - regret[one], near).groupby(level="problem").sum()
+        ahead = _signs(regret[other] - regret[one], TIE * initial).groupby(level="problem").sum()
     else:
         medians = regret.groupby(level="problem").median()
-        ahead = _signs(medians[other] - medians[one], near.groupby(level="problem").median())
+        ahead = _signs(medians[other] - medians[one], TIE * initial.groupby(level="problem").median())
     won, lost = int((ahead > 0).sum()), int((ahead < 0).sum())
     return Score(won, len(seeds) - won - lost, lost, int(seeds.min()), int(seeds.max()))
 
 
 def _paired(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Return the regrets of two optimizers in their common runs, and up to which difference they count as equal."""
+    """Return the regrets of two optimizers in their common runs, and the initial ones there."""
     regret = matrix(frame, f"regret_{evaluations}", [one, other])
-    return regret, TIE * frame.groupby(["problem", "seed"])["initial"].first().reindex(regret.index)
+    return regret, frame.groupby(["problem", "seed"])["initial"].first().reindex(regret.index)
 
 
 def _signs(difference: pd.Series, near: pd.Series) -> pd.Series:
@@ -157,9 +157,9 @@ class Ratio:
 
 def ratios(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> dict[str, Ratio]:
     """Return how two optimizers compare on each family of which both have two runs or more."""
-    regret, near = _paired(frame, evaluations, one, other)
-    relative = np.log10(np.maximum(regret.div(near / TIE, axis=0), FLOOR))
-    difference, sign = relative[one] - relative[other], _signs(regret[other] - regret[one], near)
+    regret, initial = _paired(frame, evaluations, one, other)
+    relative = np.log10(np.maximum(regret.div(initial, axis=0), FLOOR))
+    difference, sign = relative[one] - relative[other], _signs(regret[other] - regret[one], TIE * initial)
     families = regret.index.get_level_values("problem").map(family_of)
     found = {}
     for family in dict.fromkeys(families):
@@ -172,9 +172,9 @@ def ratios(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> dict[
 
 def lost(frame: pd.DataFrame, evaluations: int, one: str, other: str) -> list[str]:
     """Return the problems on which one optimizer has the larger median regret, by more than ``TIE``."""
-    regret, near = _paired(frame, evaluations, one, other)
-    medians = regret.groupby(level="problem").median()
-    return sorted(medians.index[medians[one] - medians[other] > near.groupby(level="problem").median()])
+    regret, initial = _paired(frame, evaluations, one, other)
+    medians, near = regret.groupby(level="problem").median(), TIE * initial.groupby(level="problem").median()
+    return sorted(medians.index[medians[one] - medians[other] > near])
 
 
 def areas(frame: pd.DataFrame, evaluations: int, optimizers: Sequence[str]) -> pd.Series:

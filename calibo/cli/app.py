@@ -202,8 +202,8 @@ def load(storage: str, study: str | None, space: str | None, method: str | None)
     return load_result(storage, study, space=where, method=chosen)
 
 
-def check_report(path: Path, what: str = "a report") -> None:
-    """Fail before the first trial rather than after the last."""
+def check_writable(path: Path, what: str = "a report") -> None:
+    """Fail before the work rather than after it."""
     if reason := why_unwritable(path):
         raise StudyError(f"{what} cannot be written to {path} ({reason}): give a file in a folder you may write to")
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from calibo.cli.app import Answer, Debug, Quiet, StorageArgument, StudyArgument, app, check_report, explained
+from calibo.cli.app import Answer, Debug, Quiet, StorageArgument, StudyArgument, app, check_writable, explained
 
 
 @app.command()
@@ -46,9 +46,9 @@ def audit(
     calibo audit sqlite:///study.db my-study --methods ocbo,gp_ei,botorch -o audit.html
     """
     if output is not None:
-        check_report(output)
+        check_writable(output)
     if csv is not None and csv != "-":
-        check_report(Path(csv), "a table")
+        check_writable(Path(csv), "a table")
     from calibo.auditing import audit as audited
     from calibo.cli.output import write_csv
     from calibo.cli.records import table_records

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibo.cli.app import Answer, Debug, Quiet, app, check_report, complete_methods, explained
+from calibo.cli.app import Answer, Debug, Quiet, app, check_writable, complete_methods, explained
 from calibo.digits import side_by_side
 from calibo.errors import DataError, MissingExtra
 from calibo.files import replacing, why_unwritable
@@ -101,7 +101,7 @@ def rank(
         error_budget, threshold, {"--report": report, "--at-random": at_random, "--method": method}, drawn_at_random
     )
     if report is not None:
-        check_report(report)
+        check_writable(report)
     ways = direction or ["max"]
     common: dict[str, Any] = {
         "direction": ways[0] if len(ways) == 1 else ways,

@@ -22,7 +22,7 @@ from calibo.cli.app import (
     TrialTimeoutOption,
     WorkersOption,
     app,
-    check_report,
+    check_writable,
     complete_methods,
 )
 from calibo.errors import ObjectiveError, StudyError
@@ -155,7 +155,7 @@ def run(
     if more is not None and given is not None and given.name == "COMMANDLINE":
         raise ObjectiveError("give either --trials, the total of the study, or --more, how many to add, not both")
     if report is not None:
-        check_report(report)
+        check_writable(report)
     from calibo.cli.assignments import assigned
     from calibo.cli.objectives import CommandObjective, load_composite, load_method, load_objective, load_space
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibo.cli.app import Answer, Debug, Quiet, app, complete_methods, explained
+from calibo.digits import side_by_side
 from calibo.errors import DataError, RecipeError, SpaceError
 from calibo.files import why_unwritable
 
@@ -220,7 +221,6 @@ def _show_calibration(target: str, found: tuple[int, int, str] | None) -> None:
 def _expected(one: Experiment, outcome: int) -> str:
     if one.forecasts is None:
         return "not known"
-    from calibo.digits import side_by_side
     from calibo.optimize.reasons import COVERAGE
 
     known = one.forecasts[outcome].calibrated

@@ -97,7 +97,7 @@ def open_storage(
         return LeasedStorage(backend_of(storage), lease=lease, patience=patience, spool=_spool_of(storage))
     if not is_text(storage) and not isinstance(storage, os.PathLike):
         raise StudyError(f"a storage is a URL, the path of a file, or an Optuna storage, got {shown(storage)}")
-    journal = _journal_file(os.fspath(storage))
+    journal = _named_journal(os.fspath(storage))
     if journal is not None:
         return open_storage(_open_journal(journal), lease=lease, patience=patience)
     url = _url(os.fspath(storage))
@@ -125,7 +125,7 @@ def _open_database(url: URL, create: bool) -> RDBStorage:
         return storage
 
 
-def _journal_file(text: str) -> Path | None:
+def _named_journal(text: str) -> Path | None:
     """Return the file of a journal: one that exists, and begins with a line of a journal of Optuna's; else ``None``."""
     if "://" in text or text.endswith(FILE_ENDINGS):
         return None
