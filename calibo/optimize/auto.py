@@ -32,8 +32,13 @@ from calibo.spaces import Space
 
 _LOGGER = logging.getLogger("calibo")
 
-#: Equal outcomes that are enough to go on with the initial design.
+#: Results from which on their outcomes may be told not to say where to search.
 _ENOUGH_ALIKE = 3
+#: Share of the results above which the best outcome is too common to say where to search; the larger one where there are two
+#: different outcomes only, which may be chance: whether a try succeeds.
+_COMMON, _COMMON_OF_TWO = 0.5, 0.9
+#: Outcomes that differ by less than this share of the best one are equal but for rounding.
+_ROUNDING = 1e-9
 #: Share of the better half of the results on a plateau above which outcomes come in steps.
 _ON_PLATEAUS = 0.25
 #: Nearest good results of which one has the same outcome on a plateau, and most good results that are looked at.
@@ -67,7 +72,8 @@ class Auto(Strategy):
                                                                 unless that gave the same outcome again
     two objectives, and such noise in one of them               hypervolume improvement and its noisy form in turns
     less, or a list of rows                                     expected improvement, or that of the hypervolume
-    all outcomes the same so far                                further points of the initial design
+    all outcomes the same so far, or more than half of them     further points of the initial design
+    the best one (nine in ten of only two different ones)
     up to ``large`` results                                     exact Gaussian process
     more                                                        Gaussian process of nearest neighbours
     ==========================================================  ========================================================
@@ -118,7 +124,7 @@ class Auto(Strategy):
         return self.method.compares_rows
 
     def designs_on(self, data: Dataset) -> bool:
-        return nothing_differs(data)
+        return nothing_leads_on(data)
 
     def plan(self, data: Dataset, *, rng: np.random.Generator) -> Plan:
         stepped = in_steps(data)
@@ -149,14 +155,25 @@ class Auto(Strategy):
         return "exact Gaussian process" if exact else f"Gaussian process of neighbours, over {self.large} results"
 
 
-def nothing_differs(data: Dataset) -> bool:
-    """Return whether nothing says where to search: three outcomes or more, all the same.
+def nothing_leads_on(data: Dataset) -> bool:
+    """Return whether no outcome says where to search: all are the same, or the best one is that of most results.
 
     A model of equal outcomes has length scales far beyond the space, so that it is unsure at the ends of it only, and
-    measures there again and again: what differs in the middle, be it half of the space, may never be found. Failures say
-    where not to go, which does not help to find it: they count as tried, as they do before there is an outcome.
+    measures there again and again: what differs in the middle, be it half of the space, may never be found. A few worse
+    outcomes do not help: they say where not to go. Nor do failures, which count as tried, as they do before there is an
+    outcome.
     """
-    return len(data) >= _ENOUGH_ALIKE and all_alike(data.Y)
+    return len(data) >= _ENOUGH_ALIKE and (all_alike(data.Y) or _best_is_common(data))
+
+
+def _best_is_common(data: Dataset) -> bool:
+    """Return whether most results share the best outcome; only of one objective, without constraints and contexts."""
+    if data.objectives > 1 or data.constraints or data.contexts:
+        return False
+    y = data.Y[:, 0]
+    best = float(y.max())
+    share = float(np.mean(y >= best - _ROUNDING * abs(best)))
+    return share > _COMMON and (share > _COMMON_OF_TWO or len(np.unique(y)) > 2)
 
 
 def acts_on_ranks(data: Dataset) -> bool:
@@ -229,8 +246,9 @@ def _acting(data: Dataset, ranked: bool, stepped: bool) -> str:
 
 def _rule(data: Dataset, plan: Plan) -> str:
     """Say which acquisition function is used, and why if measurements decided it."""
-    if nothing_differs(data):
-        return "all outcomes are the same so far, which does not say where to search"
+    if nothing_leads_on(data):
+        shared = "all outcomes are the same" if all_alike(data.Y) else "most results share the best outcome"
+        return f"{shared} so far, which does not say where to search"
     name = _RULES.get(plan.rule, plan.rule)
     if plan.rule == HypervolumeInTurns.__name__:
         return f"{name}, as measurements are noisy"

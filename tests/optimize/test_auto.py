@@ -17,7 +17,7 @@ from calibo.acquisition import NoisyExpectedImprovement
 from calibo.data import Dataset
 from calibo.errors import CaliboWarning, RecipeError
 from calibo.optimize import Auto
-from calibo.optimize.auto import acts_on_ranks, default_for_rows, in_steps, log_change, nothing_differs
+from calibo.optimize.auto import acts_on_ranks, default_for_rows, in_steps, log_change, nothing_leads_on
 from calibo.study.attributes import read_suggestion
 
 RNG = np.random.default_rng
@@ -278,8 +278,8 @@ def test_tables_with_categories_are_ranked_by_conformal_sets() -> None:
     assert (default_for_rows((0, 0)), default_for_rows((0, 3)), default_for_rows(())) == ("auto", "cbo", "auto")
 
 
-class TestNothingDiffers:
-    """As long as all outcomes are the same, the initial design goes on."""
+class TestNothingLeadsOn:
+    """As long as outcomes do not say where to search, the initial design goes on."""
 
     @staticmethod
     def asked(outcome: float, n: int = 40) -> tuple[Optimizer, np.ndarray]:
@@ -301,10 +301,40 @@ class TestNothingDiffers:
         optimizer.tell({"x": 0.5, "y": 0.5}, -1.0)
         suggestion = optimizer.ask()
         assert suggestion.why_method is not None and "initial design" not in suggestion.why_method
-        assert not nothing_differs(optimizer.data())
+        assert not nothing_leads_on(optimizer.data())
+
+    def test_worse_outcomes_do_not_lead_on(self) -> None:
+        # Worse by more where x is larger, in a third of the space: the rest is filled, not its border searched.
+        optimizer = Optimizer({"x": Float(-1, 1), "y": Float(-1, 1)}, seed=0)
+        for _ in range(40):
+            suggestion = optimizer.ask()
+            optimizer.tell(suggestion, max(suggestion.params["x"] - 0.33, 0.0))
+        X = np.stack([trial.x for trial in optimizer.trials])
+        assert cdist(RNG(0).random((500, 2)), X).min(axis=1).max() < 0.25
+        why = optimizer.ask().why_method
+        assert why is not None
+        assert why.endswith("most results share the best outcome so far, which does not say where to search")
+
+    @pytest.mark.parametrize(
+        ("outcomes", "leads_on"),
+        [
+            ([1.0] * 6 + [0.5, 0.0, -1.0], False),
+            ([1.0] * 4 + [0.5, 0.0, -1.0, -2.0], True),
+            # Of two outcomes the better one may be chance unless hardly any other was seen.
+            ([1.0] * 6 + [0.0] * 3, True),
+            ([1.0] * 19 + [0.0], False),
+            ([1.0] + [0.0] * 19, True),
+        ],
+    )
+    def test_how_common_the_best_outcome_is(self, outcomes: list[float], leads_on: bool) -> None:
+        Y = np.array(outcomes)[:, None]
+        data = Dataset(X=RNG(0).random((len(Y), 2)), Y=Y)
+        assert nothing_leads_on(data) is not leads_on
+        constrained = replace(data, Y=np.hstack([Y, RNG(1).random((len(Y), 1))]), constraints=1)
+        assert not nothing_leads_on(constrained)
 
     def test_failures_and_other_methods(self) -> None:
         same = Dataset(X=RNG(0).random((3, 2)), Y=np.full((3, 2), 5.0))
-        assert nothing_differs(same) and methods.auto().designs_on(same) and not methods.gp_ei().designs_on(same)
-        assert nothing_differs(replace(same, X_failed=np.full((1, 2), 0.5)))
-        assert not nothing_differs(Dataset(X=same.X[:2], Y=same.Y[:2]))
+        assert nothing_leads_on(same) and methods.auto().designs_on(same) and not methods.gp_ei().designs_on(same)
+        assert nothing_leads_on(replace(same, X_failed=np.full((1, 2), 0.5)))
+        assert not nothing_leads_on(Dataset(X=same.X[:2], Y=same.Y[:2]))
