@@ -11,12 +11,14 @@ import numpy as np
 from calibo.data import Array, Forecast, shown_params, shown_value
 from calibo.digits import interval_text, side_by_side
 from calibo.models import Capability, Model
+from calibo.optimize.design import design_point
 from calibo.optimize.predictions import fitted_plan
 from calibo.optimize.reasons import BOTH, COVERAGE, GOOD, UNCERTAIN, chance_beyond, expectations, reasons
 from calibo.optimize.stopping import Progress
+from calibo.optimize.suggest import designs_due
 from calibo.pareto import pareto_mask
 from calibo.search import Plan
-from calibo.search.base import in_chunks
+from calibo.search.base import coincides, in_chunks
 from calibo.search.multistart import scattered
 from calibo.spaces import Space
 from calibo.trials import Trial, completed, convert_forecasts, feasible, objective_values, outcome_directions
@@ -42,6 +44,7 @@ _MEANING = {
 #: Added to an expectation of a good value where an improvement is less probable than this: good beside other points only.
 _HARDLY, _NOT_BETTER = 0.01, ", though hardly a better one than before"
 DESIGNED = "initial design: spread over the space, before there was a model"
+DESIGNED_BESIDE = "initial design: spread over the space, whatever the model expects, as there are few results"
 DESIGNED_ON = "initial design: spread over the space, as outcomes do not say yet where to search"
 
 
@@ -184,7 +187,7 @@ def explain(trial: Trial, before: Progress, names: tuple[str, ...] = ()) -> Expl
     single = m == 1 and len(front) > 0
     return Explanation(
         trial=trial,
-        reason=DESIGNED_ON if before.strategy.designs_on(before.data) else _meaning(told, improvement),
+        reason=_designed(trial, before) or _meaning(told, improvement),
         improvement=improvement,
         best_before=float(convert_values([[front.max()]], before.directions)[0, 0]) if single else None,
         neighbours=_neighbours(trial, done, plan.models[0], before.space),
@@ -192,6 +195,17 @@ def explain(trial: Trial, before: Progress, names: tuple[str, ...] = ()) -> Expl
         why_method=why,
         names=names,
     )
+
+
+def _designed(trial: Trial, before: Progress) -> str | None:
+    """Say that a point is one of the initial design, if it is: that of its number, while the design goes on."""
+    data = before.data
+    if before.strategy.designs_on(data):
+        return DESIGNED_ON
+    if not designs_due(data, before.space, before.strategy, 1, n_initial=before.n_initial):
+        return None
+    point = design_point(before.space, seed=before.seed, number=trial.number, avoid=data.tried)
+    return DESIGNED_BESIDE if coincides(trial.x[None, :], point[None, :])[0] else None
 
 
 def _meaning(reason: str, improvement: float | None) -> str:

@@ -519,6 +519,7 @@ class Optimizer(WithProgress):
             strategy=self.strategy,
             seed=self.seed,
             reference=reference or None,
+            n_initial=self.n_initial,
         )
 
     def _plan(self) -> Plan:

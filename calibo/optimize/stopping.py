@@ -39,6 +39,7 @@ class Progress:
         strategy: The strategy.
         seed: Seed of the study: with the number of finished trials it determines all randomness.
         reference: Reference point for the hypervolume in the user's sign; ``None`` to infer it.
+        n_initial: Size of the initial design; ``None`` for that of the dimension.
     """
 
     trials: tuple[Trial, ...]
@@ -48,6 +49,7 @@ class Progress:
     strategy: Strategy
     seed: int
     reference: tuple[float, ...] | None = None
+    n_initial: int | None = None
 
     @cached_property
     def finished(self) -> tuple[Trial, ...]:

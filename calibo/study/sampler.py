@@ -368,6 +368,7 @@ class CalibratedSampler(BaseSampler):
             strategy=strategy,
             seed=self._seed_of(study),
             reference=None if self._reference is None else tuple(self._reference),
+            n_initial=self._n_initial,
         )
 
     def _seed_of(self, study: optuna.Study) -> int:

@@ -11,7 +11,7 @@ import pytest
 from calibo import Categorical, Float, Optimizer, minimize
 from calibo.data import Forecast, Marginal
 from calibo.errors import DataError
-from calibo.optimize.explaining import DESIGNED, DESIGNED_ON, calibration_change, explain
+from calibo.optimize.explaining import DESIGNED, DESIGNED_BESIDE, DESIGNED_ON, calibration_change, explain
 from calibo.trials import State, Trial
 
 
@@ -84,6 +84,21 @@ def test_a_point_of_the_initial_design_is_called_one(optimizer: Optimizer) -> No
     found = optimizer.explain(0)
     assert found.reason == DESIGNED and found.improvement is None and not found.neighbours
     assert "initial design" in str(found)
+
+
+def test_points_of_the_design_that_have_forecasts_are_not_said_to_follow_them(optimizer: Optimizer) -> None:
+    """A model forecasts them, but their numbers choose them: five in two columns, of which the last two have forecasts."""
+    result = minimize(bowl, SPACE, 14, seed=0, progress=False)  # pyright: ignore[reportArgumentType]
+    for one in (optimizer, result):
+        assert [one.explain(number).reason == DESIGNED_BESIDE for number in range(8)] == [False] * 3 + [True] * 2 + [
+            False
+        ] * 3
+    longer = Optimizer(SPACE, seed=0, n_initial=7)
+    told = longer.ask(3)
+    for asked in told:
+        longer.tell(asked, bowl(dict(asked.params)))
+    batch = longer.ask(6)
+    assert [longer.explain(asked).reason == DESIGNED_BESIDE for asked in batch] == [True] * 4 + [False] * 2
 
 
 def test_only_what_was_known_then_is_used() -> None:
