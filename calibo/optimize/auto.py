@@ -72,7 +72,7 @@ class Auto(Strategy):
                                                                 unless that gave the same outcome again
     two objectives, and such noise in one of them               hypervolume improvement and its noisy form in turns
     less, or a list of rows                                     expected improvement, or that of the hypervolume
-    all outcomes the same so far, or more than half of them     further points of the initial design
+    all objectives the same so far, or more than half of them   further points of the initial design
     the best one (nine in ten of only two different ones)
     up to ``large`` results                                     exact Gaussian process
     more                                                        Gaussian process of nearest neighbours
@@ -163,7 +163,15 @@ def nothing_leads_on(data: Dataset) -> bool:
     outcomes do not help: they say where not to go. Nor do failures, which count as tried, as they do before there is an
     outcome.
     """
-    return len(data) >= _ENOUGH_ALIKE and (all_alike(data.Y) or _best_is_common(data))
+    return len(data) >= _ENOUGH_ALIKE and (_nothing_differs(data) or _best_is_common(data))
+
+
+def _nothing_differs(data: Dataset) -> bool:
+    """Return whether all objectives are the same; while no result meets all constraints, their slacks as well.
+
+    Slacks lead to the first result that meets the constraints, and say nothing of where objectives may differ.
+    """
+    return all_alike(data.Y[:, : data.objectives] if data.feasible.any() else data.Y)
 
 
 def _best_is_common(data: Dataset) -> bool:
@@ -247,7 +255,7 @@ def _acting(data: Dataset, ranked: bool, stepped: bool) -> str:
 def _rule(data: Dataset, plan: Plan) -> str:
     """Say which acquisition function is used, and why if measurements decided it."""
     if nothing_leads_on(data):
-        shared = "all outcomes are the same" if all_alike(data.Y) else "most results share the best outcome"
+        shared = "all outcomes are the same" if _nothing_differs(data) else "most results share the best outcome"
         return f"{shared} so far, which does not say where to search"
     name = _RULES.get(plan.rule, plan.rule)
     if plan.rule == HypervolumeInTurns.__name__:

@@ -338,3 +338,17 @@ class TestNothingLeadsOn:
         assert nothing_leads_on(same) and methods.auto().designs_on(same) and not methods.gp_ei().designs_on(same)
         assert nothing_leads_on(replace(same, X_failed=np.full((1, 2), 0.5)))
         assert not nothing_leads_on(Dataset(X=same.X[:2], Y=same.Y[:2]))
+
+    def test_constraints_that_differ_do_not_say_where_objectives_may(self) -> None:
+        optimizer = Optimizer({"x": Float(0, 1), "y": Float(0, 1)}, seed=0)
+        for _ in range(40):
+            asked = optimizer.ask()
+            optimizer.tell(asked, 0.0, constraints={"limit": asked.params["x"] - 0.9})
+        X = np.stack([trial.x for trial in optimizer.trials])
+        assert cdist(RNG(0).random((500, 2)), X).min(axis=1).max() < 0.25
+
+    def test_slacks_lead_to_the_first_result_that_meets_the_constraints(self) -> None:
+        known = replace(data(12, objectives=2), constraints=1)
+        same = replace(known, Y=np.column_stack([np.zeros(12), np.minimum(known.Y[:, 0], -0.01)]))
+        assert not nothing_leads_on(same) and nothing_leads_on(replace(same, Y=np.array([[0.0, -1.0]] * 12)))
+        assert nothing_leads_on(replace(same, Y=np.vstack([same.Y[1:], [[0.0, 0.5]]])))
