@@ -23,7 +23,7 @@ from calibo.checks import check_instance
 from calibo.data import Dataset
 from calibo.errors import RecipeError
 from calibo.models import Surrogate
-from calibo.models.outcome_transforms import FEWEST_OUTCOMES
+from calibo.models.outcome_transforms import FEWEST_OUTCOMES, half_rank
 from calibo.models.standardization import all_alike
 from calibo.models.subsets import point_keys
 from calibo.optimize.strategy import ModelBased, Strategy
@@ -239,6 +239,8 @@ def _acting(data: Dataset, ranked: bool, stepped: bool) -> str:
     """Say which outcomes the search acts on; the same as long as they are the same."""
     if ranked and len(data) < FEWEST_OUTCOMES:
         return f"outcomes count as they are, as there are fewer than {FEWEST_OUTCOMES} results"
+    if ranked and half_rank(data.Y[:, 0]) is None:
+        return "outcomes count as they are, as half of them are alike, or they are too large or too small for ranks"
     if ranked:
         reason = "some parameters depend on choices" if any(data.categories) else "all parameters are numbers"
         return f"bad outcomes count by rank, as {reason}"

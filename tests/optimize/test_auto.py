@@ -55,6 +55,12 @@ class TestWhy:
         words = "noisy and plain hypervolume improvement in turns, as measurements are noisy"
         assert why is not None and why.endswith(words)
 
+    @pytest.mark.parametrize("factor", [1e200, 1e-200, 0.0])
+    def test_outcomes_that_cannot_be_ranked_are_not_said_to_be(self, factor: float) -> None:
+        known = data()
+        why = methods.auto().plan(replace(known, Y=factor * known.Y), rng=RNG(0)).why
+        assert why is not None and "; outcomes count as they are, as half of them are alike, or they are too" in why
+
     def test_many_results(self) -> None:
         why = replace(methods.auto(), large=10).plan(data(11), rng=RNG(0)).why
         assert why is not None and why.startswith("Gaussian process of neighbours, over 10 results")
