@@ -70,7 +70,8 @@ def read_study(study: optuna.Study, objective: int | str) -> Audited:
     known = read_trials(frozen, space, columns=space.names)
     inside = [replace(trial, constraints={}) for trial in in_order_of_completion(completed(known)) if len(trial.x)]
     values = np.array([trial.observed(index) for trial in inside], dtype=np.float64)
-    _check_count(study.study_name, len(values))
+    outside = len(completed(known)) - len(inside)
+    _check_count(study.study_name, len(values), outside)
     _check_varies(study.study_name, values)
     data = dataset(
         inside,
@@ -80,7 +81,7 @@ def read_study(study: optuna.Study, objective: int | str) -> Audited:
         descriptors=space.space.descriptors,
         activity=space.space.activity,
     ).outcome(index)
-    left_out = _left_out(known, len(completed(known)) - len(inside))
+    left_out = _left_out(known, outside)
     return Audited(study.study_name, name, index, directions, tuple(inside), data, (*left_out, *notes))
 
 
@@ -95,10 +96,11 @@ def _objective(study: optuna.Study, asked: int | str) -> tuple[int, str]:
     return index, names[index]
 
 
-def _check_count(study_name: str, count: int) -> None:
+def _check_count(study_name: str, count: int, outside: int = 0) -> None:
     if count < FEWEST:
+        others = f", apart from {outside} whose parameters are not in its latest search space" if outside else ""
         raise DataError(
-            f"an audit needs at least {FEWEST} results, study {study_name!r} has {count}: run more trials first "
+            f"an audit needs at least {FEWEST} results, study {study_name!r} has {count}{others}: run more trials first "
             "(20 to 500 are a good number)"
         )
 
@@ -114,7 +116,7 @@ def _check_varies(study_name: str, values: np.ndarray) -> None:
 def _space_of(study: optuna.Study, trials: Sequence[FrozenTrial]) -> tuple[OptunaSpace, list[str]]:
     """Return the space that the forecasters see, and what is to be said of it.
 
-    That is the space of a study that calibo made; else the one that the complete trials show.
+    That is the space of a study that calibo made; else the one that the complete trials show, with all ranges they had.
     """
     from calibo.study.attributes import read_description
     from calibo.study.description import rebuilt
@@ -126,7 +128,7 @@ def _space_of(study: optuna.Study, trials: Sequence[FrozenTrial]) -> tuple[Optun
     if own is not None:
         return optuna_space(own), []
     done = completed_frozen(trials)
-    space = inferred_space(done)
+    space = inferred_space(done, whole=True)
     if space is None:
         _check_count(study.study_name, len(done))
         raise DataError(

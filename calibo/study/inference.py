@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from calibo.data import Array
@@ -69,16 +69,21 @@ class InferredSpace(OptunaSpace):
         return {name: column.decode(0.5) for name, column in zip(self.names, self.space.columns, strict=True)}
 
 
-def inferred_space(trials: Iterable[FrozenTrial]) -> InferredSpace | None:
+def inferred_space(trials: Iterable[FrozenTrial], *, whole: bool = False) -> InferredSpace | None:
     """Return the space of complete trials, in the order of their completion; ``None`` if they vary nothing.
 
     Its columns are the parameters that trials have, in their latest ranges, sorted by name. Those with a single possible
     value are left out: there is nothing to choose.
+
+    Args:
+        trials: The trials.
+        whole: Whether ranges are to hold those of all trials, for looking back, instead of being the latest.
     """
     done = list(trials)
     latest: dict[str, BaseDistribution] = {}
     for trial in done:
-        latest |= trial.distributions
+        for name, one in trial.distributions.items():
+            latest[name] = _holding_both(latest[name], one) if whole and name in latest else one
     names = [name for name in sorted(latest) if not latest[name].single()]
     if not names:
         return None
@@ -93,6 +98,22 @@ def inferred_space(trials: Iterable[FrozenTrial]) -> InferredSpace | None:
         occurrences.irregular.add(name)
     irregular = tuple(sorted(occurrences.irregular))
     return InferredSpace(ProductSpace(parameters), {name: latest[name] for name in names}, {}, irregular)
+
+
+def _holding_both(old: BaseDistribution, new: BaseDistribution) -> BaseDistribution:
+    """Return a range that holds two ranges of one parameter; the later one if only one of them is of choices."""
+    if old == new:
+        return new
+    if isinstance(old, CategoricalDistribution) and isinstance(new, CategoricalDistribution):
+        return CategoricalDistribution(tuple(dict.fromkeys((*old.choices, *new.choices))))
+    numeric = IntDistribution | FloatDistribution
+    if not (isinstance(old, numeric) and isinstance(new, numeric)):
+        return new
+    kind: Any = type(new) if type(old) is type(new) else FloatDistribution
+    low, high = min(old.low, new.low), max(old.high, new.high)
+    on_one_grid = kind is type(new) and old.step == new.step and new.step and (old.low - new.low) % new.step == 0
+    step = new.step if on_one_grid else 1 if kind is IntDistribution else None
+    return kind(low, high, log=new.log and low > 0, step=step)
 
 
 def circular(parameters: Mapping[str, Parameter]) -> list[str]:

@@ -8,10 +8,12 @@ import warnings
 import numpy as np
 import optuna
 import pytest
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from calibo import Float, Int, minimize
 from calibo.auditing.reading import read_study
 from calibo.errors import DataError, RecipeError
+from calibo.study.inference import inferred_space
 from calibo.trials import Direction
 from tests.auditing.conftest import made_by_tpe
 
@@ -115,6 +117,58 @@ def test_trials_outside_of_the_space_are_left_out_and_counted(others: int, said:
     seen = read_study(result.study, 0)
     assert len(seen.data) == 10
     assert seen.notes == (f"{said} parameters are not in the latest search space.",)
+
+
+def test_ranges_that_changed_are_seen_whole() -> None:
+    def moving(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 10.0 * trial.number, 10.0 * trial.number + 1.0)
+        k = trial.suggest_int("k", trial.number % 3, trial.number % 3 + 6, step=3)
+        return x + k + trial.suggest_float("fixed at last", 0.0, float(trial.number < 19))
+
+    seen = read_study(made_by_tpe(moving, 20), 0)
+    assert len(seen.data) == 20 and seen.notes == ()
+    assert seen.data.X.shape[1] == 3 and np.ptp(seen.data.X, axis=0).min() > 0.5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "both"),
+    [
+        (FloatDistribution(0, 1), FloatDistribution(2, 3), FloatDistribution(0, 3)),
+        (FloatDistribution(0, 1, step=0.5), FloatDistribution(0, 2, step=0.5), FloatDistribution(0, 2, step=0.5)),
+        (FloatDistribution(0, 1, step=0.5), FloatDistribution(0, 2, step=0.2), FloatDistribution(0, 2)),
+        (FloatDistribution(-1, 1), FloatDistribution(1, 2, log=True), FloatDistribution(-1, 2)),
+        (IntDistribution(1, 7, step=3), IntDistribution(4, 10, step=3), IntDistribution(1, 10, step=3)),
+        (IntDistribution(1, 7, step=3), IntDistribution(2, 8, step=3), IntDistribution(1, 8)),
+        (IntDistribution(1, 8, log=True), IntDistribution(2, 16, log=True), IntDistribution(1, 16, log=True)),
+        (IntDistribution(1, 8, log=True), FloatDistribution(0.5, 2, log=True), FloatDistribution(0.5, 8, log=True)),
+        (
+            CategoricalDistribution(["a", None]),
+            CategoricalDistribution([None, "b"]),
+            CategoricalDistribution(["a", None, "b"]),
+        ),
+        (CategoricalDistribution(["a", "b"]), IntDistribution(1, 2), IntDistribution(1, 2)),
+    ],
+)
+def test_a_range_holds_those_that_a_parameter_had(
+    old: BaseDistribution, new: BaseDistribution, both: BaseDistribution
+) -> None:
+    def trial(one: BaseDistribution) -> optuna.trial.FrozenTrial:
+        value = one.to_external_repr(0.0) if isinstance(one, CategoricalDistribution) else one.low  # pyright: ignore[reportAttributeAccessIssue]
+        return optuna.trial.create_trial(params={"x": value}, distributions={"x": one}, value=0.0)
+
+    space = inferred_space([trial(old), trial(new)], whole=True)
+    assert space is not None and space.distributions == {"x": both}
+    assert inferred_space([trial(old), trial(new)]).distributions == {"x": new}  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def test_results_outside_of_the_space_are_told_from_too_few() -> None:
+    numbers, choices = FloatDistribution(0, 1), CategoricalDistribution(["a", "b"])
+    study = optuna.create_study()
+    for i in range(30):
+        x, one = (i / 30, numbers) if i < 28 else ("ab"[i % 2], choices)
+        study.add_trial(optuna.trial.create_trial(params={"x": x}, distributions={"x": one}, value=float(i)))
+    with pytest.raises(DataError, match="has 2, apart from 28 whose parameters are not in its latest search space"):
+        read_study(study, 0)
 
 
 def test_too_little_to_audit() -> None:
