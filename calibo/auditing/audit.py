@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calibo.arguments import checked
 from calibo.auditing.forecasters import REFERENCE, STORED, Asked, forecasters_of, names_of_stored
 from calibo.auditing.reading import Audited, read_study
@@ -19,6 +21,7 @@ from calibo.data import Forecast
 from calibo.diagnostics.forecasters import ForecasterTable, forecaster_table
 from calibo.errors import DataError, StudyError
 from calibo.trials import Trial, convert_forecasts
+from calibo.trials.trial import as_counted
 
 if TYPE_CHECKING:
     import optuna
@@ -202,8 +205,8 @@ def audit(
         )
     users = {name: convert_forecasts(own, (seen.direction,) * len(own)) or () for name, own in forecasts.items()}
     judged = {name: [None if one is None else one.calibrated for one in own[START:]] for name, own in users.items()}
-    values = [trial.observed(seen.index) for trial in seen.trials[START:]]
-    table = forecaster_table(judged, values, reference=REFERENCE, about=about)  # pyright: ignore[reportArgumentType]
+    values = as_counted(np.array([trial.observed(seen.index) for trial in seen.trials[START:]], dtype=np.float64))
+    table = forecaster_table(judged, values, reference=REFERENCE, about=about)
     return Audit(seen, table, users)
 
 

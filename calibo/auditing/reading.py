@@ -106,7 +106,7 @@ def _check_count(study_name: str, count: int, outside: int = 0) -> None:
 
 
 def _check_varies(study_name: str, values: np.ndarray) -> None:
-    if np.ptp(values) == 0.0:
+    if values.min() == values.max():
         raise DataError(
             f"all {len(values)} results of study {study_name!r} are {values[0]:g}: there is nothing to forecast. Choose "
             "another objective (objective=, --objective), or see that the objective depends on the parameters"

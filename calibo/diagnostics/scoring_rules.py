@@ -96,35 +96,38 @@ def sharpness(distributions: Sequence[Marginal], coverage: float) -> float:
 
 
 def _gaussian_crps(mean: Array, std: Array, y: Array) -> Array:
-    z = (y - mean) / np.where(std > 0, std, 1.0)
+    with np.errstate(over="ignore"):
+        far = (y - mean) / np.where(std > 0, std, 1.0)
+    z = np.clip(far, -_FAR, _FAR)
     spread = std * (z * (2.0 * ndtr(z) - 1.0) + 2.0 * density(z) - 1.0 / _ROOT_PI)
-    return np.where(std > 0, spread, np.abs(y - mean))
+    # Beyond that, and of a point mass, the distance counts in full.
+    beyond = np.abs(y - mean) - std / _ROOT_PI
+    return np.where((std > 0) & (np.abs(far) <= _FAR), spread, beyond)
 
 
 def _stored_crps(quantiles: Array, y: Array) -> Array:
     """Return the CRPS of s stored distributions from their quantiles, ``s x 33``, exact by segments of the normal score.
 
     On a segment t = q + b (z - z_0), so that the integral of F(t)^2 dt is b times that of Phi(z)^2 dz, whose
-    antiderivative is known; right of the outcome (1 - F)^2 is the same mirrored. The outer segments reach out to the
-    outcome, or to where nothing is left in the tail, whichever is further.
+    antiderivative is known; right of the outcome (1 - F)^2 is the same mirrored. The outer segments reach out to where
+    nothing is left in the tail; from there to an outcome beyond the distance counts in full.
     """
     slope = np.diff(quantiles, axis=1) / np.diff(_SCORES)
     b = np.concatenate([slope[:, :1], slope, slope[:, -1:]], axis=1)
     anchor_q = np.concatenate([quantiles[:, :1], quantiles], axis=1)
     anchor_z = np.concatenate([_SCORES[:1], _SCORES])
     flat = b < 1e-100  # quantiles that coincide; the reciprocal of anything smaller would overflow
-    z_y = anchor_z + (y[:, None] - anchor_q) / np.where(flat, 1.0, b)
-    start = np.broadcast_to(np.concatenate([[-_FAR], _SCORES]), b.shape).copy()
-    end = np.broadcast_to(np.concatenate([_SCORES, [_FAR]]), b.shape).copy()
-    start[:, 0] = np.minimum(start[:, 0], z_y[:, 0])
-    end[:, -1] = np.maximum(end[:, -1], z_y[:, -1])
+    with np.errstate(over="ignore"):
+        z_y = anchor_z + (y[:, None] - anchor_q) / np.where(flat, 1.0, b)
+    start, end = np.concatenate([[-_FAR], _SCORES]), np.concatenate([_SCORES, [_FAR]])
     split = np.clip(z_y, start, end)
     left = _squared_cdf_integral(split) - _squared_cdf_integral(start)
     right = _squared_cdf_integral(-split) - _squared_cdf_integral(-end)
     inner = np.where(flat, 0.0, b * (left + right)).sum(axis=1)
-    # A distribution whose outer quantiles coincide ends there; the gap from its end to an outcome beyond counts in full.
-    below = np.where(flat[:, 0], np.maximum(quantiles[:, 0] - y, 0.0), 0.0)
-    above = np.where(flat[:, -1], np.maximum(y - quantiles[:, -1], 0.0), 0.0)
+    # A distribution whose outer quantiles coincide ends there.
+    reach = np.where(flat[:, [0, -1]], 0.0, b[:, [0, -1]]) * (_FAR - _SCORES[-1])
+    below = np.maximum(quantiles[:, 0] - reach[:, 0] - y, 0.0)
+    above = np.maximum(y - quantiles[:, -1] - reach[:, 1], 0.0)
     return inner + below + above
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import calibo
 from calibo.auditing.audit import LIMITS, START, Audit, audit
 from calibo.auditing.forecasters import has_botorch
-from calibo.errors import DataError, MissingExtra, StudyError
+from calibo.errors import DataError, FallbackWarning, MissingExtra, StudyError
 from tests.auditing.conftest import made_by_tpe, mixed
 
 
@@ -71,6 +72,18 @@ def test_stored_forecasts_are_judged_too() -> None:
     later = audit(study, methods=["stored"], progress=False)
     assert later.notes()[1].startswith(f"stored made {frame.loc['stored', 'results']} of 15 forecasts: its coverage")
     assert set(audit(study, methods={"then": "stored"}, progress=False).forecasts) == {"gp_ei", "then"}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_outcomes_are_judged_as_they_were_learned_from() -> None:
+    def penalized(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", -1, 1)
+        return sys.float_info.max if trial.number in (3, 7, 9) else x**2
+
+    with pytest.warns(FallbackWarning, match="beyond 1e\\+300 count as that"):
+        frame = audit(made_by_tpe(penalized, 16), methods=["gp_ei", "ocbo"], progress=False).to_frame()
+    scores = frame[["crps", "relative_crps", "interval_score_80", "relative_interval_score_80"]]
+    assert np.isfinite(scores.to_numpy()).all()
 
 
 def test_a_study_without_stored_forecasts(study: optuna.Study) -> None:

@@ -78,6 +78,16 @@ def test_crps_of_a_point_mass_is_the_absolute_error(at: float, y: float) -> None
     np.testing.assert_allclose(crps(certain, [y, y]), abs(y - at), atol=1e-12)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("y", [-1e300, 1e300])
+def test_crps_of_an_outcome_far_beyond_a_sharp_forecast_is_the_distance(y: float) -> None:
+    sharp = Marginal(0.0, 1e-12)
+    stored = [Marginal(0.0, 1e-12, tuple(sharp.std * Z)), Marginal(0.0, 0.0, (0.0,) * 33)]
+    assert np.array_equal(crps([sharp, *stored], [y] * 3), [1e300] * 3)
+    near = [sign * 50 * sharp.std for sign in (-1.0, 1.0)]
+    assert np.allclose(crps([stored[0]] * 2, near), crps([sharp] * 2, near), rtol=1e-12, atol=0.0)
+
+
 @given(gaussians, outcomes, st.floats(0.01, 0.99))
 def test_interval_score_is_two_pinball_losses(distribution: Marginal, y: float, level: float) -> None:
     tail = (1 - level) / 2
