@@ -33,6 +33,7 @@ from calibo.study.storage import open_storage
 from calibo.study.trials import (
     completed_frozen,
     directions_of,
+    local_time,
     read_trials,
     study_data,
     trials_inside,
@@ -358,11 +359,14 @@ class Result(WithProgress):
     def _progress_before(self, trial: Trial) -> Progress:
         """Return the study as it was when a trial was started."""
         frozen = next(one for one in self.optuna_trials if one.number == trial.number)
-        start = frozen.datetime_start
+        start, ends = (
+            local_time(frozen.datetime_start),
+            [local_time(one.datetime_complete) for one in self.optuna_trials],
+        )
         known = [
             one
-            for one in self.optuna_trials
-            if one.datetime_complete is not None and start is not None and one.datetime_complete <= start
+            for one, end in zip(self.optuna_trials, ends, strict=True)
+            if end is not None and start is not None and end <= start
         ]
         return self._progress(known)
 

@@ -13,6 +13,7 @@ import math
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,12 @@ def directions_of(study: optuna.Study) -> tuple[Direction, ...]:
 def completed_frozen(trials: Iterable[FrozenTrial]) -> list[FrozenTrial]:
     """Return the complete ones of Optuna's trials, in the order in which they were completed."""
     done = [trial for trial in trials if trial.state is TrialState.COMPLETE]
-    return sorted(done, key=lambda trial: (trial.datetime_complete, trial.number))
+    return sorted(done, key=lambda trial: (local_time(trial.datetime_complete), trial.number))
+
+
+def local_time(when: datetime | None) -> datetime | None:
+    """Return a time as Optuna writes it, local and without a zone: one of a trial that was added by hand may have one."""
+    return when if when is None or when.tzinfo is None else when.astimezone().replace(tzinfo=None)
 
 
 class TrialMemory:
@@ -228,8 +234,8 @@ def _trial(trial: FrozenTrial, state: State, suggestion: Suggestion) -> Trial:
         constraints=trial.constraints,
         vector=read_vector(trial) if complete else (),
         intermediate=_last_values(trial) if state is State.PRUNED else (),
-        started=trial.datetime_start,
-        finished=trial.datetime_complete,
+        started=local_time(trial.datetime_start),
+        finished=local_time(trial.datetime_complete),
         error=error,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import optuna
@@ -97,6 +97,17 @@ def test_outcomes_come_in_the_order_of_completion_then_of_numbers() -> None:
     assert _dataset(*trials, direction=Direction.MINIMIZE).Y[:, 0].tolist() == [-y for y in order]
     assert [trial.number for trial in completed_frozen([*trials, _trial(4, TrialState.PRUNED)])] == order
     assert [trial.number for trial in in_order_of_completion(read_trials(reversed(trials)))] == order
+
+
+def test_times_with_and_without_a_zone_are_one_order() -> None:
+    mine = [_trial(number, TrialState.COMPLETE, value=1.0, minute=2 * number) for number in range(3)]
+    theirs = _trial(3, TrialState.COMPLETE, value=1.0)
+    theirs.datetime_start = NOON.astimezone(UTC)
+    theirs.datetime_complete = (NOON + timedelta(minutes=3)).astimezone(UTC)
+    assert [trial.number for trial in completed_frozen([*mine, theirs])] == [0, 1, 3, 2]
+    read = in_order_of_completion(read_trials([*mine, theirs], SPACE))
+    assert [trial.number for trial in read] == [0, 1, 3, 2]
+    assert (read[2].started, read[2].finished) == (NOON, NOON + timedelta(minutes=3))
 
 
 def test_a_trial_is_not_pending_for_itself() -> None:
