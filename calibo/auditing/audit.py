@@ -187,22 +187,23 @@ def audit(
     seed = check_seed(seed)
     forecasters = forecasters_of(methods)
     seen = read_study(_opened(study, study_name), objective)
+    stored: list[Forecast | None] = [None if one is None else one[0] for one in seen.data.forecasts]
+    stored[:START] = [None] * START
+    names = [STORED] if methods is None else names_of_stored(methods)
+    there = any(one is not None for one in stored)
+    if methods is not None and names and not there:
+        raise DataError(
+            f"no result of study {seen.study_name!r} after the first {START} has a stored forecast: only studies made with "
+            'calibo have some; leave "stored" out'
+        )
     made = replayed(seen.data, forecasters, start=START, seed=seed, progress=progress)
     forecasts: dict[str, list[Forecast | None]] = {
         one.name: [None] * START + list(own) for one, own in zip(forecasters, made, strict=True)
     }
     about = {one.name: one.about for one in forecasters}
-    stored: list[Forecast | None] = [None if one is None else one[0] for one in seen.data.forecasts]
-    stored[:START] = [None] * START
-    names = [STORED] if methods is None else names_of_stored(methods)
-    if any(one is not None for one in stored):
+    if there:
         forecasts |= dict.fromkeys(names, stored)
         about |= dict.fromkeys(names, _about_stored(seen))
-    elif methods is not None and names:
-        raise DataError(
-            f"no result of study {seen.study_name!r} after the first {START} has a stored forecast: only studies made with "
-            'calibo have some; leave "stored" out'
-        )
     users = {name: convert_forecasts(own, (seen.direction,) * len(own)) or () for name, own in forecasts.items()}
     judged = {name: [None if one is None else one.calibrated for one in own[START:]] for name, own in users.items()}
     values = as_counted(np.array([trial.observed(seen.index) for trial in seen.trials[START:]], dtype=np.float64))

@@ -68,4 +68,15 @@ def audit(
         if output is not None:
             typer.echo(f"Wrote {output}", err=csv == "-")
 
-    return Answer(show, lambda: {"forecasters": table_records(found.to_frame()), "report": output and str(output)})
+    def data() -> dict[str, object]:
+        return {
+            "study": found.audited.study_name,
+            "objective": found.audited.objective,
+            "results": len(found.audited.trials),
+            "headline": found.headline(),
+            "forecasters": table_records(found.to_frame()),
+            "notes": found.notes(),
+            "report": output and str(output),
+        }
+
+    return Answer(show, data)

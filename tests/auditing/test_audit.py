@@ -86,7 +86,11 @@ def test_outcomes_are_judged_as_they_were_learned_from() -> None:
     assert np.isfinite(scores.to_numpy()).all()
 
 
-def test_a_study_without_stored_forecasts(study: optuna.Study) -> None:
+def test_a_study_without_stored_forecasts(study: optuna.Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The package has the function under the name of the module.
+    monkeypatch.setattr(
+        sys.modules["calibo.auditing.audit"], "replayed", lambda *_, **__: pytest.fail("replayed before it is known")
+    )
     with pytest.raises(DataError, match="has a stored forecast"):
         audit(study, methods=["stored"], progress=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from io import StringIO
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Path:
         storage=f"sqlite:///{path}", study_name="bowl", sampler=optuna.samplers.TPESampler(seed=0)
     )
     study.optimize(lambda trial: trial.suggest_float("x", -1, 1) ** 2, n_trials=12)
+    study.tell(study.ask(), state=optuna.trial.TrialState.FAIL)
     return path
 
 
@@ -44,6 +46,15 @@ def test_the_table_as_csv(storage: Path, tmp_path: Path) -> None:
     assert set(table["forecaster"]) == {"ocbo", "gp_ei"}
     code, out, _ = run(storage, "--methods", "ocbo", "--csv", tmp_path / "audit.csv")
     assert code == 0 and "Wrote" in out and len(pd.read_csv(tmp_path / "audit.csv")) == 2
+
+
+def test_json_says_what_was_left_out(storage: Path) -> None:
+    code, out, _ = run(storage, "--methods", "gp_ei", "--json")
+    said = json.loads(out)
+    assert code == 0 and (said["study"], said["objective"], said["results"]) == ("bowl", "value", 12)
+    assert said["headline"].startswith("It is too early to tell") and len(said["forecasters"]) == 1
+    assert said["notes"][0] == "The first 5 of 12 results are only learned from."
+    assert any(note.startswith("Trials left out, which have no result: 1 failed") for note in said["notes"])
 
 
 @pytest.mark.parametrize(
