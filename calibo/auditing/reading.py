@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,8 +67,8 @@ def read_study(study: optuna.Study, objective: int | str) -> Audited:
         space, notes = _space_of(study, frozen)
         index, name = _objective(study, objective)
     directions = directions_of(study)
-    known = read_trials(frozen, space, columns=space.names)
-    inside = [replace(trial, constraints={}) for trial in in_order_of_completion(completed(known)) if len(trial.x)]
+    known = read_trials(frozen, space, columns=space.names, constrained=False)
+    inside = [trial for trial in in_order_of_completion(completed(known)) if len(trial.x)]
     values = np.array([trial.observed(index) for trial in inside], dtype=np.float64)
     outside = len(completed(known)) - len(inside)
     _check_count(study.study_name, len(values), outside)
@@ -146,7 +146,7 @@ def _left_out(trials: Sequence[Trial], outside: int) -> list[str]:
     """Return the trials without a result, and those whose parameters are not in the space, in sentences."""
     counts = Counter(trial.state for trial in trials if trial.state is not State.COMPLETE)
     named = [f"{count} {state}" for state, count in counts.items()]
-    sentences = [f"Trials left out, which have no result: {', '.join(named)}."] if named else []
+    sentences = [f"Trials left out, which have no finite result: {', '.join(named)}."] if named else []
     if outside:
         were, whose = ("1 complete trial", "its") if outside == 1 else (f"{outside} complete trials", "their")
         sentences.append(f"{were} left out: {whose} parameters are not in the latest search space.")

@@ -80,7 +80,11 @@ class TrialMemory:
 
 
 def read_trials(
-    trials: Iterable[FrozenTrial], space: OptunaSpace | None = None, *, columns: Collection[str] | None = None
+    trials: Iterable[FrozenTrial],
+    space: OptunaSpace | None = None,
+    *,
+    columns: Collection[str] | None = None,
+    constrained: bool = True,
 ) -> list[Trial]:
     """Return Optuna's trials as calibo's, by number.
 
@@ -90,9 +94,10 @@ def read_trials(
             ``with_user_params`` decodes them.
         columns: Names of parameters. Given these, only forecasts made for all of them that the trial has count: others
             did not know its point.
+        constrained: Whether constraints count; if not, they are left out, and one that is infinite is no failure.
     """
     frozen = sorted(trials, key=lambda trial: trial.number)
-    states = [_state(trial) for trial in frozen]
+    states = [_state(trial, constrained=constrained) for trial in frozen]
     stored = [trial.params if space is None else _stored_params(trial, space) for trial in frozen]
     observed = [read_context(trial) for trial in frozen]
     begun = [i for i, state in enumerate(states) if state is not State.WAITING]
@@ -100,10 +105,11 @@ def read_trials(
     params = stored if space is None else [space.restored(one) for one in stored]
     params = [{**one, **context} for one, context in zip(params, observed, strict=True)]
     suggestions = [replace(_forecast_of(trial, columns), params=p) for trial, p in zip(frozen, params, strict=True)]
-    return [
+    read = [
         _trial(trial, state, replace(suggestion, x=points.get(i, np.empty(0)), number=trial.number))
         for i, (trial, state, suggestion) in enumerate(zip(frozen, states, suggestions, strict=True))
     ]
+    return read if constrained else [replace(one, constraints={}) for one in read]
 
 
 def with_user_params(trials: Sequence[Trial], space: OptunaSpace | None) -> list[Trial]:
@@ -164,16 +170,16 @@ def trials_inside(trials: Iterable[FrozenTrial], space: OptunaSpace, memory: Tri
     return in_order_of_completion(trial for trial in read if len(trial.x))
 
 
-def _state(trial: FrozenTrial) -> State:
+def _state(trial: FrozenTrial, *, constrained: bool = True) -> State:
     if trial.state is TrialState.FAIL and trial.user_attrs.get(INTERRUPTED):
         return State.INTERRUPTED
-    if trial.state is TrialState.COMPLETE and _not_finite(trial) is not None:
+    if trial.state is TrialState.COMPLETE and _not_finite(trial, constrained=constrained) is not None:
         return State.FAILED
     return STATES[trial.state]
 
 
-def _not_finite(trial: FrozenTrial) -> float | None:
-    measured = [*(trial.values or [math.inf]), *trial.constraints.values()]
+def _not_finite(trial: FrozenTrial, *, constrained: bool = True) -> float | None:
+    measured = [*(trial.values or [math.inf]), *(trial.constraints.values() if constrained else ())]
     return next((value for value in measured if not math.isfinite(value)), None)
 
 

@@ -38,7 +38,7 @@ def test_trials_without_a_result_are_left_out_and_counted() -> None:
 
     seen = read_study(made_by_tpe(objective, 20), 0)
     assert len(seen.data) == 15
-    assert seen.notes == ("Trials left out, which have no result: 2 pruned, 3 failed.",)
+    assert seen.notes == ("Trials left out, which have no finite result: 2 pruned, 3 failed.",)
 
 
 def test_one_of_several_objectives() -> None:
@@ -89,11 +89,12 @@ def test_constraints_are_not_audited_and_need_not_be_complete() -> None:
     def objective(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 0, 1)
         if trial.number % 2:
-            trial.set_constraint("limit", x - 0.5)
+            trial.set_constraint("limit", x - 0.5 if trial.number % 3 else math.inf)
         return x
 
     seen = read_study(made_by_tpe(objective, 12), 0)
     assert seen.data.Y.shape == (12, 1) and seen.data.constraints == 0
+    assert seen.notes == () and not any(trial.constraints for trial in seen.trials)
 
 
 def test_a_study_of_calibo_has_its_own_space_and_its_forecasts() -> None:

@@ -54,7 +54,7 @@ def test_json_says_what_was_left_out(storage: Path) -> None:
     assert code == 0 and (said["study"], said["objective"], said["results"]) == ("bowl", "value", 12)
     assert said["headline"].startswith("It is too early to tell") and len(said["forecasters"]) == 1
     assert said["notes"][0] == "The first 5 of 12 results are only learned from."
-    assert any(note.startswith("Trials left out, which have no result: 1 failed") for note in said["notes"])
+    assert any(note.startswith("Trials left out, which have no finite result: 1 failed") for note in said["notes"])
 
 
 @pytest.mark.parametrize(
