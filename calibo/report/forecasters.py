@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import plotly.graph_objects as go
 
+from calibo.arguments import checked
 from calibo.diagnostics import Verdict
 from calibo.diagnostics.forecasters import ForecasterRow, ForecasterTable, shown_ratio
 from calibo.report import figure as draw
@@ -179,6 +180,7 @@ def _score_axis(found: ForecasterTable) -> dict[str, object]:
     }
 
 
+@checked
 def write_forecasters(
     title: str,
     facts: Sequence[str],

@@ -80,7 +80,7 @@ def open_storage(
         storage: ``None`` for memory; a database URL (``sqlite:///study.db``, ``postgresql+psycopg://...``); the path of
             a SQLite file ending in .db, .sqlite or .sqlite3, or of a journal that Optuna has written; or an Optuna storage.
             One in memory is returned as it is.
-        create: ``False`` refuses a SQLite file that does not exist, for those who only want to read.
+        create: ``False`` refuses a SQLite file that does not exist, and ``None``, for those who only want to read.
         lease: Seconds without a sign of life after which other workers may take over the trials of this one.
         patience: Seconds for which a storage that cannot be used is tried again.
 
@@ -90,6 +90,11 @@ def open_storage(
     """
     lease, patience = _seconds("lease", lease), _seconds("patience", patience, least=0.0)
     if storage is None:
+        if not create:
+            raise StudyError(
+                "expected a study or its storage, got None: give what create_study() returned, not study.optimize(), which "
+                "returns nothing"
+            )
         return InMemoryStorage()
     if isinstance(storage, InMemoryStorage | LeasedStorage):
         return storage

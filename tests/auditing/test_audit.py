@@ -12,7 +12,7 @@ import pytest
 import calibo
 from calibo.auditing.audit import LIMITS, START, Audit, audit
 from calibo.auditing.forecasters import has_botorch
-from calibo.errors import DataError, FallbackWarning, MissingExtra, StudyError
+from calibo.errors import ArgumentError, DataError, FallbackWarning, MissingExtra, StudyError
 from tests.auditing.conftest import made_by_tpe, mixed
 
 
@@ -72,6 +72,15 @@ def test_stored_forecasts_are_judged_too() -> None:
     later = audit(study, methods=["stored"], progress=False)
     assert later.notes()[1].startswith(f"stored made {frame.loc['stored', 'results']} of 15 forecasts: its coverage")
     assert set(audit(study, methods={"then": "stored"}, progress=False).forecasts) == {"gp_ei", "then"}
+
+
+def test_what_is_no_study_and_no_path(found: Audit) -> None:
+    with pytest.raises(
+        StudyError, match=r"expected a study or its storage, got None: give what create_study\(\) returned"
+    ):
+        audit(None)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ArgumentError, match="write_forecasters: path must be"):
+        found.report(None)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
