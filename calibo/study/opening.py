@@ -126,6 +126,11 @@ def storage_errors() -> Iterator[None]:
             raise StudyError(
                 f"a file of the storage cannot be read ({message_of(error)}): it was damaged. What it has is left as it is"
             ) from error
+        if _missing(error):
+            raise StudyError(
+                "the study is no longer in its storage: it was deleted. Load or create one that is there (optuna.load_study, "
+                "optuna.create_study)"
+            ) from error
         failure = storage_failure(error)
         if failure is None:
             raise
@@ -140,8 +145,17 @@ def _unreadable(error: Exception) -> bool:
     """Return whether a storage of Optuna's, such as a journal, found text that is none, or is not JSON."""
     if not isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
         return False
-    files = [Path(frame.f_code.co_filename).parts for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return any(parts[-4:-1] == ("optuna", "storages", "journal") for parts in files)
+    return any(parts[-4:-1] == ("optuna", "storages", "journal") for parts in _files(error))
+
+
+def _missing(error: Exception) -> bool:
+    """Return whether a storage of Optuna's, or a part of one, found no study or trial of a number."""
+    return isinstance(error, KeyError) and {"optuna", "storages"} <= {*_files(error)[-1]}
+
+
+def _files(error: Exception) -> list[tuple[str, ...]]:
+    """Return the parts of the names of the files that an error came through, the one where it was raised last."""
+    return [Path(frame.f_code.co_filename).parts for frame, _ in traceback.walk_tb(error.__traceback__)]
 
 
 @contextlib.contextmanager

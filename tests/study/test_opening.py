@@ -7,7 +7,7 @@ from typing import Any
 
 import optuna
 import pytest
-from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage
+from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 
 from calibo.errors import SpaceError, StudyError
@@ -115,6 +115,19 @@ def test_other_errors_are_left_as_they_are(error: BaseException) -> None:
     with pytest.raises(type(error)) as caught, storage_errors():
         raise error
     assert caught.value is error
+
+
+@pytest.mark.parametrize("kind", ["memory", "database", "journal"])
+def test_a_study_that_was_deleted_is_named(tmp_path: Path, kind: str) -> None:
+    storage = {
+        "memory": InMemoryStorage,
+        "database": lambda: RDBStorage(f"sqlite:///{tmp_path}/study.db"),
+        "journal": lambda: JournalStorage(JournalFileBackend(str(tmp_path / "journal.log"))),
+    }[kind]()
+    study = optuna.create_study(storage=storage, study_name="gone")
+    optuna.delete_study(storage=storage, study_name="gone")
+    with pytest.raises(StudyError, match="the study is no longer in its storage: it was deleted"), storage_errors():
+        study.get_trials(deepcopy=False)
 
 
 def test_optuna_is_quiet_only_for_a_while() -> None:
