@@ -83,7 +83,7 @@ def auto(*, search: Search | None = None, replicate: bool = False, anchors: int 
     """Compose the default method: a rule chooses the parts that suit the data, and says why.
 
     Forecasts are those of ``ocbo``, right wherever they are shown, up to 300 results averaged over two shapes of the
-    outcomes. Where all parameters are numbers the search acts on a model of its own, of outcomes whose worse half counts
+    outcomes. The search for the best value of one objective acts on a model of its own, of outcomes whose worse half counts
     by its order only; it maximizes the expected improvement, in turns with its noisy form where measurements are noisy,
     and may measure a point again there. Where outcomes come in steps it acts on them as they are, by the noisy form
     alone. docs/choosing.md has the rule and what it rests on.
@@ -94,7 +94,7 @@ def auto(*, search: Search | None = None, replicate: bool = False, anchors: int 
         ...     suggestion = optimizer.ask()
         ...     optimizer.tell(suggestion, suggestion.params["x"] ** 2)
         >>> suggestion.why_method  # doctest: +ELLIPSIS
-        'exact Gaussian process; bad outcomes count by rank, as all parameters are numbers; expected improvement, as ...'
+        'exact Gaussian process; bad outcomes count by rank, as how bad they are tells little; ...'
 
     Its other parts are what the rule chooses; to change them compose a method of your own, such as ``ocbo(rule=...)``.
 

@@ -36,7 +36,7 @@ from calibo.search import Plan
 
 PATH = Path(__file__).parents[1] / "results" / "ablation.csv"
 EVALUATIONS = 60
-FAMILIES = {"bbob5": "5-D", "bbob10": "10-D", "noisy": "5-D, noisy", "trainings": "further trainings"}
+FAMILIES = {"bbob5": "5-D", "bbob10": "10-D", "noisy": "5-D, noisy", "trainings": "trainings", "tables": "tables"}
 
 
 @dataclass(frozen=True)

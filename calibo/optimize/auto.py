@@ -62,10 +62,10 @@ class Auto(Strategy):
     measurements behind each line:
 
     ==========================================================  ========================================================
-    one objective, no list of rows, no contexts, and numbers    search by a model of half-ranked outcomes
-    only or parameters that depend on choices
-    there, but more than a quarter of the better half of the    search by the model inside what is shown, and noisy
-    results are on plateaus: outcomes come in steps             expected improvement
+    one objective, no list of rows, no contexts                 search by a model of half-ranked outcomes
+    there, but all parameters are numbers, or some depend on    search by the model inside what is shown, and noisy
+    choices, and more than a quarter of the better half of      expected improvement
+    the results are on plateaus: outcomes come in steps
     else                                                        search by the model inside what is shown
     noise above a quarter of the good outcomes' spread          expected improvement and its noisy form in turns (from
                                                                 10 results on), also at points measured before
@@ -192,6 +192,8 @@ def acts_on_ranks(data: Dataset) -> bool:
 def in_steps(data: Dataset) -> bool:
     """Return whether outcomes come in steps: of the better half many are on plateaus. Only where ranks may tell more.
 
+    Nor where parameters are choices that no other depends on, where the rule was not tried.
+
     A result is on a plateau if one of the three nearest of the better half, at another point, has exactly the same outcome:
     equal outcomes far apart, as of accuracies measured on few rows, say nothing of what is between them. Where more than half
     of all outcomes are the worst one, the others are the better ones. On a plateau measured again and again
@@ -199,7 +201,8 @@ def in_steps(data: Dataset) -> bool:
     over the best value is expected anywhere on the plateau, but over the unknown values at the points measured there only
     beyond it.
     """
-    if len(data) < ImprovementByNoise.fewest or not _ranks_may_tell(data):
+    choices = any(data.categories) and data.activity is None
+    if len(data) < ImprovementByNoise.fewest or choices or not _ranks_may_tell(data):
         return False
     y = data.Y[:, 0]
     median, worst = np.median(y), y.min()
@@ -215,14 +218,12 @@ def in_steps(data: Dataset) -> bool:
 
 
 def _ranks_may_tell(data: Dataset) -> bool:
-    """Return whether ranks of bad outcomes may tell more: one objective, no rows, no contexts, numbers or branches.
+    """Return whether ranks of bad outcomes may tell more: one objective, no rows, no contexts.
 
-    Where columns are categories, or candidates a list of rows, how bad an outcome is tells more than its rank; where
-    categories decide which other parameters there are, the outcomes of bad branches would hide those of good ones. Where
-    the level of outcomes changes with a context, the better half of all outcomes may be that of a few contexts.
+    Where candidates are a list of rows, how bad an outcome is tells more than its rank; where the level of outcomes changes
+    with a context, the better half of all outcomes may be that of a few contexts.
     """
-    numbers = not any(data.categories) or data.activity is not None
-    return data.objectives == 1 and numbers and not data.from_pool and not data.contexts
+    return data.objectives == 1 and not data.from_pool and not data.contexts
 
 
 def repeats_tell(data: Dataset, plan: Plan) -> bool:
@@ -242,15 +243,12 @@ def _acting(data: Dataset, ranked: bool, stepped: bool) -> str:
     if ranked and half_rank(data.Y[:, 0]) is None:
         return "outcomes count as they are, as half of them are alike, or they are too large or too small for ranks"
     if ranked:
-        reason = "some parameters depend on choices" if any(data.categories) else "all parameters are numbers"
-        return f"bad outcomes count by rank, as {reason}"
+        return "bad outcomes count by rank, as how bad they are tells little"
     if stepped:
         return "outcomes count as they are, as they come in steps"
     if data.from_pool:
         return "outcomes count as they are, as candidates are rows"
-    if data.contexts:
-        return "outcomes count as they are, as some parameters are contexts"
-    reason = "some parameters are choices" if any(data.categories) else "there are several objectives"
+    reason = "some parameters are contexts" if data.contexts else "there are several objectives"
     return f"outcomes count as they are, as {reason}"
 
 

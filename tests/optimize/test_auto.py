@@ -22,7 +22,7 @@ from calibo.study.attributes import read_suggestion
 
 RNG = np.random.default_rng
 EXACT = (
-    "exact Gaussian process; bad outcomes count by rank, as all parameters are numbers; "
+    "exact Gaussian process; bad outcomes count by rank, as how bad they are tells little; "
     "expected improvement, as measurements are nearly exact"
 )
 
@@ -42,6 +42,9 @@ def mixed() -> Dataset:
 class TestWhy:
     def test_exact_measurements(self) -> None:
         assert methods.auto().plan(data(), rng=RNG(0)).why == EXACT
+
+    def test_choices(self) -> None:
+        assert methods.auto().plan(mixed(), rng=RNG(0)).why == EXACT
 
     def test_noisy_measurements(self) -> None:
         why = methods.auto().plan(data(80, noise=0.1), rng=RNG(0)).why
@@ -68,11 +71,14 @@ class TestWhy:
     @pytest.mark.parametrize(
         ("known", "words"),
         [
-            (mixed(), "some parameters are choices; expected improvement, as measurements are nearly exact"),
+            (
+                replace(mixed(), contexts=(2,)),
+                "some parameters are contexts; expected improvement, as measurements are nearly exact",
+            ),
             (replace(data(), from_pool=True), "candidates are rows; expected improvement"),
             (data(objectives=2), "there are several objectives; hypervolume improvement"),
         ],
-        ids=["choices", "rows", "objectives"],
+        ids=["contexts", "rows", "objectives"],
     )
     def test_elsewhere_the_search_acts_on_the_model_inside_what_is_shown(self, known: Dataset, words: str) -> None:
         plan = methods.auto().plan(known, rng=RNG(0))
@@ -115,8 +121,9 @@ class TestSteps:
             (data(40), False),
             (replace(stepped(40, step=0.25), from_pool=True), False),
             (replace(stepped(40, step=0.25), contexts=(1,)), False),
+            (replace(stepped(40, step=0.25), categories=(0, 4)), False),
         ],
-        ids=["steps", "few results", "hardly any ties", "no ties", "rows", "contexts"],
+        ids=["steps", "few results", "hardly any ties", "no ties", "rows", "contexts", "choices"],
     )
     def test_where_outcomes_come_in_steps(self, known: Dataset, steps: bool) -> None:
         assert in_steps(known) is steps
@@ -188,9 +195,7 @@ def test_the_reason_is_stored_with_the_suggestion_and_logged_when_it_changes(cap
         study.optimize(lambda trial: (trial.suggest_float("x", 0, 1) - 0.3) ** 2, n_trials=13)
     stored = [read_suggestion(trial).why_method for trial in study.trials[3:]]
     few = "exact Gaussian process; outcomes count as they are, as there are fewer than 8 results; expected improvement, as "
-    some = (
-        "exact Gaussian process; bad outcomes count by rank, as all parameters are numbers; expected improvement, as "
-    )
+    some = "exact Gaussian process; bad outcomes count by rank, as how bad they are tells little; expected improvement, as "
     untold = "noise cannot be told from fewer than 10 results"
     assert stored == [few + untold] * 5 + [some + untold] * 2 + [EXACT] * 3
     said = [record.message for record in caplog.records if record.name == "calibo"]
