@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 PAGE, PICTURES = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmarks"
 #: Share of the problems on which a ranked optimizer has runs.
 _SHARE = 0.9
+#: Optimizers that take many times as long as the others, and have a table of the problems on which all of them have runs.
+_SLOWER = ("ax", "hebo", "vizier")
 
 
 def ranked(frame: pd.DataFrame, evaluations: int, names: Sequence[str]) -> list[str]:
@@ -28,6 +30,13 @@ def ranked(frame: pd.DataFrame, evaluations: int, names: Sequence[str]) -> list[
     long = frame[frame[f"regret_{evaluations}"].notna() & frame["problem"].isin(names)]
     counts = long.groupby("optimizer")["problem"].nunique()
     return sorted(str(name) for name in counts.index[counts >= _SHARE * len(names)])
+
+
+def shared(frame: pd.DataFrame, optimizers: Sequence[str], evaluations: int) -> list[str]:
+    """Return the problems on which all of some optimizers have runs of that length."""
+    long = frame[frame[f"regret_{evaluations}"].notna() & frame["optimizer"].isin(optimizers)]
+    counts = long.groupby("problem")["optimizer"].nunique()
+    return [str(name) for name in counts.index[counts == len(optimizers)]]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -158,16 +167,17 @@ def fill(page: str, name: str, text: str) -> str:
 def parts(frame: pd.DataFrame, reference: str, folder: Path) -> dict[str, str]:
     """Return the text of each marked part of the page."""
     short = frame[frame["problem"].isin(SUITES["all"])]
-    optimizers, few = ranked(short, 60, SUITES["all"]), frame[frame["problem"].isin(SUITES["few"])]
+    optimizers, slower = ranked(short, 60, SUITES["all"]), shared(short, _SLOWER, 60)
     found = {
         "rank": rank_table(short, optimizers, 60),
         "families": family_tables(short, optimizers, 60),
-        "rank-few": rank_table(few, ranked(few, 60, SUITES["few"]), 60),
         "wins": wins_table(short, reference, (30, 60)),
         "ratios": ratio_table(short, reference, 60),
         "lost": lost_table(short, reference, 60, [name for name in optimizers if name in PEERS]),
         "coverage": coverage_table(short),
     }
+    if slower:
+        found["rank-slower"] = rank_table(short[short["problem"].isin(slower)], ranked(short, 60, slower), 60)
     if (folder / "footprint.csv").exists():
         found["footprint"] = footprint_table(folder)
     long = frame[frame["problem"].isin(SUITES["long"]) & frame["regret_200"].notna()]
