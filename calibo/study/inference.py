@@ -106,14 +106,17 @@ def _holding_both(old: BaseDistribution, new: BaseDistribution) -> BaseDistribut
         return new
     if isinstance(old, CategoricalDistribution) and isinstance(new, CategoricalDistribution):
         return CategoricalDistribution(tuple(dict.fromkeys((*old.choices, *new.choices))))
-    numeric = IntDistribution | FloatDistribution
-    if not (isinstance(old, numeric) and isinstance(new, numeric)):
+    if not (
+        isinstance(old, IntDistribution | FloatDistribution) and isinstance(new, IntDistribution | FloatDistribution)
+    ):
         return new
-    kind: Any = type(new) if type(old) is type(new) else FloatDistribution
     low, high = min(old.low, new.low), max(old.high, new.high)
-    on_one_grid = kind is type(new) and old.step == new.step and new.step and (old.low - new.low) % new.step == 0
-    step = new.step if on_one_grid else 1 if kind is IntDistribution else None
-    return kind(low, high, log=new.log and low > 0, step=step)
+    log = new.log and low > 0
+    if isinstance(old, IntDistribution) and isinstance(new, IntDistribution):
+        one_grid = old.step == new.step and (old.low - new.low) % new.step == 0
+        return IntDistribution(int(low), int(high), log=log, step=new.step if one_grid else 1)
+    one_grid = type(old) is type(new) and new.step and old.step == new.step and (old.low - new.low) % new.step == 0
+    return FloatDistribution(low, high, log=log, step=new.step if one_grid else None)
 
 
 def circular(parameters: Mapping[str, Parameter]) -> list[str]:
