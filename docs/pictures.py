@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.peers import comparing  # noqa: E402
 from benchmarks.peers.problems import SUITES  # noqa: E402
 from benchmarks.peers.results import FOLDER  # noqa: E402
-from benchmarks.peers.summary import ranked  # noqa: E402
+from benchmarks.peers.summary import ranked, span  # noqa: E402
 
 BLUE, GREY, RED = "#1f5fa8", "#8a8a8a", "#d1495b"
 #: Those that the README's chart shows, if they have runs on most of the problems.
@@ -81,9 +81,8 @@ def peers() -> tuple[list[Row], str]:
         spread = (held.mean(), held.quantile(0.1), held.quantile(0.9))
         rows.append(Row(SHOWN[name], share, tuple(round(float(v), 3) for v in spread) if len(held) else None))  # pyright: ignore
     seeds = regret.groupby(level="problem").size()
-    runs = (
-        f"{len(left)} problems with {seeds.min()} to {seeds.max()} seeds each that all have, {EVALUATIONS} evaluations"
-    )
+    each = span(seeds.min(), seeds.max())
+    runs = f"{len(left)} problems with {each} seeds each that all have, {EVALUATIONS} evaluations"
     return sorted(rows, key=lambda row: row.regret[0]), runs
 
 

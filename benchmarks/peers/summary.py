@@ -21,7 +21,8 @@ ROOT = Path(__file__).parents[2]
 PAGE, PICTURES = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmarks"
 #: Share of the problems on which a ranked optimizer has runs.
 _SHARE = 0.9
-#: Optimizers that take many times as long as the others, and have a table of the problems on which all of them have runs.
+#: Optimizers that take many times as long as the others, and have fewer seeds: they are ranked in a table of their own, on
+#: the problems on which all of them have runs.
 _SLOWER = ("ax", "hebo", "vizier")
 
 
@@ -30,6 +31,11 @@ def ranked(frame: pd.DataFrame, evaluations: int, names: Sequence[str]) -> list[
     long = frame[frame[f"regret_{evaluations}"].notna() & frame["problem"].isin(names)]
     counts = long.groupby("optimizer")["problem"].nunique()
     return sorted(str(name) for name in counts.index[counts >= _SHARE * len(names)])
+
+
+def compared(frame: pd.DataFrame) -> list[str]:
+    """Return the optimizers that are ranked on all problems."""
+    return [name for name in ranked(frame, 60, SUITES["all"]) if name not in _SLOWER]
 
 
 def shared(frame: pd.DataFrame, optimizers: Sequence[str], evaluations: int) -> list[str]:
@@ -57,9 +63,7 @@ def rank_table(frame: pd.DataFrame, optimizers: Sequence[str], evaluations: int)
         for name, interval in comparing.mean_ranks(by_problem).items()
     ]
     seeds = cells.groupby(level="problem").size()
-    said = (
-        f"{len(by_problem)} problems, {_span(seeds.min(), seeds.max())} seeds each that all of these optimizers have."
-    )
+    said = f"{len(by_problem)} problems, {span(seeds.min(), seeds.max())} seeds each that all of these optimizers have."
     header = (
         "optimizer",
         f"mean rank of {len(optimizers)} at {evaluations} (90 % interval over problems)",
@@ -90,7 +94,7 @@ def wins_table(frame: pd.DataFrame, reference: str, evaluations: Sequence[int]) 
         pairs = [comparing.wins(frame, n, reference, other, by_runs=True) for n in evaluations]
         if any(scores):
             medians, runs = (next(s for s in reversed(found) if s) for found in (scores, pairs))
-            seen = (medians.problems, _span(medians.fewest, medians.most))
+            seen = (medians.problems, span(medians.fewest, medians.most))
             by_medians, by_runs = (*map(_score, scores), f"{medians.share:.0%}"), (_score(runs), f"{runs.share:.0%}")
             rows.append((f"`{other}`", *by_medians, *by_runs, *seen))
     heads = (*(f"at {n}" for n in evaluations), "share won", "by runs", "share won", "problems", "common seeds")
@@ -147,7 +151,8 @@ def footprint_table(folder: Path) -> str:
     return table(("optimizer", "import, CPU s", "first suggestion, CPU s", "peak memory, MB"), rows)
 
 
-def _span(low: int, high: int) -> str:
+def span(low: int, high: int) -> str:
+    """Return a range of whole numbers in words."""
     return str(low) if low == high else f"{low} to {high}"
 
 
@@ -167,7 +172,7 @@ def fill(page: str, name: str, text: str) -> str:
 def parts(frame: pd.DataFrame, reference: str, folder: Path) -> dict[str, str]:
     """Return the text of each marked part of the page."""
     short = frame[frame["problem"].isin(SUITES["all"])]
-    optimizers, slower = ranked(short, 60, SUITES["all"]), shared(short, _SLOWER, 60)
+    optimizers, slower = compared(short), shared(short, _SLOWER, 60)
     found = {
         "rank": rank_table(short, optimizers, 60),
         "families": family_tables(short, optimizers, 60),
@@ -211,7 +216,7 @@ def main(arguments: list[str] | None = None) -> None:
 def draw(frame: pd.DataFrame, folder: Path) -> None:
     """Draw the figures of the page into a folder."""
     short = frame[frame["problem"].isin(SUITES["all"])]
-    optimizers = ranked(short, 60, SUITES["all"])
+    optimizers = compared(short)
     folder.mkdir(exist_ok=True)
     figures.draw_ranks(comparing.mean_ranks(comparing.ranks(short, 60, optimizers)), folder / "ranks.png", peers=PEERS)
     figures.draw_reached(comparing.reached(short, 60, optimizers), folder / "targets.png", peers=PEERS)
