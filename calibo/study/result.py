@@ -359,10 +359,8 @@ class Result(WithProgress):
     def _progress_before(self, trial: Trial) -> Progress:
         """Return the study as it was when a trial was started."""
         frozen = next(one for one in self.optuna_trials if one.number == trial.number)
-        start, ends = (
-            local_time(frozen.datetime_start),
-            [local_time(one.datetime_complete) for one in self.optuna_trials],
-        )
+        start = local_time(frozen.datetime_start)
+        ends = [local_time(one.datetime_complete) for one in self.optuna_trials]
         known = [
             one
             for one, end in zip(self.optuna_trials, ends, strict=True)
