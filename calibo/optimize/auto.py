@@ -37,8 +37,6 @@ _ENOUGH_ALIKE = 3
 #: Share of the results above which the best outcome is too common to say where to search; the larger one where there are two
 #: different outcomes only, which may be chance: whether a try succeeds.
 _COMMON, _COMMON_OF_TWO = 0.5, 0.9
-#: Outcomes that differ by less than this share of the best one are equal but for rounding.
-_ROUNDING = 1e-9
 #: Share of the better half of the results on a plateau above which outcomes come in steps.
 _ON_PLATEAUS = 0.25
 #: Nearest good results of which one has the same outcome on a plateau, and most good results that are looked at.
@@ -179,8 +177,7 @@ def _best_is_common(data: Dataset) -> bool:
     if data.objectives > 1 or data.constraints or data.contexts:
         return False
     y = data.Y[:, 0]
-    best = float(y.max())
-    share = float(np.mean(y >= best - _ROUNDING * abs(best)))
+    share = float(np.mean(y == y.max()))
     return share > _COMMON and (share > _COMMON_OF_TWO or len(np.unique(y)) > 2)
 
 
@@ -192,7 +189,7 @@ def acts_on_ranks(data: Dataset) -> bool:
 def in_steps(data: Dataset) -> bool:
     """Return whether outcomes come in steps: of the better half many are on plateaus. Only where ranks may tell more.
 
-    Nor where parameters are choices that no other depends on, where the rule was not tried.
+    With parameters that are choices, on which no other depends, the rule was not tried: it does not apply there.
 
     A result is on a plateau if one of the three nearest of the better half, at another point, has exactly the same outcome:
     equal outcomes far apart, as of accuracies measured on few rows, say nothing of what is between them. Where more than half
