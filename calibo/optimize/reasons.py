@@ -15,6 +15,8 @@ COVERAGE = 0.8
 _GOOD = 0.8
 #: ... and "uncertain" if this share of them has a narrower interval.
 _UNCERTAIN = 0.5
+#: Means that differ by less than this part of an interval are the same.
+_ALIKE = 1e-6
 
 GOOD = "expected to be good"
 UNCERTAIN = "uncertain"
@@ -35,7 +37,8 @@ def reasons(suggested: Expectations, others: Expectations) -> list[str]:
 
     How good a point is expected to be is the share of other candidates whose predicted means do not dominate its own; how
     uncertain it is, the share of them with a narrower 80 % interval (in the outcome where it is largest). If the first is
-    at least .8 and the second at least .5, the reason is both; otherwise the larger one.
+    at least .8 and the second at least .5, the reason is both; otherwise the larger one. Where the same is expected of all
+    candidates, as after equal outcomes, none is expected to be good.
 
     Args:
         suggested: Predictions for the `n` suggested points.
@@ -44,8 +47,16 @@ def reasons(suggested: Expectations, others: Expectations) -> list[str]:
     means, widths = suggested[0][:, None, :], suggested[1][:, None, :]
     beaten = ((others[0] >= means).all(axis=-1) & (others[0] > means).any(axis=-1)).mean(axis=1)
     good, uncertain = 1.0 - beaten, (others[1] < widths).mean(axis=1).max(axis=-1)
+    if _all_alike(suggested, others):
+        return [UNCERTAIN] * len(good)
     both = (good >= _GOOD) & (uncertain >= _UNCERTAIN)
     return [BOTH if b else (GOOD if g >= u else UNCERTAIN) for b, g, u in zip(both, good, uncertain, strict=True)]
+
+
+def _all_alike(suggested: Expectations, others: Expectations) -> bool:
+    """Return whether the same is expected of all points, in all outcomes."""
+    means, widths = (np.vstack(pair) for pair in zip(suggested, others, strict=True))
+    return bool((np.ptp(means, axis=0) <= _ALIKE * np.median(widths, axis=0)).all())
 
 
 def chance_beyond(cdfs: Sequence[Callable[[float], float]], front: Array) -> float:

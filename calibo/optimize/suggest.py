@@ -22,6 +22,8 @@ from calibo.threads import single_threaded
 
 #: Most points that are suggested at once.
 MOST_ASKED = 10_000
+#: Why the parts of a method were chosen, for points that they did not choose.
+_DESIGNED = "the initial design, which spreads points evenly whatever their outcomes"
 #: With fewer observations no forecasts are made for points of the initial design.
 _FEWEST_FOR_FORECAST = 3
 
@@ -220,4 +222,6 @@ def _design_point(data: Dataset, space: Space, strategy: Strategy, seed: int, nu
     if len(data) < _FEWEST_FOR_FORECAST:
         return Suggestion(params=space.decode(X)[0], x=X[0])
     plan = strategy.plan(data, rng=generator(seed, number))
+    if plan.why is not None and not strategy.designs_on(data):
+        plan = replace(plan, why=_DESIGNED)
     return Chosen(X, tuple(space.decode(X)), plan).suggestions()[0]
