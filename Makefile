@@ -99,7 +99,7 @@ peers-full: $(VENV)/.extras-installed peers-environments
 	$(RUN_PEERS).run --optimizers $(OWN_METHODS),$(PEERS_HERE) --problems all --seeds 0-19
 	$(RUN_PEERS).run --optimizers auto,turbo,optuna_cmaes,optuna_tpe,gp_ei --problems long --seeds 0-9 --budget 200
 	$(RUN_PEERS).run --optimizers $(PEERS_ELSEWHERE) --problems few --seeds 0-2
-	$(RUN_PEERS).run --optimizers ax,hebo,vizier --problems all --seeds 0
+	$(RUN_PEERS).run --optimizers ax,hebo,vizier --problems all --seeds 0,1
 	$(RUN_PEERS).footprint --optimizers $(OWN_METHODS),$(PEERS_HERE),$(PEERS_ELSEWHERE)
 	$(RUN_PEERS).results
 	$(RUN_PEERS).summary

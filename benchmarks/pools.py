@@ -27,8 +27,8 @@ from typing import Any, Literal
 import numpy as np
 from tqdm import tqdm
 
+from benchmarks.peers import summary
 from benchmarks.peers.adapters.calibo_methods import strategy_from
-from benchmarks.peers.summary import fill
 from calibo.data import Array
 from calibo.spaces.encoding import one_hot
 from calibo.tables.replay import LabelledPool, replay, top_count
@@ -259,7 +259,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write that table into docs/choosing.md")
     arguments = parser.parse_args()
     if arguments.page:
-        PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), "pools", markdown(arguments.results)), encoding="utf-8")
+        summary.write(PAGE, "pools", markdown(arguments.results))
     if arguments.table or arguments.page:
         print(markdown(arguments.results))
         return

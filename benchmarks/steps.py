@@ -118,9 +118,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--table", action="store_true", help="only write the table")
     given = parser.parse_args(arguments)
     if given.table:
-        text = continued.PAGE.read_text(encoding="utf-8")
-        filled = summary.fill(text, "steps", markdown(continued.load(PATH)))
-        continued.PAGE.write_text(filled, encoding="utf-8")
+        summary.write(continued.PAGE, "steps", markdown(continued.load(PATH)))
         return
     until = deadline(given.deadline)
     known = continued.load(PATH)[["variant", "problem", "seed"]].itertuples(index=False, name=None)

@@ -94,9 +94,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--table", action="store_true", help="only write the table into docs/choosing.md")
     given = parser.parse_args(arguments)
     if given.table:
-        text = continued.PAGE.read_text(encoding="utf-8")
-        filled = summary.fill(text, "ablation", markdown(continued.load(given.results)))
-        continued.PAGE.write_text(filled, encoding="utf-8")
+        summary.write(continued.PAGE, "ablation", markdown(continued.load(given.results)))
         return
     until = deadline(given.deadline)
     known = continued.load(given.results)[["variant", "problem", "seed"]].itertuples(index=False, name=None)

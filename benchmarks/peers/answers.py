@@ -6,8 +6,7 @@
 
 The results of a stored run, of any optimizer, are told to an ``Optimizer`` with calibo's default. Finished rows are in
 ``results/answers.csv`` and are not done again; ``--table`` writes the table of docs/noise.md. Columns, by optimizer, problem
-and seed: the median noise-free value of the initial points (initial), the lowest one of the run (lowest), and the noise-free
-values at three answers:
+and seed: the median noise-free value of the initial points (initial), and the noise-free values at three answers:
     measured      the point with the best measurement, ``best``
     expected      the measured point with the best expected value, ``best_expected``
     recommended   the point with the best expected value, measured or not, ``recommend()``
@@ -47,7 +46,7 @@ FAMILIES = {"noisy": "BBOB in 5-D, noisy", "tables": "HPOBench tables"}
 
 
 def answers(key: store.Key, run: Run) -> dict[str, Any]:
-    """Return the row of a run: what it found, and the noise-free values at the three answers."""
+    """Return the row of a run."""
     name, seed = key[1:]
     problem = problems.get(name, seed)
     optimizer = Optimizer(own_space(problem.space), seed=seed)
@@ -56,7 +55,6 @@ def answers(key: store.Key, run: Run) -> dict[str, Any]:
     points = {"expected": optimizer.best_expected[0], "recommended": optimizer.recommend()[0]}
     values = {
         "initial": float(np.median(run.values[: problem.n_initial])),
-        "lowest": min(run.values),
         "measured": run.values[int(np.argmin(run.measured))],
         **{answer: problem.value(clean(problem.space, dict(point))) for answer, point in points.items()},
     }
@@ -66,7 +64,7 @@ def answers(key: store.Key, run: Run) -> dict[str, Any]:
 
 def load(path: Path = PATH) -> pd.DataFrame:
     """Return the finished rows."""
-    columns = ("optimizer", "problem", "seed", "initial", "lowest", "measured", *MODELLED)
+    columns = ("optimizer", "problem", "seed", "initial", "measured", *MODELLED)
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=columns)
 
 
@@ -102,8 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--table", action="store_true", help="only write the table into docs/noise.md")
     given = parser.parse_args(arguments)
     if given.table:
-        text = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(summary.fill(text, "answers", markdown(load(given.results))), encoding="utf-8")
+        summary.write(PAGE, "answers", markdown(load(given.results)))
         return
     known = load(given.results)[["optimizer", "problem", "seed"]].itertuples(index=False, name=None)
     done, wanted = {(str(o), str(p), int(s)) for o, p, s in known}, set(names_of(given.problems))

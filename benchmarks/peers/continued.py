@@ -300,8 +300,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--table", action="store_true", help="only write the table into docs/choosing.md")
     given = parser.parse_args(arguments)
     if given.table:
-        text = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(summary.fill(text, "continued", markdown(load(given.results))), encoding="utf-8")
+        summary.write(PAGE, "continued", markdown(load(given.results)))
         return
     keys = load(given.results)[list(COLUMNS[:5])].itertuples(index=False, name=None)
     done = {(str(v), str(p), int(s), int(n), int(end) - int(n)) for v, p, s, n, end in keys}

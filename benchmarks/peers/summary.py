@@ -169,6 +169,11 @@ def fill(page: str, name: str, text: str) -> str:
     return pattern.sub(lambda _: f"{start}\n{text}\n{end}", page)
 
 
+def write(page: Path, name: str, text: str) -> None:
+    """Write new text between the markers of a name into a page."""
+    page.write_text(fill(page.read_text(encoding="utf-8"), name, text), encoding="utf-8")
+
+
 def parts(frame: pd.DataFrame, reference: str, folder: Path) -> dict[str, str]:
     """Return the text of each marked part of the page."""
     short = frame[frame["problem"].isin(SUITES["all"])]

@@ -54,7 +54,10 @@ def reasons(suggested: Expectations, others: Expectations) -> list[str]:
 
 
 def _all_alike(suggested: Expectations, others: Expectations) -> bool:
-    """Return whether the same is expected of all points, in all outcomes."""
+    """Return whether the same is expected of all points, in all outcomes.
+
+    Means are compared with the widths of intervals, as those of outcomes that are all 0 are rounding errors of any size.
+    """
     means, widths = (np.vstack(pair) for pair in zip(suggested, others, strict=True))
     return bool((np.ptp(means, axis=0) <= _ALIKE * np.median(widths, axis=0)).all())
 

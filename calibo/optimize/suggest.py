@@ -22,7 +22,7 @@ from calibo.threads import single_threaded
 
 #: Most points that are suggested at once.
 MOST_ASKED = 10_000
-#: Why the parts of a method were chosen, for points that they did not choose.
+#: What `why_method` says of points of the initial design, which no part of the method chose.
 _DESIGNED = "the initial design, which spreads points evenly whatever their outcomes"
 #: With fewer observations no forecasts are made for points of the initial design.
 _FEWEST_FOR_FORECAST = 3

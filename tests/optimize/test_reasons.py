@@ -31,10 +31,11 @@ def test_reasons() -> None:
     assert reasons((means, widths), others) == [GOOD, BOTH, UNCERTAIN, GOOD]
 
 
-def test_nothing_is_expected_to_be_good_where_the_same_is_expected_everywhere() -> None:
+@pytest.mark.parametrize("mean", [2.0, 0.0])
+def test_nothing_is_expected_to_be_good_where_the_same_is_expected_everywhere(mean: float) -> None:
     widths = np.linspace(0.1, 1.0, 20)[:, None]
-    rounding = 1e-12 * np.arange(20.0)[:, None]
-    assert reasons((2.0 + rounding, widths), (2.0 + rounding, widths)) == [UNCERTAIN] * 20
+    means = mean + 1e-12 * np.arange(20.0)[:, None]
+    assert reasons((means, widths), (means, widths)) == [UNCERTAIN] * 20
 
 
 def test_a_trade_off_that_nothing_beats_is_good() -> None:
